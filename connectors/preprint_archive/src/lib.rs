@@ -1,0 +1,1 @@
+//! Preprints of arXiv.

@@ -1,0 +1,9 @@
+//! The gateway's clock.
+
+use crate::host;
+
+/// Milliseconds since 1970-01-01T00:00:00Z.
+#[must_use]
+pub fn now() -> u64 {
+    host::clock::now()
+}

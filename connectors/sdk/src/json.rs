@@ -1,0 +1,72 @@
+//! JSON that stays with the gateway: looked into, passed on as an answer, never parsed in the sandbox.
+
+use crate::host;
+
+pub use crate::bindings::gateway::connector::json::Kind;
+
+/// A JSON value on the gateway's side.
+#[derive(Debug)]
+pub struct Document(pub(crate) host::json::Document);
+
+impl Document {
+    /// Parses JSON text (RFC 8259).
+    ///
+    /// # Errors
+    /// Says where the text is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        host::json::Document::parse(text).map(Self)
+    }
+
+    /// The value at a JSON Pointer (RFC 6901); the empty pointer is the document itself.
+    #[must_use]
+    pub fn pointer(&self, pointer: &str) -> Option<Self> {
+        self.0.pointer(pointer).map(Self)
+    }
+
+    /// The string at a JSON Pointer; none when there is nothing, or something else.
+    #[must_use]
+    pub fn string(&self, pointer: &str) -> Option<String> {
+        self.pointer(pointer).and_then(|document| document.as_string())
+    }
+
+    /// What kind of value it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.0.kind()
+    }
+
+    /// Number of items of an array or of members of an object, 0 for anything else.
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        self.0.length()
+    }
+
+    /// Names of an object's members, in their order; empty for anything else.
+    #[must_use]
+    pub fn keys(&self) -> Vec<String> {
+        self.0.keys()
+    }
+
+    /// Item of an array, or member of an object in its order.
+    #[must_use]
+    pub fn item(&self, index: u32) -> Option<Self> {
+        self.0.item(index).map(Self)
+    }
+
+    /// Items of an array, or members of an object in their order.
+    pub fn items(&self) -> impl Iterator<Item = Self> {
+        (0..self.length()).filter_map(|index| self.item(index))
+    }
+
+    /// The JSON text of the value. Numbers keep the text they came with.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.0.text()
+    }
+
+    /// The value of a string, not quoted; none for anything else.
+    #[must_use]
+    pub fn as_string(&self) -> Option<String> {
+        self.0.as_string()
+    }
+}

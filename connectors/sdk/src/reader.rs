@@ -1,0 +1,300 @@
+//! JSON text taken apart in place: members and items as slices of it, strings borrowed where they have no escapes.
+//!
+//! The text comes from the gateway, which has parsed and validated it; so this reads what is there and checks no more than it
+//! needs in order not to lose its way. It exists because it is a quarter of the cost and a tenth of the size of a full parser,
+//! and the input of an operation that only forwards is all such an operation parses.
+
+use std::borrow::Cow;
+
+use crate::Fault;
+
+/// A member of an object: its name, and its value as JSON text.
+pub(crate) struct Member<'a> {
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) value: &'a str,
+}
+
+/// The members of the object that `json` is, in their order.
+pub(crate) fn members(json: &str) -> Result<Vec<Member<'_>>, Fault> {
+    let mut reader = Reader { json, at: 0 };
+    reader.members().ok_or_else(|| reader.unexpected("an object"))
+}
+
+/// The items of the list that `json` is, each as JSON text.
+pub(crate) fn items(json: &str) -> Result<Vec<&str>, Fault> {
+    let mut reader = Reader { json, at: 0 };
+    reader.items().ok_or_else(|| reader.unexpected("a list"))
+}
+
+/// The text of a string without its quotes and escapes, or of a number or boolean as it stands; none for anything else.
+pub(crate) fn scalar(json: &str) -> Option<Cow<'_, str>> {
+    match json.as_bytes().first() {
+        Some(b'"') => unquoted(json),
+        Some(b'[' | b'{' | b'n') | None => None,
+        Some(_) => Some(Cow::Borrowed(json)),
+    }
+}
+
+/// An integer in plain digits: JSON may write it as `1.0` or `1e2`. None when there is a fraction, or more than 18 digits.
+pub(crate) fn integer(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains(['.', 'e', 'E']) {
+        return Some(Cow::Borrowed(text));
+    }
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent: i32 = exponent.trim_start_matches('+').parse().ok()?;
+    let fraction = fraction.trim_end_matches('0');
+    let zeros = usize::try_from(exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?).ok()?;
+    if whole.len() + fraction.len() + zeros > 19 {
+        return None;
+    }
+    let mut digits = String::with_capacity(20);
+    digits.push_str(whole);
+    digits.push_str(fraction);
+    digits.extend(std::iter::repeat_n('0', zeros));
+    let number: i64 = digits.parse().ok()?;
+    Some(Cow::Owned(number.to_string()))
+}
+
+/// Appends `text` as a JSON string.
+pub(crate) fn push_quoted(json: &mut String, text: &str) {
+    json.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => json.push_str("\\\""),
+            '\\' => json.push_str("\\\\"),
+            '\n' => json.push_str("\\n"),
+            control if control < ' ' => {
+                json.push_str("\\u00");
+                json.extend(char::from_digit(control as u32 >> 4, 16));
+                json.extend(char::from_digit(control as u32 & 15, 16));
+            }
+            other => json.push(other),
+        }
+    }
+    json.push('"');
+}
+
+struct Reader<'a> {
+    json: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn members(&mut self) -> Option<Vec<Member<'a>>> {
+        let mut members = Vec::with_capacity(8);
+        self.expect(b'{')?;
+        if self.skip_blanks()? == b'}' {
+            return Some(members);
+        }
+        loop {
+            self.skip_blanks()?;
+            let name = unquoted(self.value()?)?;
+            self.expect(b':')?;
+            self.skip_blanks()?;
+            members.push(Member { name, value: self.value()? });
+            match self.skip_blanks()? {
+                b',' => self.at += 1,
+                b'}' => return Some(members),
+                _ => return None,
+            }
+        }
+    }
+
+    fn items(&mut self) -> Option<Vec<&'a str>> {
+        let mut items = Vec::with_capacity(8);
+        self.expect(b'[')?;
+        if self.skip_blanks()? == b']' {
+            return Some(items);
+        }
+        loop {
+            self.skip_blanks()?;
+            items.push(self.value()?);
+            match self.skip_blanks()? {
+                b',' => self.at += 1,
+                b']' => return Some(items),
+                _ => return None,
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.json.as_bytes().get(self.at).copied()
+    }
+
+    fn skip_blanks(&mut self) -> Option<u8> {
+        loop {
+            match self.peek()? {
+                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
+                other => return Some(other),
+            }
+        }
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        let found = self.skip_blanks()? == byte;
+        self.at += 1;
+        found.then_some(())
+    }
+
+    /// The text of the value that begins here.
+    fn value(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        match self.peek()? {
+            b'"' => self.skip_string()?,
+            b'{' | b'[' => self.skip_nested()?,
+            _ => {
+                while self.peek().is_some_and(|byte| !matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r')) {
+                    self.at += 1;
+                }
+            }
+        }
+        self.json.get(start..self.at).filter(|text| !text.is_empty())
+    }
+
+    fn skip_string(&mut self) -> Option<()> {
+        self.at += 1;
+        loop {
+            match self.peek()? {
+                b'"' => break,
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        Some(())
+    }
+
+    fn skip_nested(&mut self) -> Option<()> {
+        let mut depth = 0_u32;
+        loop {
+            match self.peek()? {
+                b'"' => {
+                    self.skip_string()?;
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.checked_sub(1)?,
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    fn unexpected(&self, what: &str) -> Fault {
+        Fault::invalid_input("", format!("Give {what}; at byte {} of its text there is something else.", self.at))
+    }
+}
+
+/// The text of a JSON string.
+fn unquoted(json: &str) -> Option<Cow<'_, str>> {
+    let inner = json.strip_prefix('"')?.strip_suffix('"')?;
+    let Some(first) = inner.find('\\') else { return Some(Cow::Borrowed(inner)) };
+    let mut text = String::with_capacity(inner.len());
+    let (plain, mut rest) = inner.split_at(first);
+    text.push_str(plain);
+    while let Some(escaped) = rest.strip_prefix('\\') {
+        let mut characters = escaped.chars();
+        match characters.next()? {
+            'n' => text.push('\n'),
+            't' => text.push('\t'),
+            'r' => text.push('\r'),
+            'b' => text.push('\u{8}'),
+            'f' => text.push('\u{c}'),
+            'u' => {
+                let (character, tail) = unicode(characters.as_str())?;
+                text.push(character);
+                characters = tail.chars();
+            }
+            other => text.push(other),
+        }
+        rest = characters.as_str();
+        let stop = rest.find('\\').unwrap_or(rest.len());
+        let (plain, tail) = rest.split_at(stop);
+        text.push_str(plain);
+        rest = tail;
+    }
+    Some(Cow::Owned(text))
+}
+
+/// The character of `XXXX`, or of a surrogate pair `XXXX\uXXXX`; half a pair is U+FFFD.
+fn unicode(text: &str) -> Option<(char, &str)> {
+    let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
+    let first = unit(text)?;
+    let rest = text.get(4..)?;
+    let second = rest.strip_prefix("\\u").and_then(unit);
+    if let Some(Ok(character)) = char::decode_utf16([first]).next() {
+        return Some((character, rest));
+    }
+    match second.and_then(|second| char::decode_utf16([first, second]).next()) {
+        Some(Ok(character)) => Some((character, rest.get(6..)?)),
+        _ => Some((char::REPLACEMENT_CHARACTER, rest)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{integer, items, members, push_quoted, scalar};
+
+    fn taken_apart(json: &str) -> Vec<(String, String)> {
+        let members = members(json).expect("an object");
+        members.into_iter().map(|member| (member.name.into_owned(), member.value.to_owned())).collect()
+    }
+
+    #[test]
+    fn members_keep_their_order_and_the_text_of_their_values() {
+        let found = taken_apart(r#" { "a" : 1.0 , "b":{"c":[1,"}",{"d":"\""}]} ,"a":null,"":[] } "#);
+        let expected = [("a", "1.0"), ("b", r#"{"c":[1,"}",{"d":"\""}]}"#), ("a", "null"), ("", "[]")];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(taken_apart("{}"), []);
+    }
+
+    #[test]
+    fn items_are_slices() {
+        assert_eq!(items(r#"[1, "a,b" ,[2,3],{"x":"]"}]"#).expect("a list"), ["1", "\"a,b\"", "[2,3]", r#"{"x":"]"}"#]);
+        assert!(items("[ ]").expect("a list").is_empty());
+    }
+
+    #[test]
+    fn broken_text_is_an_error_and_not_a_panic() {
+        for json in ["", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\\", "[1}", "{a:1}", "{\"a\":}}", "1", "\"", "{\"ü\\"] {
+            assert!(members(json).is_err(), "{json}");
+        }
+        assert!(items("[1").is_err());
+        assert!(items("{}").is_err());
+    }
+
+    #[test]
+    fn strings_read_as_a_full_parser_reads_them() {
+        for json in [r#""plain""#, r#""""#, r#""a\"b\\c\/d\b\f\n\r\t""#, r#""\u00fc\ud83d\ude00ü""#, r#""\u0000x""#] {
+            let expected: String = serde_json::from_str(json).expect("JSON");
+            assert_eq!(scalar(json).expect("a string"), expected);
+            let mut quoted = String::new();
+            push_quoted(&mut quoted, &expected);
+            assert_eq!(serde_json::from_str::<String>(&quoted).expect("JSON"), expected);
+        }
+        assert_eq!(scalar(r#""\ud800x""#).expect("a string"), "\u{FFFD}x");
+    }
+
+    #[test]
+    fn scalars_are_text_and_nothing_else_is() {
+        assert_eq!(scalar("12.50").as_deref(), Some("12.50"));
+        assert_eq!(scalar("true").as_deref(), Some("true"));
+        for json in ["null", "[]", "{}", ""] {
+            assert!(scalar(json).is_none(), "{json}");
+        }
+    }
+
+    #[test]
+    fn integers_come_in_plain_digits() {
+        for (text, expected) in [("7", "7"), ("-1.0", "-1"), ("1e2", "100"), ("12.50E+1", "125"), ("100.00", "100"), ("0.0", "0")] {
+            assert_eq!(integer(text).as_deref(), Some(expected), "{text}");
+        }
+        for text in ["1.5", "1e-1", "1e30", "1e999999999999"] {
+            assert!(integer(text).is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The functions of the contract, answered by the test's gateway. They have the shape of the generated ones.
+
+pub(crate) mod http {
+    use crate::http::{Error, Request};
+    use crate::testing::{Answer, current, document::Document};
+
+    /// A prepared answer.
+    #[derive(Clone, Debug)]
+    pub struct Response(Answer);
+
+    pub(crate) fn send(request: &Request) -> Result<Response, Error> {
+        let state = current();
+        let mut state = state.borrow_mut();
+        state.requests.push(request.clone());
+        let none = || Err(Error::Failed(format!("the test has no answer for {} {}", request.upstream, request.path)));
+        state.answers.pop_front().unwrap_or_else(none).map(Response)
+    }
+
+    pub(crate) fn send_all(requests: &[Request]) -> Vec<Result<Response, Error>> {
+        requests.iter().map(send).collect()
+    }
+
+    impl Response {
+        /// The status code.
+        #[must_use]
+        pub fn status(&self) -> u16 {
+            self.0.status
+        }
+
+        /// Values of a header, by its name in any case.
+        #[must_use]
+        pub fn header(&self, name: &str) -> Vec<String> {
+            let named = self.0.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+            named.map(|(_, value)| value.clone()).collect()
+        }
+
+        pub(crate) fn peek(&self, length: u32) -> Result<Vec<u8>, Error> {
+            let length = usize::try_from(length).unwrap_or(usize::MAX);
+            Ok(self.0.body.iter().take(length).copied().collect())
+        }
+
+        pub(crate) fn bytes(&self) -> Result<Vec<u8>, Error> {
+            Ok(self.0.body.clone())
+        }
+
+        pub(crate) fn text(&self) -> Result<String, Error> {
+            Ok(String::from_utf8_lossy(&self.0.body).into_owned())
+        }
+
+        pub(crate) fn document(&self) -> Result<Document, Error> {
+            let text = self.text()?;
+            Document::parse(if text.is_empty() { "{}" } else { &text }).map_err(Error::Failed)
+        }
+    }
+}
+
+pub(crate) mod json {
+    pub(crate) use crate::testing::document::Document;
+}
+
+pub(crate) mod storage {
+    use crate::storage::Error;
+    use crate::testing::current;
+
+    pub(crate) fn get(key: &str) -> Result<Option<Vec<u8>>, Error> {
+        Ok(current().borrow().storage.get(key).cloned())
+    }
+
+    pub(crate) fn set(key: &str, value: &[u8], _time_to_live_seconds: Option<u32>) -> Result<(), Error> {
+        if key.is_empty() || key.len() > 256 || value.len() > 64 * 1024 {
+            return Err(Error::Invalid("a key is 1 to 256 bytes, a value at most 64 KiB".to_owned()));
+        }
+        current().borrow_mut().storage.insert(key.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    pub(crate) fn delete(key: &str) -> Result<(), Error> {
+        current().borrow_mut().storage.remove(key);
+        Ok(())
+    }
+}
+
+pub(crate) mod config {
+    use crate::testing::current;
+
+    pub(crate) fn get(key: &str) -> Option<String> {
+        current().borrow().settings.get(key).cloned()
+    }
+}
+
+pub(crate) mod log {
+    use crate::bindings::gateway::connector::log::Level;
+    use crate::testing::current;
+
+    pub(crate) fn write(level: Level, message: &str) {
+        current().borrow_mut().log.push(format!("{level:?}: {message}"));
+    }
+}
+
+pub(crate) mod clock {
+    use crate::testing::current;
+
+    pub(crate) fn now() -> u64 {
+        current().borrow().now
+    }
+}

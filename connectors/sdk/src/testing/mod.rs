@@ -1,0 +1,167 @@
+//! Testing a connector natively: a gateway in place of the real one, for the thread of a test.
+//!
+//! ```
+//! use connector_sdk::testing::{Answer, Gateway};
+//! use connector_sdk::{Request, http};
+//!
+//! let gateway = Gateway::new().answer(Answer::json(200, r#"{"name":"Ada"}"#));
+//! let response = http::send(Request::get("api", "/users/1")).expect("an answer was prepared");
+//! assert_eq!(response.document().expect("it is JSON").string("/name").as_deref(), Some("Ada"));
+//! assert_eq!(gateway.requests()[0].path, "/users/1");
+//! ```
+
+mod check;
+mod document;
+pub(crate) mod host;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+pub use check::check;
+pub use host::http::Response;
+
+use crate::http::{Error, Request};
+use crate::table::Connector;
+use crate::{Fault, Outcome, run};
+
+thread_local! {
+    static CURRENT: RefCell<Rc<RefCell<State>>> = RefCell::default();
+}
+
+#[derive(Default)]
+struct State {
+    answers: VecDeque<Result<Answer, Error>>,
+    requests: Vec<Request>,
+    settings: BTreeMap<String, String>,
+    storage: BTreeMap<String, Vec<u8>>,
+    log: Vec<String>,
+    now: u64,
+}
+
+fn current() -> Rc<RefCell<State>> {
+    CURRENT.with_borrow(Rc::clone)
+}
+
+/// The gateway that the code under test finds, until it is dropped.
+#[must_use = "the gateway is there until it is dropped"]
+pub struct Gateway {
+    state: Rc<RefCell<State>>,
+    outer: Rc<RefCell<State>>,
+}
+
+impl Gateway {
+    /// A gateway without settings and stored values, whose upstreams have no answers yet. Its clock stands at 0.
+    pub fn new() -> Self {
+        let state: Rc<RefCell<State>> = Rc::default();
+        let outer = CURRENT.with(|current| current.replace(Rc::clone(&state)));
+        Self { state, outer }
+    }
+
+    /// Prepares the answer to the next request that has none yet.
+    pub fn answer(self, answer: Answer) -> Self {
+        self.state.borrow_mut().answers.push_back(Ok(answer));
+        self
+    }
+
+    /// Prepares a failure in place of an answer.
+    pub fn failure(self, error: Error) -> Self {
+        self.state.borrow_mut().answers.push_back(Err(error));
+        self
+    }
+
+    /// Sets a setting of the operator to a JSON value.
+    pub fn setting(self, name: &str, json: &str) -> Self {
+        self.state.borrow_mut().settings.insert(name.to_owned(), json.to_owned());
+        self
+    }
+
+    /// Sets the clock: milliseconds since 1970-01-01T00:00:00Z.
+    pub fn now(self, milliseconds: u64) -> Self {
+        self.state.borrow_mut().now = milliseconds;
+        self
+    }
+
+    /// The requests so far, in their order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.state.borrow().requests.clone()
+    }
+
+    /// The lines logged so far.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        self.state.borrow().log.clone()
+    }
+
+    /// A value in the storage.
+    #[must_use]
+    pub fn stored(&self, key: &str) -> Option<Vec<u8>> {
+        self.state.borrow().storage.get(key).cloned()
+    }
+}
+
+impl Default for Gateway {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.replace(Rc::clone(&self.outer)));
+    }
+}
+
+/// An upstream's answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Status code.
+    pub status: u16,
+    /// Names in any case, and values.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// An answer with this body and no headers.
+    #[must_use]
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, headers: Vec::new(), body: body.into() }
+    }
+
+    /// An answer that is JSON.
+    #[must_use]
+    pub fn json(status: u16, body: &str) -> Self {
+        Self::new(status, body).header("content-type", "application/json")
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// Runs an operation of a connector as the gateway would, after validation.
+///
+/// # Errors
+/// What the operation says.
+pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Result<Outcome, Fault> {
+    run::invoke(connector, operation, input)
+}
+
+/// The request that an operation forwards.
+///
+/// # Panics
+/// When it answers anything else: a test that expects a request has then failed.
+#[must_use]
+#[expect(clippy::panic, reason = "a failed expectation of a test")]
+pub fn forwarded(connector: &Connector, operation: &str, input: &str) -> Request {
+    match invoke(connector, operation, input) {
+        Ok(Outcome::Forward(request)) => request,
+        other => panic!("{operation} answered {other:?}, not a request to forward"),
+    }
+}

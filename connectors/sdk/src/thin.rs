@@ -1,0 +1,313 @@
+//! An operation that is one request: the hot path. It reads the input once, borrows what it can, and builds the path in one string.
+
+use std::borrow::Cow;
+
+use crate::bindings::gateway::connector::http::{Body as HttpBody, Credential};
+use crate::reader::{self, Member};
+use crate::table::{Body, Encoding, Field, Lists, Piece, Place, Row};
+use crate::{Fault, Request, encoding};
+
+/// The request of a row for an input.
+pub(crate) fn request(row: &'static Row, input: &str) -> Result<Request, Fault> {
+    let members = reader::members(input)?;
+    let values = Values { row, members: &members };
+    values.check()?;
+    let mut path = String::with_capacity(128 + input.len());
+    values.path(&mut path)?;
+    let mut query = Query { separator: '?', watched: Vec::new(), path };
+    values.query(&mut query)?;
+    let headers = values.headers(&query)?;
+    let body = values.body()?;
+    Ok(Request {
+        method: row.method,
+        upstream: row.upstream.to_owned(),
+        path: query.path,
+        headers,
+        body,
+        credential: Credential::Standard,
+    })
+}
+
+struct Values<'a> {
+    row: &'static Row,
+    members: &'a [Member<'a>],
+}
+
+/// The path with the query as far as it is written.
+struct Query<'a> {
+    separator: char,
+    /// Names of the parameters that the caller gave, when the row asks for them.
+    watched: Vec<Cow<'a, str>>,
+    path: String,
+}
+
+impl<'a> Values<'a> {
+    /// The JSON text of a field's value, or of its default.
+    fn get(&self, field: &'static Field) -> Option<&'a str> {
+        let given = self.members.iter().find(|member| member.name == field.name).map(|member| member.value);
+        given.filter(|value| *value != "null").or(field.default)
+    }
+
+    /// What the schema cannot say, and what a request cannot be made without.
+    fn check(&self) -> Result<(), Fault> {
+        for field in self.row.fields {
+            match self.get(field) {
+                None if field.required => return Err(refuse(field, "Give a value: the operation needs it.")),
+                Some(value) if field.max_bytes.is_some_and(|most| value.len() > most) => too_long(field, value)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, path: &mut String) -> Result<(), Fault> {
+        for piece in self.row.path {
+            match piece {
+                Piece::Text(text) => path.push_str(text),
+                Piece::Setting(setting) => path.push_str(&setting()?),
+                Piece::Field(index) => {
+                    let Some(field) = self.row.fields.get(*index) else { continue };
+                    let Some(value) = self.get(field) else { continue };
+                    let start = path.len();
+                    push_path_value(path, field, value)?;
+                    if path.len() == start {
+                        return Err(refuse(field, "Give a value that is not empty: it is a part of the address."));
+                    }
+                }
+            }
+        }
+        self.refuse_dot_segments(path)
+    }
+
+    /// A value must not climb out of its place (RFC 3986, section 5.2.4). The table's own text has no dot segments.
+    fn refuse_dot_segments(&self, path: &str) -> Result<(), Fault> {
+        if !path.split('/').any(|segment| segment == "." || segment == "..") {
+            return Ok(());
+        }
+        let in_path = |field: &&Field| matches!(field.place, Place::Path(_));
+        let dotted = |field: &&Field| self.get_dotted(field);
+        let fields = self.row.fields;
+        match fields.iter().find(|field| in_path(field) && dotted(field)).or(fields.iter().find(in_path)) {
+            Some(field) => Err(refuse(field, "Give a value other than \".\" and \"..\": it is a part of the address.")),
+            None => Ok(()),
+        }
+    }
+
+    fn get_dotted(&self, field: &Field) -> bool {
+        self.members
+            .iter()
+            .find(|member| member.name == field.name)
+            .is_some_and(|member| member.value.trim_matches('"').split('/').any(|part| part == "." || part == ".."))
+    }
+
+    fn query(&self, query: &mut Query<'a>) -> Result<(), Fault> {
+        if !self.row.fixed_query.is_empty() {
+            query.raw(self.row.fixed_query);
+        }
+        let watches = !self.row.default_query.is_empty() || self.row.headers.iter().any(|header| !header.when.is_empty());
+        for field in self.row.fields {
+            let Some(value) = self.get(field) else { continue };
+            match field.place {
+                Place::Query(name) => {
+                    query.parameter(name, value, field)?;
+                    if watches {
+                        query.watched.push(Cow::Borrowed(name));
+                    }
+                }
+                Place::QueryEntries => {
+                    for entry in reader::members(value)? {
+                        if entry.value != "null" {
+                            query.parameter(&entry.name, entry.value, field)?;
+                            if watches {
+                                query.watched.push(entry.name);
+                            }
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for default in self.row.default_query {
+            if !query.has_any(default.unless) {
+                query.raw(default.parameter);
+            }
+        }
+        Ok(())
+    }
+
+    fn headers(&self, query: &Query<'_>) -> Result<Vec<(String, String)>, Fault> {
+        let mut headers = Vec::new();
+        for header in self.row.headers {
+            if header.when.is_empty() || query.has_any(header.when) {
+                let mut value = String::new();
+                for piece in header.value {
+                    match piece {
+                        Piece::Text(text) => value.push_str(text),
+                        Piece::Setting(setting) => value.push_str(&setting()?),
+                        Piece::Field(_) => {}
+                    }
+                }
+                headers.push((header.name.to_owned(), value));
+            }
+        }
+        for field in self.row.fields {
+            let Some(value) = self.get(field) else { continue };
+            match field.place {
+                Place::Header(name) => headers.push((name.to_owned(), header_value(field, value)?)),
+                Place::HeaderEntries => {
+                    for entry in reader::members(value)? {
+                        if entry.value != "null" {
+                            headers.push((entry.name.into_owned(), header_value(field, entry.value)?));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(headers)
+    }
+
+    fn body(&self) -> Result<Option<HttpBody>, Fault> {
+        match self.row.body {
+            Body::None => Ok(None),
+            Body::Whole(index) => {
+                let value = self.row.fields.get(index).and_then(|field| self.get(field));
+                Ok(value.map(|value| HttpBody::Json(value.to_owned())))
+            }
+            Body::Members { fixed, fields } => self.members(fixed, fields).map(|json| Some(HttpBody::Json(json))),
+        }
+    }
+
+    /// An object of the fields that are given; fields of one inner object follow one another.
+    fn members(&self, fixed: &str, fields: &[usize]) -> Result<String, Fault> {
+        let mut json = String::with_capacity(64 + self.members.iter().map(|member| member.value.len() + 24).sum::<usize>());
+        json.push('{');
+        json.push_str(fixed);
+        let mut open: &[&str] = &[];
+        for field in fields.iter().filter_map(|index| self.row.fields.get(*index)) {
+            let Place::Body([outer @ .., name]) = field.place else { continue };
+            let Some(value) = self.get(field) else { continue };
+            let common = open.iter().zip(outer).take_while(|(left, right)| left == right).count();
+            json.extend(open.iter().skip(common).map(|_| '}'));
+            for segment in outer.iter().skip(common) {
+                member_name(&mut json, segment);
+                json.push('{');
+            }
+            open = outer;
+            member_name(&mut json, name);
+            match field.lists {
+                Lists::Joined(separator) if value.starts_with('[') => {
+                    let items: Vec<String> =
+                        reader::items(value)?.into_iter().map(|item| text(field, item).map(Cow::into_owned)).collect::<Result<_, _>>()?;
+                    reader::push_quoted(&mut json, &items.join(separator));
+                }
+                _ => json.push_str(value),
+            }
+        }
+        json.extend(open.iter().map(|_| '}'));
+        json.push('}');
+        Ok(json)
+    }
+}
+
+fn member_name(json: &mut String, quoted: &str) {
+    if !json.ends_with('{') {
+        json.push(',');
+    }
+    json.push_str(quoted);
+    json.push(':');
+}
+
+impl Query<'_> {
+    fn raw(&mut self, parameters: &str) {
+        self.path.push(self.separator);
+        self.path.push_str(parameters);
+        self.separator = '&';
+    }
+
+    fn name(&mut self, name: &str) {
+        self.path.push(self.separator);
+        encoding::push(&mut self.path, name, b"$@");
+        self.path.push('=');
+        self.separator = '&';
+    }
+
+    fn parameter(&mut self, name: &str, value: &str, field: &Field) -> Result<(), Fault> {
+        if !value.starts_with('[') {
+            self.name(name);
+            encoding::push(&mut self.path, &text(field, value)?, b"");
+            return Ok(());
+        }
+        let items = reader::items(value)?;
+        if let Lists::Joined(separator) = field.lists {
+            self.name(name);
+            return push_joined(&mut self.path, field, &items, separator);
+        }
+        for item in items {
+            self.name(name);
+            encoding::push(&mut self.path, &text(field, item)?, b"");
+        }
+        Ok(())
+    }
+
+    fn has_any(&self, names: &[&str]) -> bool {
+        self.watched.iter().any(|name| names.contains(&name.as_ref()))
+    }
+}
+
+fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), Fault> {
+    if let (Lists::Joined(separator), true) = (&field.lists, value.starts_with('[')) {
+        return push_joined(path, field, &reader::items(value)?, separator);
+    }
+    let text = text(field, value)?;
+    match field.place {
+        Place::Path(Encoding::Path) => {
+            let text = if path.ends_with('/') { text.strip_prefix('/').unwrap_or(&text) } else { &text };
+            encoding::push(path, text, b"/");
+        }
+        Place::Path(Encoding::ODataString) => encoding::push(path, &text.replace('\'', "''"), b"'"),
+        _ => encoding::push(path, &text, b""),
+    }
+    Ok(())
+}
+
+/// The separator is a part of the address where it may stand as it is; an item's own is encoded.
+fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str) -> Result<(), Fault> {
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            encoding::push(path, separator, b",");
+        }
+        encoding::push(path, &text(field, item)?, b"");
+    }
+    Ok(())
+}
+
+/// A scalar as text: a string without its quotes, anything else as it came.
+fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Fault> {
+    match reader::scalar(value) {
+        Some(text) if field.integer => Ok(reader::integer(&text).map_or_else(|| text.clone(), |digits| Cow::Owned(digits.into_owned()))),
+        Some(text) => Ok(text),
+        None => Err(refuse(field, "Give a string, a number or a boolean here.")),
+    }
+}
+
+fn header_value(field: &Field, value: &str) -> Result<String, Fault> {
+    let text = text(field, value)?;
+    if text.contains(['\r', '\n', '\0']) {
+        return Err(refuse(field, "Give a value without line breaks: it is sent as a header."));
+    }
+    Ok(text.into_owned())
+}
+
+/// The limit is in bytes of the value itself, so quotes and escapes of a string do not count.
+fn too_long(field: &Field, value: &str) -> Result<(), Fault> {
+    let length = reader::scalar(value).map_or(value.len(), |text| text.len());
+    match field.max_bytes {
+        Some(most) if length > most => Err(refuse(field, &format!("Give at most {most} bytes; these are {length}."))),
+        _ => Ok(()),
+    }
+}
+
+fn refuse(field: &Field, detail: &str) -> Fault {
+    Fault::invalid_input(format!("/{}", field.name), detail)
+}

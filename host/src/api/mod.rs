@@ -1,0 +1,51 @@
+//! What callers see: one file a family of routes.
+//!
+//! - [`server`]: connections
+//! - [`router`]: from a path to its family
+//! - [`auth`]: who calls
+//! - [`problem`]: the form of every error
+//! - [`operations`], [`connectors`], [`admin`], [`system`]: the families
+
+mod admin;
+pub mod auth;
+mod connectors;
+mod operations;
+pub mod problem;
+mod router;
+pub mod server;
+mod system;
+
+use std::sync::Arc;
+
+use hyper::Request;
+use hyper::header::AUTHORIZATION;
+
+use self::auth::{AuthError, Caller, Scope};
+use self::problem::Problem;
+use crate::gateway::Gateway;
+
+/// Finds out who calls, and whether they may do what needs this scope.
+async fn authorize<B>(gateway: &Gateway, request: &Request<B>, scope: Option<Scope>) -> Result<Arc<Caller>, Problem> {
+    let caller = gateway
+        .authenticator
+        .authenticate(request.headers().get(AUTHORIZATION))
+        .await
+        .map_err(|error| unauthenticated(&error))?;
+    if let Some(scope) = scope {
+        caller.require(scope).map_err(|missing| {
+            problem::MISSING_SCOPE
+                .because(format!("This key lacks the scope `{}`; use one that has it.", missing.0.name()))
+                .with("scope", missing.0.name())
+        })?;
+    }
+    Ok(caller)
+}
+
+fn unauthenticated(error: &AuthError) -> Problem {
+    problem::UNAUTHENTICATED
+        .because(format!("{error}. Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one."))
+        .challenge(match error {
+            AuthError::Missing => "Bearer",
+            _ => "Bearer error=\"invalid_token\"",
+        })
+}

@@ -1,0 +1,12 @@
+//! The command line.
+//!
+//! What was asked for goes to standard output, so that scripts can take it; everything said about it goes to standard error.
+//! Exit codes: 0 when it is done, 1 when it is not, 2 when the command line is wrong.
+//!
+//! - [`arguments`]: all commands and their options
+//! - [`keys`]: the commands `keys …`
+//! - [`table`]: lists for people
+
+pub mod arguments;
+pub mod keys;
+pub mod table;

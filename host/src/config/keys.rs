@@ -1,0 +1,153 @@
+//! Every key there is. The documentation of each is in `gateway.example.toml`.
+
+use std::fs;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::error::ConfigError;
+use super::section::{Report, Section};
+use super::source::Source;
+use super::{Compile, Config, Connector, Limits, Oauth, OauthClient, Pacing, Sandbox, value};
+
+/// Reads all keys, over the defaults.
+pub(super) fn read(source: Source) -> Result<Config, ConfigError> {
+    let (config, problems, _) = read_known(source);
+    if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
+}
+
+/// Also gives back the keys that are known: what is asked for where nothing is set, and within what is.
+pub(super) fn read_known(source: Source) -> (Config, Vec<super::Problem>, Vec<String>) {
+    let mut config = Config::default();
+    let (mut report, table) = Report::new(source);
+    report.read(table, |root| read_root(root, &mut config));
+    let (problems, known) = report.problems();
+    (config, problems, known)
+}
+
+fn read_root(root: &mut Section<'_>, config: &mut Config) {
+    let mut listen = config.listen;
+    root.value("listen", &mut listen, value::address);
+    config.listening_on(listen);
+    config.public_url_is_set = root.has("public_url");
+    root.value("public_url", &mut config.public_url, value::base_url);
+    root.value("data_dir", &mut config.data_dir, value::path);
+    root.value("database_url", &mut config.database_url, value::database_url);
+    root.value("modules_dir", &mut config.modules_dir, value::path);
+    root.value("allowed_callback_origins", &mut config.allowed_callback_origins, value::origins);
+    root.value("max_body_mb", &mut config.max_body_mb, value::integer(1..=1024));
+    root.value("log", &mut config.log, value::log_filter);
+    root.value("log_format", &mut config.log_format, value::log_format);
+    let mut drain_s = config.drain.as_secs();
+    root.value("drain_s", &mut drain_s, value::integer(0..=3600));
+    config.drain = Duration::from_secs(drain_s);
+    root.section("compile", |section| read_compile(section, &mut config.compile));
+    root.section("sandbox", |section| read_sandbox(section, &mut config.sandbox));
+    root.each("oauth_clients", |name, clients| {
+        let mut client = None;
+        clients.section(name, |section| client = read_oauth_client(section));
+        config.oauth_clients.extend(client.map(|client| (name.to_owned(), client)));
+    });
+    root.each("connectors", |identifier, connectors| {
+        if !value::is_identifier(identifier) {
+            connectors.refuse(
+                identifier,
+                "is no identifier of a connector: 1 to 64 of a-z, 0-9 and _, beginning with a letter",
+            );
+            return;
+        }
+        let mut connector = Connector::default();
+        connectors.section(identifier, |section| read_connector(section, &mut connector));
+        config.connectors.insert(identifier.to_owned(), connector);
+    });
+}
+
+fn read_compile(section: &mut Section<'_>, compile: &mut Compile) {
+    section.value("memory_mb", &mut compile.memory_mb, value::integer(64..=1_048_576));
+    section.value("cpu_s", &mut compile.cpu_s, value::integer(1..=3600));
+    section.value("max_module_mb", &mut compile.max_module_mb, value::integer(1..=1024));
+}
+
+fn read_sandbox(section: &mut Section<'_>, sandbox: &mut Sandbox) {
+    section.value("instances", &mut sandbox.instances, value::integer(1..=10_000));
+    section.value("memories_per_component", &mut sandbox.memories_per_component, value::integer(1..=64));
+    section.value("tables_per_component", &mut sandbox.tables_per_component, value::integer(1..=256));
+    section.value("core_instances_per_component", &mut sandbox.core_instances_per_component, value::integer(1..=256));
+}
+
+/// None where the client's id is left empty, as it is in the example.
+fn read_oauth_client(section: &mut Section<'_>) -> Option<OauthClient> {
+    let mut client_id = String::new();
+    let mut client_secret = None;
+    let mut file = String::new();
+    section.value("client_id", &mut client_id, value::string);
+    section.value("client_secret", &mut client_secret, value::secret);
+    section.value("client_secret_file", &mut file, value::string);
+    if !file.is_empty() {
+        if client_secret.is_some() {
+            section.problem("client_secret_file", "is set together with `client_secret`; keep one of them".to_owned());
+        }
+        match read_secret(&file) {
+            Ok(secret) => client_secret = Some(secret),
+            Err(reason) => section.problem("client_secret_file", format!("names `{file}`, which {reason}")),
+        }
+    }
+    if client_id.is_empty() && client_secret.is_some() {
+        section.problem("client_id", "is missing beside the client's secret".to_owned());
+    }
+    (!client_id.is_empty()).then_some(OauthClient { client_id, client_secret })
+}
+
+/// Editors end a file with a line break, which belongs to no secret.
+fn read_secret(path: &str) -> Result<SecretString, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
+    match text.trim() {
+        "" => Err("is empty".to_owned()),
+        secret => Ok(secret.into()),
+    }
+}
+
+fn read_connector(section: &mut Section<'_>, connector: &mut Connector) {
+    section.each("upstreams", |name, upstreams| {
+        if !value::is_name(name) {
+            upstreams.refuse(name, "is no name of an upstream: 1 to 64 of a-z, 0-9 and _");
+            return;
+        }
+        let mut url = None;
+        upstreams.value(name, &mut url, value::optional_base_url);
+        connector.upstreams.extend(url.map(|url| (name.to_owned(), url)));
+    });
+    section.section("oauth", |section| read_oauth(section, &mut connector.oauth));
+    section.value("allow_private_network", &mut connector.allow_private_network, value::boolean);
+    section.each("settings", |key, settings| {
+        let mut setting = None;
+        settings.value(key, &mut setting, |given| value::json(given.value).map(Some));
+        connector.settings.extend(setting.map(|setting| (key.to_owned(), setting)));
+    });
+    section.section("limits", |section| read_limits(section, &mut connector.limits));
+    let is_paced = section.has("pacing");
+    section.section("pacing", |section| {
+        let mut pacing = Pacing::default();
+        section.value("interval_ms", &mut pacing.interval_ms, value::integer(0..=3_600_000));
+        section.value("max_wait_ms", &mut pacing.max_wait_ms, value::integer(0..=3_600_000));
+        section.value("concurrency", &mut pacing.concurrency, value::integer(1..=100_000));
+        connector.pacing = is_paced.then_some(pacing);
+    });
+}
+
+fn read_oauth(section: &mut Section<'_>, oauth: &mut Oauth) {
+    section.value("authorization_url", &mut oauth.authorization_url, value::optional_endpoint);
+    section.value("token_url", &mut oauth.token_url, value::optional_endpoint);
+    section.value("revocation_url", &mut oauth.revocation_url, value::optional_endpoint);
+    section.value("userinfo_url", &mut oauth.userinfo_url, value::optional_endpoint);
+    section.value("scopes", &mut oauth.scopes, |given| value::strings(given).map(Some));
+}
+
+fn read_limits(section: &mut Section<'_>, limits: &mut Limits) {
+    section.value("memory_mb", &mut limits.memory_mb, value::integer(1..=4096));
+    section.value("cpu_ms", &mut limits.cpu_ms, value::integer(1..=600_000));
+    section.value("timeout_s", &mut limits.timeout_s, value::integer(1..=3600));
+    section.value("response_mb", &mut limits.response_mb, value::integer(1..=4096));
+    section.value("concurrency", &mut limits.concurrency, value::integer(1..=100_000));
+    section.value("download_mb", &mut limits.download_mb, value::integer(1..=10_240));
+}

@@ -1,0 +1,333 @@
+//! The operator's configuration: `gateway.toml`, and the environment over it.
+//!
+//! Read once, at the start, into typed values; nothing further in reads a file or a variable. Each key, its default and
+//! what it does are documented in `gateway.example.toml` beside this crate, which a test holds to this module.
+//!
+//! - [`error`]: what is wrong, all of it at once, and where
+//! - [`source`]: the file and the variables as one table, each value with the place it came from
+//! - [`section`]: reading the keys of one table, and noticing the unknown ones
+//! - [`value`]: from a TOML value to a typed one
+//! - [`keys`]: every key there is
+
+mod error;
+mod keys;
+mod section;
+mod source;
+mod value;
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use url::{Origin, Url};
+
+pub use self::error::{ConfigError, Place, Problem};
+
+/// Read when no file is named, if it is there.
+const DEFAULT_FILE: &str = "gateway.toml";
+
+/// Names the file, unless the command line does.
+const FILE_VARIABLE: &str = "GATEWAY_CONFIG";
+
+/// Sets the first key. No key of the file, so that it is never written into one.
+const BOOTSTRAP_KEY_VARIABLE: &str = "GATEWAY_BOOTSTRAP_KEY";
+
+/// What a connector has that the configuration does not mention.
+static NOT_CONFIGURED: LazyLock<Connector> = LazyLock::new(Connector::default);
+
+/// All that an operator can set.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where callers connect to. Change it through [`Config::listening_on`], which takes `public_url` along.
+    pub listen: SocketAddr,
+    /// Where callers and providers find the gateway; providers redirect to it.
+    pub public_url: Url,
+    /// Whether `public_url` was set, so that it stays whatever address the gateway comes to listen on.
+    public_url_is_set: bool,
+    /// Holds the database, the master key, compiled and former modules.
+    pub data_dir: PathBuf,
+    /// A PostgreSQL database in place of the SQLite file in `data_dir`. Secret, since it may hold a password.
+    pub database_url: Option<SecretString>,
+    /// Its `*.wasm` are the live connectors.
+    pub modules_dir: PathBuf,
+    /// Where users may be sent back to after an authorization, besides `public_url` and loopback.
+    pub allowed_callback_origins: Vec<Origin>,
+    /// Largest body of a request, in MiB.
+    pub max_body_mb: usize,
+    /// Which lines are logged.
+    pub log: Targets,
+    /// How lines are written.
+    pub log_format: LogFormat,
+    /// How long requests under way may take to end when the gateway stops.
+    pub drain: Duration,
+    /// Accepted as an API key with every scope in the tenant `default`.
+    pub bootstrap_key: Option<SecretString>,
+    /// Bounds of the process that compiles a module.
+    pub compile: Compile,
+    /// Size of the pool that modules run in.
+    pub sandbox: Sandbox,
+    /// The gateway's registrations with providers, by provider or connector; see [`Config::oauth_client`].
+    pub oauth_clients: BTreeMap<String, OauthClient>,
+    /// By identifier; see [`Config::connector`].
+    pub connectors: BTreeMap<String, Connector>,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text on a terminal, JSON elsewhere.
+    Auto,
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Bounds of the process that compiles a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compile {
+    /// Its memory, in MiB.
+    pub memory_mb: u64,
+    /// Its computing time over all cores, in seconds.
+    pub cpu_s: u64,
+    /// Size of a module that is compiled at all, in MiB.
+    pub max_module_mb: u64,
+}
+
+/// Size of the pool that modules run in. It is address space until it is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Invocations at once, over all connectors.
+    pub instances: u32,
+    /// Linear memories that one module may have.
+    pub memories_per_component: u32,
+    /// Tables that one module may have.
+    pub tables_per_component: u32,
+    /// Core instances that one module may have.
+    pub core_instances_per_component: u32,
+}
+
+/// The gateway's registration with an OAuth provider.
+#[derive(Clone, Debug)]
+pub struct OauthClient {
+    /// Given out by the provider.
+    pub client_id: String,
+    /// None for a public client.
+    pub client_secret: Option<SecretString>,
+}
+
+/// What is set for one connector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Connector {
+    /// Base URLs in place of the manifest's, by upstream; their hosts are granted by that.
+    pub upstreams: BTreeMap<String, Url>,
+    /// In place of the manifest's OAuth endpoints and scopes.
+    pub oauth: Oauth,
+    /// Whether upstreams may lie at loopback and private addresses.
+    pub allow_private_network: bool,
+    /// Handed to the connector as they are.
+    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// Bounds of one invocation.
+    pub limits: Limits,
+    /// Spaces the calls to each of its upstreams, no faster than the manifest asks for.
+    pub pacing: Option<Pacing>,
+}
+
+/// What replaces parts of a manifest's OAuth scheme; what is `None` stays the manifest's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Oauth {
+    /// Where users are sent to.
+    pub authorization_url: Option<Url>,
+    /// Where codes and refresh tokens are exchanged.
+    pub token_url: Option<Url>,
+    /// Where tokens are given back.
+    pub revocation_url: Option<Url>,
+    /// Where the account's identity is asked for.
+    pub userinfo_url: Option<Url>,
+    /// What users are asked to permit.
+    pub scopes: Option<Vec<String>>,
+}
+
+/// Bounds of one invocation of a connector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// All its linear memories and tables together, in MiB.
+    pub memory_mb: usize,
+    /// Its own computing, in milliseconds.
+    pub cpu_ms: u64,
+    /// The whole of it, waiting for upstreams included, in seconds.
+    pub timeout_s: u64,
+    /// An upstream's response that is read into memory, and an answer that is composed, in MiB.
+    pub response_mb: usize,
+    /// Operations of this connector at once.
+    pub concurrency: usize,
+    /// A file that is handed on, in MiB.
+    pub download_mb: usize,
+}
+
+/// A queue in front of an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Pause between the starts of two calls, in milliseconds.
+    pub interval_ms: u64,
+    /// A call that would wait longer is refused, in milliseconds.
+    pub max_wait_ms: u64,
+    /// Calls under way at once.
+    pub concurrency: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
+        Self {
+            listen,
+            public_url: url_of(listen),
+            public_url_is_set: false,
+            data_dir: "data".into(),
+            database_url: None,
+            modules_dir: "modules".into(),
+            allowed_callback_origins: Vec::new(),
+            max_body_mb: 10,
+            log: Targets::new().with_default(LevelFilter::INFO),
+            log_format: LogFormat::Auto,
+            drain: Duration::from_secs(30),
+            bootstrap_key: None,
+            compile: Compile::default(),
+            sandbox: Sandbox::default(),
+            oauth_clients: BTreeMap::new(),
+            connectors: BTreeMap::new(),
+        }
+    }
+}
+
+impl Default for Compile {
+    fn default() -> Self {
+        Self { memory_mb: 2048, cpu_s: 60, max_module_mb: 64 }
+    }
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self {
+            instances: 512,
+            memories_per_component: 4,
+            tables_per_component: 16,
+            core_instances_per_component: 32,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_mb: 32,
+            cpu_ms: 1000,
+            timeout_s: 30,
+            response_mb: 32,
+            concurrency: 256,
+            download_mb: 50,
+        }
+    }
+}
+
+impl Default for Pacing {
+    fn default() -> Self {
+        Self { interval_ms: 0, max_wait_ms: 10_000, concurrency: 1 }
+    }
+}
+
+impl Config {
+    /// Reads the file and the environment over it. Without `file` it is the one that `GATEWAY_CONFIG` names, else
+    /// `gateway.toml` in the working directory, which need not be there.
+    ///
+    /// # Errors
+    /// When a named file is missing or no TOML, and when keys are unknown or values wrong: then all of them.
+    pub fn load(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let variables: BTreeMap<String, String> = environment.collect();
+        let named = file.map(Path::to_owned).or_else(|| {
+            let name = variables.get(FILE_VARIABLE).filter(|name| !name.is_empty())?;
+            Some(PathBuf::from(name))
+        });
+        let text = match &named {
+            Some(path) => Some(source::read_file(path)?),
+            None => source::read_file(Path::new(DEFAULT_FILE)).map(Some).or_else(|error| {
+                if error.is_missing_file() { Ok(None) } else { Err(error) }
+            })?,
+        };
+        let path = named.unwrap_or_else(|| DEFAULT_FILE.into());
+        let source = source::Source::new(&path, text.as_deref().unwrap_or_default(), &variables)?;
+        let mut config = keys::read(source)?;
+        config.bootstrap_key = variables
+            .get(BOOTSTRAP_KEY_VARIABLE)
+            .filter(|key| !key.is_empty())
+            .map(|key| key.as_str().into());
+        Ok(config)
+    }
+
+    /// What is set for a connector: the defaults where nothing is.
+    pub fn connector(&self, identifier: &str) -> &Connector {
+        self.connectors.get(identifier).unwrap_or(&NOT_CONFIGURED)
+    }
+
+    /// The registration to use: the connector's own, else its provider's.
+    pub fn oauth_client(&self, connector: &str, provider: &str) -> Option<&OauthClient> {
+        self.oauth_clients.get(connector).or_else(|| self.oauth_clients.get(provider))
+    }
+
+    /// The largest memory that any connector may have, in MiB: what a slot of the sandbox must hold.
+    pub fn largest_memory_mb(&self) -> usize {
+        self.connectors
+            .values()
+            .map(|connector| connector.limits.memory_mb)
+            .fold(Limits::default().memory_mb, usize::max)
+    }
+
+    /// Notes the address that was bound, which differs from the one asked for where that left the port open.
+    pub fn listening_on(&mut self, address: SocketAddr) {
+        self.listen = address;
+        if !self.public_url_is_set {
+            self.public_url = url_of(address);
+        }
+    }
+}
+
+impl Connector {
+    /// The settings as the contract hands them out: each as JSON text.
+    pub fn settings_as_json(&self) -> HashMap<String, String> {
+        self.settings
+            .iter()
+            .map(|(key, value)| (key.clone(), value.to_string()))
+            .collect()
+    }
+}
+
+/// The process's environment, as far as it is the gateway's. A value that is no Unicode keeps what can be kept of it, so
+/// that reading it fails by name instead of being skipped.
+pub fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok().filter(|name| name.starts_with("GATEWAY_"))?;
+        Some((name, value.to_string_lossy().into_owned()))
+    })
+}
+
+/// How a gateway at this address is reached from its own machine.
+fn url_of(address: SocketAddr) -> Url {
+    let reachable = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let address = SocketAddr::new(reachable, address.port());
+    #[expect(clippy::expect_used, reason = "an address and a port always make a URL")]
+    Url::parse(&format!("http://{address}")).expect("an address makes a URL")
+}
+
+#[cfg(test)]
+mod tests;

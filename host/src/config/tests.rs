@@ -1,0 +1,267 @@
+use std::fs;
+
+use proptest::prelude::*;
+use secrecy::ExposeSecret;
+use tempfile::TempDir;
+
+use super::*;
+
+const EXAMPLE: &str = include_str!("../../gateway.example.toml");
+
+/// Reads `text` as a file named `gateway.toml`, with these variables over it.
+fn load(text: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("gateway.toml");
+    fs::write(&path, text).unwrap();
+    let variables = variables.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    Config::load(Some(&path), variables)
+        .map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+}
+
+#[test]
+fn the_documented_defaults_are_the_ones_of_the_code() {
+    let mut documented = load(EXAMPLE, &[]).unwrap();
+    assert_eq!(documented.connectors.remove("example"), Some(Connector::default()));
+    assert!(documented.connectors.is_empty() && documented.oauth_clients.is_empty());
+    documented.public_url_is_set = false;
+    assert_eq!(format!("{documented:?}"), format!("{:?}", Config::default()));
+}
+
+#[test]
+fn the_documented_pacing_is_the_one_of_the_code() {
+    let (_, pacing) = EXAMPLE.split_once("# [connectors.example.pacing]").unwrap();
+    let config = load(&format!("[connectors.example.pacing]{}", pacing.replace("\n# ", "\n")), &[]).unwrap();
+    assert_eq!(config.connector("example").pacing, Some(Pacing::default()));
+}
+
+#[test]
+fn every_key_is_documented() {
+    let source = source::Source::new(Path::new("example"), EXAMPLE, &BTreeMap::new()).unwrap();
+    let (_, _, known) = keys::read_known(source);
+    assert!(known.contains(&"connectors.example.limits.download_mb".to_owned()));
+    for key in known {
+        let name = key.rsplit('.').next().unwrap();
+        let is_documented = EXAMPLE
+            .lines()
+            .map(|line| line.trim_start_matches("# "))
+            .any(|line| line.starts_with(&format!("{name} = ")) || line == format!("[{key}]"));
+        assert!(is_documented || ["connectors", "oauth_clients"].contains(&key.as_str()), "{key}");
+    }
+}
+
+#[test]
+fn the_values_of_a_file_are_read() {
+    let config = load(
+        r#"
+        listen = "0.0.0.0:9000"
+        allowed_callback_origins = ["https://app.example.com"]
+        drain_s = 5
+        log = "warn,connector_gateway=debug"
+        [oauth_clients.google]
+        client_id = "id"
+        client_secret = "s3cret"
+        [connectors.workspace_calendar]
+        upstreams.api = "http://127.0.0.1:9000/calendar/v3"
+        oauth.token_url = "http://127.0.0.1:9000/token"
+        oauth.scopes = ["a", "b"]
+        allow_private_network = true
+        settings = { default_organization = "acme", nested = { list = [1, 2.5, true] } }
+        limits = { memory_mb = 64 }
+        pacing = { interval_ms = 3000 }
+        "#,
+        &[],
+    )
+    .unwrap();
+    assert_eq!(config.public_url.as_str(), "http://127.0.0.1:9000/");
+    assert_eq!(config.drain, Duration::from_secs(5));
+    assert_eq!(config.allowed_callback_origins[0].ascii_serialization(), "https://app.example.com");
+    let connector = config.connector("workspace_calendar");
+    assert_eq!(connector.upstreams["api"].as_str(), "http://127.0.0.1:9000/calendar/v3");
+    assert_eq!(connector.oauth.token_url.as_ref().unwrap().path(), "/token");
+    assert_eq!(connector.oauth.scopes.as_deref(), Some(&["a".to_owned(), "b".to_owned()][..]));
+    assert!(connector.allow_private_network);
+    assert_eq!(connector.settings_as_json()["default_organization"], "\"acme\"");
+    assert_eq!(connector.settings_as_json()["nested"], r#"{"list":[1,2.5,true]}"#);
+    assert_eq!(connector.limits, Limits { memory_mb: 64, ..Limits::default() });
+    assert_eq!(connector.pacing, Some(Pacing { interval_ms: 3000, ..Pacing::default() }));
+    assert_eq!(config.largest_memory_mb(), 64);
+    assert_eq!(config.connector("other"), &Connector::default());
+}
+
+#[test]
+fn variables_win_over_the_file_and_merge_with_its_sections() {
+    let text = "listen = \"127.0.0.1:1\"\n[connectors.workspace_calendar]\nlimits = { cpu_ms = 7, memory_mb = 8 }";
+    let variables = [
+        ("GATEWAY__LISTEN", "127.0.0.1:2"),
+        ("GATEWAY__CONNECTORS__WORKSPACE_CALENDAR__UPSTREAMS__API", "http://127.0.0.1:9/v3"),
+        ("GATEWAY__CONNECTORS__WORKSPACE_CALENDAR__LIMITS__MEMORY_MB", "16"),
+        ("GATEWAY__CONNECTORS__WORKSPACE_CALENDAR__SETTINGS", "{ a = [1] }"),
+        ("GATEWAY__ALLOWED_CALLBACK_ORIGINS", "[\"http://a.example\"]"),
+        ("PATH", "/bin"),
+    ];
+    let config = load(text, &variables).unwrap();
+    assert_eq!(config.listen.port(), 2);
+    let connector = config.connector("workspace_calendar");
+    assert_eq!(connector.upstreams["api"].as_str(), "http://127.0.0.1:9/v3");
+    assert_eq!((connector.limits.cpu_ms, connector.limits.memory_mb), (7, 16));
+    assert_eq!(connector.settings_as_json()["a"], "[1]");
+    assert_eq!(config.allowed_callback_origins.len(), 1);
+}
+
+#[test]
+fn a_secret_that_reads_as_a_number_stays_as_it_was_set() {
+    let variables = [
+        ("GATEWAY__OAUTH_CLIENTS__GOOGLE__CLIENT_ID", "007"),
+        ("GATEWAY__OAUTH_CLIENTS__GOOGLE__CLIENT_SECRET", "1e5"),
+    ];
+    let config = load("", &variables).unwrap();
+    let client = config.oauth_client("workspace_calendar", "google").unwrap();
+    assert_eq!(client.client_id, "007");
+    assert_eq!(client.client_secret.as_ref().unwrap().expose_secret(), "1e5");
+}
+
+#[test]
+fn a_connectors_own_client_wins_over_its_providers() {
+    let text = "[oauth_clients]\ngoogle.client_id = \"provider\"\nworkspace_mail.client_id = \"own\"";
+    let config = load(text, &[]).unwrap();
+    assert_eq!(config.oauth_client("workspace_mail", "google").unwrap().client_id, "own");
+    assert_eq!(config.oauth_client("workspace_chat", "google").unwrap().client_id, "provider");
+    assert!(config.oauth_client("hr_platform", "other").is_none());
+}
+
+#[test]
+fn a_secret_is_read_from_its_file_without_the_line_break_at_its_end() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("secret");
+    fs::write(&path, "s3cret\n").unwrap();
+    let text = format!("[oauth_clients.google]\nclient_id = \"id\"\nclient_secret_file = {:?}", path);
+    let config = load(&text, &[]).unwrap();
+    assert_eq!(config.oauth_clients["google"].client_secret.as_ref().unwrap().expose_secret(), "s3cret");
+    fs::remove_file(&path).unwrap();
+    let error = load(&text, &[]).unwrap_err();
+    assert!(error.contains("gateway.toml:3: `oauth_clients.google.client_secret_file` names"), "{error}");
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once_with_its_place_and_what_is_expected() {
+    let text = "listn = \"x\"\nmax_body_mb = 0\n\n[connectors.demo]\nmemory_mb = 64\n[connectors.demo.limits]\ncpu_ms = \"fast\"\n";
+    let error = load(text, &[("GATEWAY__LOG_FORMAT", "xml"), ("GATEWAY__CONNECTORS__DEMO__UPSTREAM__API", "http://a")]);
+    assert_eq!(
+        error.unwrap_err(),
+        "the configuration is wrong in 6 places:
+  gateway.toml:1: `listn` is not known; the nearest key is `listen`
+  gateway.toml:2: `max_body_mb` must be a whole number from 1 to 1024; it is `0`
+  gateway.toml:5: `connectors.demo.memory_mb` is not known; the nearest key is `connectors.demo.limits.memory_mb`
+  gateway.toml:7: `connectors.demo.limits.cpu_ms` must be a whole number from 1 to 600000; it is `\"fast\"`
+  GATEWAY__CONNECTORS__DEMO__UPSTREAM__API: `connectors.demo.upstream` is not known; the nearest key is `connectors.demo.upstreams`
+  GATEWAY__LOG_FORMAT: `log_format` must be \"auto\", \"text\" or \"json\"; it is `\"xml\"`"
+    );
+}
+
+#[test]
+fn one_wrong_key_is_told_on_one_line() {
+    assert_eq!(
+        load("", &[("GATEWAY__LISTEN", "8080")]).unwrap_err(),
+        "the configuration is wrong: GATEWAY__LISTEN: `listen` must be an IP address and a port, such as \"127.0.0.1:8080\"; \
+         it is `8080`"
+    );
+}
+
+#[test]
+fn values_that_make_no_sense_are_refused() {
+    for (text, expected) in [
+        ("public_url = \"gateway.example\"", "must be an absolute http or https URL"),
+        ("public_url = \"https://a.example/?x=1\"", "must be an absolute http or https URL"),
+        ("database_url = \"mysql://a\"", "must be empty, for SQLite"),
+        ("log = \"inof\"", "must be off, error, warn"),
+        ("log = \"info,=debug\"", "must be off, error, warn"),
+        ("allowed_callback_origins = [\"https://a.example/path\"]", "must be a list of origins"),
+        ("allowed_callback_origins = \"https://a.example\"", "must be a list of origins"),
+        ("compile = 3", "must be a section"),
+        ("[connectors.Workspace-Mail]", "is no identifier of a connector"),
+        ("[connectors.demo.upstreams]\n\"a.b\" = \"http://a\"", "is no name of an upstream"),
+        ("[connectors.demo.settings]\nx = nan", "must be something that JSON has"),
+        ("[connectors.demo.limits]\nmemory_mb = -1", "must be a whole number from 1 to 4096"),
+        ("[connectors.demo]\nallow_private_network = \"yes\"", "must be true or false"),
+        ("[oauth_clients.google]\nclient_secret = \"a\"", "is missing beside the client's secret"),
+        ("[oauth_clients.google]\nclient_secret = 3", "must be a string in quotes"),
+    ] {
+        let error = load(text, &[]).unwrap_err();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn what_may_be_secret_is_never_quoted_back() {
+    for text in [
+        "database_url = \"mysql://user:hunter2@host\"",
+        "public_url = \"ftp://user:hunter2@host\"",
+        "[connectors.demo.upstreams]\napi = \"https://user:hunter2@host\"",
+        "[oauth_clients.google]\nclient_secret = \"hunter2",
+        "[oauth_clients.google]\nclient_secret = [\"hunter2\"]",
+    ] {
+        let error = load(text, &[]).unwrap_err();
+        assert!(!error.contains("hunter2"), "{error}");
+    }
+    let config = load("database_url = \"postgres://user:hunter2@host\"", &[("GATEWAY_BOOTSTRAP_KEY", "hunter2")]).unwrap();
+    assert!(!format!("{config:?}").contains("hunter2"));
+}
+
+#[test]
+fn what_is_no_toml_is_told_with_its_line() {
+    let error = load("listen = \"127.0.0.1:1\"\nlog == 3\n", &[]).unwrap_err();
+    assert!(error.starts_with("gateway.toml:2: this is no TOML: "), "{error}");
+    let error = load("log = \"info\"\nlog = \"info\"\n", &[]).unwrap_err();
+    assert!(error.starts_with("gateway.toml:2: this is no TOML: duplicate key"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_named_must_be_there() {
+    let missing = Path::new("no/such.toml");
+    let error = Config::load(Some(missing), std::iter::empty()).unwrap_err().to_string();
+    assert!(error.starts_with("cannot read the configuration file no/such.toml: No such file"), "{error}");
+    let variable = [("GATEWAY_CONFIG".to_owned(), "no/such.toml".to_owned())];
+    assert!(Config::load(None, variable.into_iter()).is_err());
+    // The tests run where there is no gateway.toml.
+    assert!(Config::load(None, std::iter::empty()).is_ok());
+}
+
+#[test]
+fn the_public_url_follows_the_bound_address_unless_it_is_set() {
+    let bound: SocketAddr = "127.0.0.1:4711".parse().unwrap();
+    let mut config = load("listen = \"127.0.0.1:0\"", &[]).unwrap();
+    config.listening_on(bound);
+    assert_eq!(config.public_url.as_str(), "http://127.0.0.1:4711/");
+    let mut config = load("public_url = \"https://gateway.example/api\"", &[]).unwrap();
+    config.listening_on(bound);
+    assert_eq!(config.public_url.as_str(), "https://gateway.example/api");
+    config = load("listen = \"[::]:80\"", &[]).unwrap();
+    assert_eq!(config.public_url.as_str(), "http://[::1]/");
+}
+
+#[test]
+fn a_variable_without_a_key_is_refused() {
+    for name in ["GATEWAY__", "GATEWAY____LISTEN", "GATEWAY__COMPILE__"] {
+        assert!(load("", &[(name, "x")]).unwrap_err().contains("names no key"), "{name}");
+    }
+}
+
+#[test]
+fn a_variable_below_a_value_is_an_error_and_not_ignored() {
+    let error = load("listen = \"127.0.0.1:1\"", &[("GATEWAY__LISTEN__PORT", "2")]).unwrap_err();
+    assert!(error.contains("`listen` must be an IP address and a port"), "{error}");
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_reading_panic(text in "[a-z_.=\\[\\]{}\"' \n0-9-]{0,80}", value in any::<String>()) {
+        let _ = load(&text, &[("GATEWAY__CONNECTORS__DEMO__SETTINGS__X", &value)]);
+    }
+
+    #[test]
+    fn a_variable_brings_any_text_into_a_setting(text in "[a-zA-Z][ -~]{0,40}[a-zA-Z]") {
+        prop_assume!(!["true", "false", "inf", "nan"].contains(&text.as_str()));
+        let config = load("", &[("GATEWAY__CONNECTORS__DEMO__SETTINGS__X", &text)]).unwrap();
+        prop_assert_eq!(&config.connector("demo").settings["x"], &serde_json::Value::from(text));
+    }
+}

@@ -1,0 +1,186 @@
+//! From a TOML value to a typed one. Each function's error says what is expected, to follow "must be". Only values that
+//! cannot hold a secret are quoted back.
+
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use secrecy::SecretString;
+use serde_json::Value as Json;
+use toml::Value;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use url::{Origin, Url};
+
+use super::LogFormat;
+use super::section::{Expected, Given};
+
+/// How much of a wrong value is quoted.
+const QUOTED_CHARACTERS: usize = 60;
+
+fn found(expected: &str, given: &Given<'_>) -> Expected {
+    let text = match given.value {
+        Value::Table(_) => "a table".to_owned(),
+        Value::Array(_) => "a list".to_owned(),
+        other => format!("`{}`", other.to_string().chars().take(QUOTED_CHARACTERS).collect::<String>()),
+    };
+    format!("{expected}; it is {text}")
+}
+
+pub(super) fn string(given: &Given<'_>) -> Result<String, Expected> {
+    given.string().map(str::to_owned).ok_or_else(|| found("a string", given))
+}
+
+/// An empty string is none.
+pub(super) fn secret(given: &Given<'_>) -> Result<Option<SecretString>, Expected> {
+    let text = given.string().ok_or("a string in quotes")?;
+    Ok((!text.is_empty()).then(|| text.into()))
+}
+
+pub(super) fn boolean(given: &Given<'_>) -> Result<bool, Expected> {
+    given.value.as_bool().ok_or_else(|| found("true or false", given))
+}
+
+/// A whole number within bounds. The bounds make the conversion to `T` succeed.
+pub(super) fn integer<T: TryFrom<i64>>(
+    range: RangeInclusive<i64>,
+) -> impl FnOnce(&Given<'_>) -> Result<T, Expected> {
+    move |given| {
+        given
+            .value
+            .as_integer()
+            .filter(|number| range.contains(number))
+            .and_then(|number| T::try_from(number).ok())
+            .ok_or_else(|| found(&format!("a whole number from {} to {}", range.start(), range.end()), given))
+    }
+}
+
+pub(super) fn address(given: &Given<'_>) -> Result<SocketAddr, Expected> {
+    given
+        .string()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| found("an IP address and a port, such as \"127.0.0.1:8080\"", given))
+}
+
+pub(super) fn path(given: &Given<'_>) -> Result<PathBuf, Expected> {
+    given
+        .string()
+        .filter(|text| !text.is_empty())
+        .map(PathBuf::from)
+        .ok_or_else(|| found("the path of a folder", given))
+}
+
+pub(super) fn log_format(given: &Given<'_>) -> Result<LogFormat, Expected> {
+    match given.string() {
+        Some("auto") => Ok(LogFormat::Auto),
+        Some("text") => Ok(LogFormat::Text),
+        Some("json") => Ok(LogFormat::Json),
+        _ => Err(found("\"auto\", \"text\" or \"json\"", given)),
+    }
+}
+
+/// A level, and levels of parts: `info,connector_gateway::egress=debug`. Stricter than the parser of [`Targets`], to which
+/// the misspelt level `inof` is the name of a part.
+pub(super) fn log_filter(given: &Given<'_>) -> Result<Targets, Expected> {
+    let level = |text: &str| text.trim().parse::<LevelFilter>().ok();
+    let parse = |text: &str| {
+        let mut filter = Targets::new();
+        for directive in text.split(',').map(str::trim) {
+            filter = match directive.split_once('=') {
+                Some((target, text)) if !target.trim().is_empty() => filter.with_target(target.trim(), level(text)?),
+                Some(_) => return None,
+                None => filter.with_default(level(directive)?),
+            };
+        }
+        Some(filter)
+    };
+    given.string().and_then(parse).ok_or_else(|| {
+        found("off, error, warn, info, debug or trace, and levels of parts after it, such as \"info,hyper=debug\"", given)
+    })
+}
+
+/// An absolute http or https URL that others append paths to. Not quoted when wrong: it may hold a password.
+pub(super) fn base_url(given: &Given<'_>) -> Result<Url, Expected> {
+    const EXPECTED: &str = "an absolute http or https URL without user, query and fragment, such as \"https://api.example.com/v1\"";
+    http_url(given)
+        .filter(|url| url.query().is_none() && url.fragment().is_none())
+        .ok_or_else(|| EXPECTED.to_owned())
+}
+
+/// As [`base_url`]; an empty string is none.
+pub(super) fn optional_base_url(given: &Given<'_>) -> Result<Option<Url>, Expected> {
+    if given.string() == Some("") { Ok(None) } else { base_url(given).map(Some) }
+}
+
+/// An absolute http or https URL, with a query if need be; an empty string is none.
+pub(super) fn optional_endpoint(given: &Given<'_>) -> Result<Option<Url>, Expected> {
+    if given.string() == Some("") {
+        return Ok(None);
+    }
+    http_url(given)
+        .filter(|url| url.fragment().is_none())
+        .map(Some)
+        .ok_or_else(|| "an absolute http or https URL without user and fragment, or empty".to_owned())
+}
+
+fn http_url(given: &Given<'_>) -> Option<Url> {
+    let url = Url::parse(given.string()?).ok()?;
+    let is_plain = matches!(url.scheme(), "http" | "https") && url.username().is_empty() && url.password().is_none();
+    is_plain.then_some(url)
+}
+
+pub(super) fn database_url(given: &Given<'_>) -> Result<Option<SecretString>, Expected> {
+    let text = given.string().unwrap_or("?");
+    if text.is_empty() || text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        return secret(given);
+    }
+    Err("empty, for SQLite in `data_dir`, or a URL such as \"postgres://user@host/database\"".to_owned())
+}
+
+pub(super) fn origins(given: &Given<'_>) -> Result<Vec<Origin>, Expected> {
+    const EXPECTED: &str = "a list of origins, such as [\"https://app.example.com\"], without paths";
+    let origin = |text: String| {
+        let url = http_url(&Given::of(&Value::String(text)))?;
+        let is_origin = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+        is_origin.then(|| url.origin())
+    };
+    strings(given)
+        .ok()
+        .and_then(|texts| texts.into_iter().map(origin).collect())
+        .ok_or_else(|| EXPECTED.to_owned())
+}
+
+pub(super) fn strings(given: &Given<'_>) -> Result<Vec<String>, Expected> {
+    given
+        .value
+        .as_array()
+        .and_then(|items| items.iter().map(|item| item.as_str().map(str::to_owned)).collect())
+        .ok_or_else(|| found("a list of strings, such as [\"one\", \"two\"]", given))
+}
+
+/// A free value, as the connector is to see it.
+pub(super) fn json(value: &Value) -> Result<Json, Expected> {
+    Ok(match value {
+        Value::String(text) => text.as_str().into(),
+        Value::Integer(number) => (*number).into(),
+        Value::Float(number) => serde_json::Number::from_f64(*number)
+            .map(Json::Number)
+            .ok_or("something that JSON has: no infinite number and no NaN")?,
+        Value::Boolean(boolean) => (*boolean).into(),
+        Value::Datetime(time) => time.to_string().into(),
+        Value::Array(items) => Json::Array(items.iter().map(json).collect::<Result<_, _>>()?),
+        Value::Table(table) => {
+            Json::Object(table.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect::<Result<_, Expected>>()?)
+        }
+    })
+}
+
+/// A name as it may stand in a path: an identifier of a connector.
+pub(super) fn is_identifier(name: &str) -> bool {
+    is_name(name) && name.starts_with(|first: char| first.is_ascii_lowercase())
+}
+
+/// A name of an upstream.
+pub(super) fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}

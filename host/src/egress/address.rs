@@ -1,0 +1,208 @@
+//! Which addresses may be connected to, and the resolver that asks.
+//!
+//! A name is resolved once. All of its addresses are checked, and the connection goes to one of those that were checked: a
+//! second look-up could be answered differently (DNS rebinding).
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+/// Looks a host name up. The port of the addresses is of no account.
+pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+
+/// The operating system's resolver.
+pub fn system_lookup() -> Lookup {
+    Arc::new(|host| Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) }))
+}
+
+/// An address that must not be connected to. Found in the error chain of a refused connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ForbiddenAddress {
+    pub(super) address: IpAddr,
+    pub(super) class: &'static str,
+}
+
+impl fmt::Display for ForbiddenAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} is a {} address", self.address, self.class)
+    }
+}
+
+impl std::error::Error for ForbiddenAddress {}
+
+/// # Errors
+/// `ForbiddenAddress` unless the address is one of the public internet.
+pub(super) fn check(address: IpAddr) -> Result<(), ForbiddenAddress> {
+    let class = match address {
+        IpAddr::V4(v4) => class_v4(v4),
+        IpAddr::V6(v6) => class_v6(v6),
+    };
+    class.map_or(Ok(()), |class| Err(ForbiddenAddress { address, class }))
+}
+
+/// After the IANA registry of special-purpose addresses for IPv4.
+fn class_v4(address: Ipv4Addr) -> Option<&'static str> {
+    Some(match address.octets() {
+        [0, ..] => "unspecified",
+        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => "private",
+        [100, 64..=127, ..] => "carrier-grade NAT",
+        [127, ..] => "loopback",
+        [169, 254, ..] => "link-local",
+        [192, 0, 0, _] => "protocol assignment",
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => "documentation",
+        [192, 88, 99, _] => "6to4 relay",
+        [198, 18..=19, ..] => "benchmarking",
+        [224..=239, ..] => "multicast",
+        [255, 255, 255, 255] => "broadcast",
+        [240..=255, ..] => "reserved",
+        _ => return None,
+    })
+}
+
+/// After the IANA registry of special-purpose addresses for IPv6. Whatever carries an IPv4 address inside leads through a
+/// translator that could reach a private one, so those are refused as a whole, except the mapped form, which is IPv4 itself.
+fn class_v6(address: Ipv6Addr) -> Option<&'static str> {
+    if let Some(mapped) = address.to_ipv4_mapped() {
+        return class_v4(mapped);
+    }
+    Some(match address.segments() {
+        [0, 0, 0, 0, 0, 0, 0, 0] => "unspecified",
+        [0, 0, 0, 0, 0, 0, 0, 1] => "loopback",
+        [0, 0, 0, 0, 0, 0, _, _] => "IPv4-compatible",
+        [0, 0, 0, 0, 0xffff, 0, _, _] => "IPv4-translated",
+        [0x64, 0xff9b, 0, 0, 0, 0, _, _] | [0x64, 0xff9b, 1, ..] => "NAT64",
+        [0x100, 0, 0, 0 | 1, ..] => "discard",
+        [0x2001, 0, ..] => "Teredo",
+        [0x2001, 2, 0, ..] => "benchmarking",
+        [0x2001, 0x10..=0x3f, ..] => "ORCHID",
+        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0x0fff, ..] => "documentation",
+        [0x2001, 0..=0x1ff, ..] => "protocol assignment",
+        [0x2002, ..] => "6to4",
+        [0x5f00, ..] => "segment routing",
+        [0xfc00..=0xfdff, ..] => "unique local",
+        [0xfe80..=0xfebf, ..] => "link-local",
+        [0xfec0..=0xfeff, ..] => "site-local",
+        [0xff00..=0xffff, ..] => "multicast",
+        // Only 2000::/3 has been given out; the rest is not the internet.
+        [0x2000..=0x3fff, ..] => return None,
+        _ => "reserved",
+    })
+}
+
+/// Refuses a name if any of its addresses is forbidden.
+pub(super) struct GuardedResolver {
+    pub(super) lookup: Lookup,
+    pub(super) allow_private: bool,
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let addresses = (self.lookup)(name.as_str().to_owned());
+        let allow_private = self.allow_private;
+        Box::pin(async move {
+            let addresses = addresses.await?;
+            if !allow_private {
+                for address in &addresses {
+                    check(address.ip())?;
+                }
+            }
+            // Port 0 stands for the one in the URL.
+            let addresses = addresses.into_iter().map(|mut address| {
+                address.set_port(0);
+                address
+            });
+            Ok(Box::new(addresses) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::super::testing::{egress_with, fetch, get, names};
+    use super::super::{EgressError, Upstream, UpstreamSettings};
+    use super::check;
+
+    #[test]
+    fn addresses_that_are_not_of_the_public_internet_are_refused() {
+        let classes = [
+            ("unspecified", "0.0.0.0 0.1.2.3 ::"),
+            ("loopback", "127.0.0.1 127.255.255.254 ::1 ::ffff:127.0.0.1"),
+            ("private", "10.0.0.1 10.255.255.255 172.16.0.1 172.31.255.255 192.168.0.1 ::ffff:10.0.0.1"),
+            ("carrier-grade NAT", "100.64.0.1 100.127.255.255"),
+            ("link-local", "169.254.169.254 fe80::1 febf::1"),
+            ("protocol assignment", "192.0.0.8 2001:1::1 2001:1ff::1"),
+            ("documentation", "192.0.2.1 198.51.100.1 203.0.113.1 2001:db8::1 3fff::1"),
+            ("6to4 relay", "192.88.99.1"),
+            ("benchmarking", "198.18.0.1 198.19.255.255 2001:2::1"),
+            ("multicast", "224.0.0.1 239.255.255.255 ff02::1"),
+            ("reserved", "240.0.0.1 255.255.255.254 4000::1 ::1:0:0:0 1::"),
+            ("broadcast", "255.255.255.255"),
+            ("IPv4-compatible", "::8.8.8.8 ::127.0.0.1"),
+            ("IPv4-translated", "::ffff:0:127.0.0.1"),
+            ("NAT64", "64:ff9b::7f00:1 64:ff9b::808:808 64:ff9b:1::1 64:ff9b:1:ffff::1"),
+            ("6to4", "2002:7f00:1:: 2002:808:808::1"),
+            ("Teredo", "2001::1 2001:0:ffff::1"),
+            ("ORCHID", "2001:10::1 2001:2f:ffff::1"),
+            ("discard", "100::1 100:0:0:1::1"),
+            ("unique local", "fc00::1 fdff::1"),
+            ("site-local", "fec0::1 feff::1"),
+            ("segment routing", "5f00::1"),
+        ];
+        for (class, addresses) in classes {
+            for address in addresses.split(' ') {
+                assert_eq!(check(address.parse().unwrap()).unwrap_err().class, class, "{address}");
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_beside_the_refused_ranges_are_public() {
+        let public = "1.1.1.1 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 169.253.255.255 \
+                      172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 198.17.255.255 198.20.0.0 223.255.255.255 \
+                      ::ffff:8.8.8.8 2001:200::1 2001:4860:4860::8888 2003::1 2606:4700::1 2a00::1";
+        for address in public.split_whitespace() {
+            assert_eq!(check(address.parse().unwrap()), Ok(()), "{address}");
+        }
+    }
+
+    async fn guarded(base_url: &str, addresses: &[(&str, &[&str])]) -> EgressError {
+        let host = url::Url::parse(base_url).unwrap().host_str().unwrap().to_owned();
+        let settings = UpstreamSettings {
+            name: "api".to_owned(),
+            base_url: base_url.to_owned(),
+            granted_hosts: vec![host],
+            ..UpstreamSettings::default()
+        };
+        fetch(&egress_with(names(addresses)), &Upstream::new(settings).unwrap(), &get("/")).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn a_name_is_refused_if_any_of_its_addresses_is_private() {
+        for addresses in [&["127.0.0.1"][..], &["93.184.215.14", "10.0.0.1"]] {
+            let error = guarded("http://a.test", &[("a.test", addresses)]).await;
+            assert!(matches!(&error, EgressError::Denied { detail } if detail.contains("a.test")), "{error}");
+            assert!(!error.to_string().contains("0.1"), "tells the address: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn literal_addresses_are_refused_in_every_notation() {
+        let hosts = "127.0.0.1 127.1 2130706433 0x7f000001 0177.0.0.1 127.0.0.1. 0 169.254.169.254 [::1] [::ffff:10.0.0.1] \
+                     [64:ff9b::a00:1] %31%32%37.0.0.1 １２７.0.0.1";
+        for host in hosts.split_whitespace() {
+            let error = guarded(&format!("http://{host}/"), &[]).await;
+            assert!(matches!(error, EgressError::Denied { .. }), "{host}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_not_known_is_unreachable() {
+        let error = guarded("http://b.test", &[]).await;
+        assert!(matches!(&error, EgressError::Unreachable { host, .. } if host == "b.test"), "{error}");
+    }
+}

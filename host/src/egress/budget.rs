@@ -1,0 +1,91 @@
+//! How often something may be done in a period.
+//!
+//! A token bucket that lets a whole period's budget go at once refills while it is spent, and so lets nearly twice the number
+//! through in the first period: upstreams that count would refuse it. So the time of each call is kept, and a call is taken
+//! when the one that lies the whole budget back is at least a period old. In no window of the period's length are there ever
+//! more calls than allowed, all of them may come at once, and the time to wait is known exactly. It costs 16 bytes a call.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A larger budget is taken for this one, so that its memory stays below 16 MiB.
+const MAX_CALLS: u32 = 1_000_000;
+
+/// A number of calls in a period.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// How operations refer to it.
+    pub name: String,
+    /// Calls in a period; 0 counts as 1.
+    pub requests: u32,
+    /// Length of the period.
+    pub period: Duration,
+}
+
+/// The budgets of one connector. Refused calls do not count.
+#[derive(Default)]
+pub struct Budgets(Vec<Entry>);
+
+struct Entry {
+    budget: Budget,
+    calls: Arc<Mutex<VecDeque<Instant>>>,
+}
+
+impl Budgets {
+    /// With nothing spent.
+    pub fn new(budgets: impl IntoIterator<Item = Budget>) -> Self {
+        let entry = |budget| Entry { budget, calls: Arc::default() };
+        Self(budgets.into_iter().map(entry).collect())
+    }
+
+    /// Goes on with what was spent of `old`'s budgets, where name, number and period are the same.
+    pub fn inherit(&mut self, old: &Self) {
+        for entry in &mut self.0 {
+            if let Some(former) = old.0.iter().find(|former| former.budget == entry.budget) {
+                entry.calls = Arc::clone(&former.calls);
+            }
+        }
+    }
+
+    /// Where a budget of this name stands, for `check_at`: so that the name need not be compared at every call.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.0.iter().position(|entry| entry.budget.name == name)
+    }
+
+    /// Takes one call from a budget. A name that is not there has no limit.
+    ///
+    /// # Errors
+    /// How long to wait until there is one.
+    pub fn check(&self, name: &str) -> Result<(), Duration> {
+        self.index(name).map_or(Ok(()), |index| self.check_at(index))
+    }
+
+    /// As `check`, by a number from `index`.
+    ///
+    /// # Errors
+    /// How long to wait until there is one.
+    pub fn check_at(&self, index: usize) -> Result<(), Duration> {
+        self.0.get(index).map_or(Ok(()), |entry| entry.take(Instant::now()))
+    }
+}
+
+impl Entry {
+    fn take(&self, now: Instant) -> Result<(), Duration> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let most = usize::try_from(self.budget.requests.clamp(1, MAX_CALLS)).unwrap_or(usize::MAX);
+        if calls.len() >= most
+            && let Some(&earliest) = calls.front()
+        {
+            let wait = (earliest + self.budget.period).saturating_duration_since(now);
+            if !wait.is_zero() {
+                return Err(wait);
+            }
+            calls.pop_front();
+        }
+        calls.push_back(now);
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! Which headers a request may carry.
+//!
+//! Whoever sets framing, routing or authority headers decides where a request ends, whom it reaches and whose it is. Those are
+//! the gateway's own, so a connector's headers are taken in through `Headers::untrusted` only.
+
+use hyper::header::{
+    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, IF_MATCH,
+    IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE, USER_AGENT,
+};
+
+use super::error::EgressError;
+
+/// Most headers that a request may bring along.
+pub const MAX_HEADERS: usize = 64;
+
+/// Headers that have passed the rules.
+#[derive(Clone, Debug, Default)]
+pub struct Headers(HeaderMap);
+
+/// Set by the gateway or by HTTP itself. Lower case.
+const RESERVED: [&str; 16] = [
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "cookie2",
+    "expect",
+    "forwarded",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+    "x-real-ip",
+];
+
+/// Families of headers that speak for a proxy.
+const RESERVED_PREFIXES: [&str; 2] = ["proxy-", "x-forwarded-"];
+
+/// What goes along when a redirect leads to another origin: how to represent the answer, and nothing that could be a key.
+const TRAVELLING: [HeaderName; 10] = [
+    ACCEPT,
+    ACCEPT_LANGUAGE,
+    CONTENT_TYPE,
+    IF_MATCH,
+    IF_MODIFIED_SINCE,
+    IF_NONE_MATCH,
+    IF_RANGE,
+    IF_UNMODIFIED_SINCE,
+    RANGE,
+    USER_AGENT,
+];
+
+impl Headers {
+    /// Headers of a connector. `Accept-Encoding` is left out, as the gateway decodes answers itself.
+    ///
+    /// # Errors
+    /// `InvalidRequest` that names the header: too many, reserved, no valid name, or a value with CR, LF or NUL.
+    pub fn untrusted<N, V>(pairs: impl IntoIterator<Item = (N, V)>) -> Result<Self, EgressError>
+    where
+        N: AsRef<str>,
+        V: AsRef<str>,
+    {
+        let mut headers = HeaderMap::new();
+        for (count, (name, value)) in pairs.into_iter().enumerate() {
+            if count == MAX_HEADERS {
+                return Err(EgressError::invalid(format!("a request carries at most {MAX_HEADERS} headers")));
+            }
+            let text = name.as_ref();
+            let name = HeaderName::from_bytes(text.as_bytes())
+                .map_err(|_| EgressError::invalid(format!("{text:?} is not a header name")))?;
+            if reserved(name.as_str()) {
+                return Err(EgressError::invalid(format!("the header `{name}` is set by the gateway: leave it out")));
+            }
+            // Bytes beyond ASCII are taken as they are: RFC 9110, section 5.5, calls them opaque data.
+            let value = HeaderValue::from_bytes(value.as_ref().as_bytes()).map_err(|_| {
+                EgressError::invalid(format!("the header `{name}` holds a control character such as CR, LF or NUL"))
+            })?;
+            if name != ACCEPT_ENCODING {
+                headers.append(name, value);
+            }
+        }
+        Ok(Self(headers))
+    }
+
+    /// Headers that the gateway composed itself.
+    pub fn trusted(headers: HeaderMap) -> Self {
+        Self(headers)
+    }
+
+    pub(super) fn map(&self) -> &HeaderMap {
+        &self.0
+    }
+}
+
+fn reserved(name: &str) -> bool {
+    RESERVED.contains(&name) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The part of a request's headers that may go to an origin other than the one it was made for.
+pub(super) fn travelling(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = HeaderMap::new();
+    for name in TRAVELLING {
+        for value in headers.get_all(&name) {
+            kept.append(name.clone(), value.clone());
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::{EgressError, Headers, MAX_HEADERS};
+
+    fn refusal(name: &str, value: &str) -> String {
+        match Headers::untrusted([(name, value)]) {
+            Err(EgressError::InvalidRequest { detail }) => detail,
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn headers_of_the_gateway_are_refused_in_any_case_and_named() {
+        let names = "Host AUTHORIZATION cookie Content-Length Transfer-Encoding Connection Keep-Alive TE Trailer Upgrade \
+                     Proxy-Authorization proxy-connection Expect Via Forwarded X-Forwarded-For x-forwarded-anything X-Real-IP";
+        for name in names.split_whitespace() {
+            let detail = refusal(name, "x");
+            assert!(detail.contains(&name.to_lowercase()) && detail.contains("set by the gateway"), "{name}: {detail}");
+        }
+    }
+
+    #[test]
+    fn control_characters_are_refused() {
+        for value in ["a\r\nHost: evil", "a\nb", "a\rb", "a\0b", "\u{7f}"] {
+            assert!(refusal("x-a", value).contains("x-a"), "{value:?}");
+        }
+        for name in ["x\r\ny", "x y", "x:y", "", "ä", "x\0"] {
+            assert!(refusal(name, "v").contains("not a header name"), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn at_most_64_headers_are_taken() {
+        let pairs = |count| (0..count).map(|number| (format!("x-{number}"), "v"));
+        assert_eq!(Headers::untrusted(pairs(MAX_HEADERS)).unwrap().map().len(), MAX_HEADERS);
+        assert!(Headers::untrusted(pairs(MAX_HEADERS + 1)).is_err());
+    }
+
+    #[test]
+    fn ordinary_headers_pass_with_their_duplicates() {
+        let headers = Headers::untrusted([("Accept", "a"), ("accept", "b"), ("X-Name", "Jörg"), ("Accept-Encoding", "br")]).unwrap();
+        assert_eq!(headers.map().get_all("accept").iter().count(), 2);
+        assert_eq!(headers.map().get("x-name").unwrap().as_bytes(), "Jörg".as_bytes());
+        assert!(!headers.map().contains_key("accept-encoding"), "the gateway decodes answers itself");
+    }
+}

@@ -1,0 +1,98 @@
+//! The queue in front of an upstream that wants pauses between calls.
+//!
+//! Only the head of the queue waits for a place and for its time; everybody else waits to be the head. So the order is that of
+//! arrival, and whoever goes away while waiting takes nothing along: neither a place nor a time slot had been given out.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::error::EgressError;
+use super::upstream::Pacing;
+
+pub(super) struct Pacer {
+    pacing: Pacing,
+    /// Held by the head of the queue; tokio's mutex is fair.
+    head: tokio::sync::Mutex<()>,
+    places: Arc<Semaphore>,
+    /// Earliest start of the next call.
+    next: Mutex<Instant>,
+    waiting: AtomicU32,
+}
+
+/// A place at the upstream. Kept until the answer has been read or dropped.
+pub(super) struct Permit {
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Pacer {
+    pub(super) fn new(pacing: Pacing) -> Self {
+        let concurrency = usize::try_from(pacing.concurrency.max(1)).unwrap_or(usize::MAX);
+        Self {
+            pacing,
+            head: tokio::sync::Mutex::new(()),
+            places: Arc::new(Semaphore::new(concurrency.min(Semaphore::MAX_PERMITS))),
+            next: Mutex::new(Instant::now()),
+            waiting: AtomicU32::new(0),
+        }
+    }
+
+    pub(super) fn pacing(&self) -> Pacing {
+        self.pacing
+    }
+
+    /// Waits for its turn, in the order of arrival.
+    ///
+    /// # Errors
+    /// `RateLimited`, at once where the pauses alone would take longer than the pacing's `max_wait` or go past the deadline;
+    /// else when that time is over.
+    pub(super) async fn enter(&self, deadline: Instant) -> Result<Permit, EgressError> {
+        let now = Instant::now();
+        let patience = self.pacing.max_wait.min(deadline.saturating_duration_since(now));
+        let waiting = Waiting::join(&self.waiting);
+        let expected = self.next().saturating_duration_since(now) + self.pacing.interval.saturating_mul(waiting.ahead);
+        if expected > patience {
+            return Err(EgressError::RateLimited { retry_after: expected.saturating_sub(self.pacing.max_wait) });
+        }
+        timeout(patience, self.turn())
+            .await
+            .map_err(|_| EgressError::RateLimited { retry_after: self.pacing.interval.max(Duration::from_secs(1)) })
+    }
+
+    async fn turn(&self) -> Permit {
+        let _head = self.head.lock().await;
+        // Fails only on a semaphore that was closed, which this one never is.
+        let place = Arc::clone(&self.places).acquire_owned().await.ok();
+        let start = self.next();
+        if start > Instant::now() {
+            sleep_until(start).await;
+        }
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + self.pacing.interval;
+        Permit { _place: place }
+    }
+
+    fn next(&self) -> Instant {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts those in the queue, also when one of them is cancelled.
+struct Waiting<'a> {
+    counter: &'a AtomicU32,
+    ahead: u32,
+}
+
+impl<'a> Waiting<'a> {
+    fn join(counter: &'a AtomicU32) -> Self {
+        Self { counter, ahead: counter.fetch_add(1, Ordering::Relaxed) }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.counter.fetch_sub(1, Ordering::Relaxed);
+    }
+}

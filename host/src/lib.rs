@@ -1,0 +1,33 @@
+//! The gateway: runs each third-party connector as a WebAssembly component in a sandbox, and serves them all through one
+//! REST scheme.
+//!
+//! # Layout
+//! - [`config`]: `gateway.toml` and the environment, read once
+//! - [`api`]: what callers see
+//! - [`pipeline`]: the life of one operation, top to bottom
+//! - [`registry`]: which connectors are live, and how they change
+//! - [`sandbox`]: runs a module
+//! - [`egress`]: the only way out
+//! - [`shape`]: `response_filters` and `response_fields`, over bytes
+//! - [`store`]: what outlives the process
+//! - [`openapi`], [`metrics`], [`logging`], [`files`]: what their names say
+//! - [`gateway`]: what the parts share; [`serve`]: puts them together and runs them
+//! - [`cli`]: the command line
+//!
+//! Arrows run one way: `api → pipeline → {registry, sandbox, egress, shape} → store`.
+
+pub mod api;
+//pub mod cli;
+pub mod config;
+pub mod egress;
+pub mod files;
+pub mod gateway;
+//pub mod logging;
+pub mod metrics;
+pub mod openapi;
+pub mod pipeline;
+pub mod registry;
+pub mod sandbox;
+pub mod serve;
+pub mod shape;
+pub mod store;

@@ -1,0 +1,202 @@
+//! The life of one operation, top to bottom.
+
+pub mod answer;
+pub mod body;
+pub mod input;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use thiserror::Error;
+
+pub use self::answer::Answer;
+
+use self::answer::Form;
+use self::input::Rejection;
+use crate::egress::EgressError;
+use crate::metrics::{self, Metrics, OutcomeLabels};
+use crate::registry::{Connector, Operation, Registry};
+use crate::sandbox::http::{self, Outbound};
+use crate::sandbox::manifest::AuthScheme;
+use crate::sandbox::{Call, Failure, Fault, Outcome, storage};
+
+/// A member of a body that is wrong.
+#[derive(Debug)]
+pub struct Violation {
+    /// JSON Pointer (RFC 6901) into the body.
+    pub pointer: String,
+    /// A sentence that says what to do.
+    pub detail: String,
+}
+
+/// Why an operation has no answer.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The body is not JSON.
+    #[error("{0}")]
+    NotJson(String),
+    /// The body is not what the operation takes.
+    #[error("the body is not valid")]
+    Invalid(Vec<Violation>),
+    /// The user has connected no account.
+    #[error("the user has connected no account")]
+    IntegrationRequired,
+    /// Over a rate limit of the manifest.
+    #[error("over the rate limit `{limit}`")]
+    RateLimited {
+        /// Its name.
+        limit: String,
+        /// When a request would be taken again.
+        retry_after: Duration,
+    },
+    /// All places for this connector are taken.
+    #[error("{0}")]
+    Busy(String),
+    /// The connector gave no answer.
+    #[error(transparent)]
+    Connector(#[from] Failure),
+    /// The connector says that it failed.
+    #[error("{0}")]
+    ConnectorFault(String),
+    /// The connector says that what was asked for does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// A call failed, in a way that the connector has nothing to add to.
+    #[error("{0}")]
+    Http(http::Error),
+    /// The upstream answered with a status of 4xx or 5xx, or the connector says as much.
+    #[error("{detail}")]
+    Upstream {
+        /// Its status.
+        status: u16,
+        /// What happened.
+        detail: String,
+        /// Its body, as JSON or text.
+        body: Option<serde_json::Value>,
+        /// When it would take a request again.
+        retry_after: Option<Duration>,
+    },
+    /// The answer is not JSON where it has to be.
+    #[error("{0}")]
+    NotUnderstood(String),
+}
+
+impl From<EgressError> for Error {
+    fn from(error: EgressError) -> Self {
+        Self::Http(http::to_guest(error))
+    }
+}
+
+/// One call of an operation.
+pub struct Request<'a> {
+    /// Names it in the log.
+    pub id: &'a Arc<str>,
+    /// Whose caller it is.
+    pub tenant: &'a str,
+    /// Its body.
+    pub body: &'a [u8],
+    /// The media types that the caller accepts.
+    pub accept: Option<&'a str>,
+}
+
+/// Runs an operation: checks the body, runs the connector in its sandbox, calls the service, and shapes the answer.
+///
+/// # Errors
+/// See [`Error`]; the gateway goes on serving after each.
+pub async fn run(
+    registry: &Registry,
+    metrics: &Metrics,
+    connector: &Arc<Connector>,
+    operation: &Operation,
+    request: Request<'_>,
+) -> Result<Answer, Error> {
+    let started = Instant::now();
+    let input = operation.schema.read(request.body).map_err(|rejection| match rejection {
+        Rejection::NotJson(detail) => Error::NotJson(detail),
+        Rejection::Invalid(violations) => Error::Invalid(violations),
+    })?;
+    if !matches!(connector.manifest().auth, AuthScheme::None) {
+        return Err(Error::IntegrationRequired);
+    }
+    let permit = connector.admit().ok_or_else(|| {
+        Error::Busy("All places for calls of this connector are taken; try again, or raise `limits.concurrency`.".to_owned())
+    })?;
+    if let Some(limit) = &operation.manifest.rate_limit {
+        connector
+            .budgets()
+            .check(limit)
+            .map_err(|retry_after| Error::RateLimited { limit: limit.clone(), retry_after })?;
+    }
+    metrics::observe(&operation.metrics.validate, started);
+
+    let invoked = Instant::now();
+    let limits = connector.limits();
+    let deadline = invoked + limits.timeout;
+    let outbound = Outbound::new(registry.egress().clone(), Arc::clone(connector.upstreams()), deadline.into());
+    let make_call = || Call {
+        connector: connector.name(),
+        request_id: Arc::clone(request.id),
+        settings: Arc::clone(connector.settings()),
+        outbound: outbound.clone(),
+        storage: Some(storage::Scope {
+            store: registry.store().clone(),
+            connector: connector.name(),
+            partition: request.tenant.into(),
+        }),
+    };
+    let outcome = connector
+        .module()
+        .invoke(make_call, limits, &operation.manifest.path, &input.text, operation.manifest.immediate)
+        .await
+        .inspect_err(|failure| count_failure(metrics, connector, failure))?;
+    metrics::observe(&operation.metrics.sandbox, invoked);
+
+    let form = Form { shape: &input.shape, accept: request.accept, limits, operation };
+    match outcome {
+        Err(fault) => Err(error_of(fault)),
+        Ok(Outcome::Forward(forward)) => {
+            let sent = Instant::now();
+            let response = outbound.send(forward, limits.download_bytes).await?;
+            metrics::observe(&operation.metrics.upstream, sent);
+            answer::of_response(response, &form, permit).await
+        }
+        Ok(Outcome::Reply(json)) => answer::of_json(json, &form),
+        Ok(Outcome::File(file)) => answer::of_file(file, &form, permit).await,
+    }
+}
+
+fn count_failure(metrics: &Metrics, connector: &Connector, failure: &Failure) {
+    let outcome = match failure {
+        Failure::Limit(limit) => limit.name(),
+        Failure::TimedOut(_) => "timeout",
+        Failure::Trapped(_) => "trap",
+        Failure::Busy => "busy",
+    };
+    let labels = OutcomeLabels {
+        connector: connector.manifest().identifier.clone(),
+        outcome: outcome.to_owned(),
+    };
+    metrics.sandbox_failures.get_or_create_owned(&labels).inc();
+}
+
+/// What a connector's fault is to the caller.
+fn error_of(fault: Fault) -> Error {
+    match fault {
+        Fault::InvalidInput(violations) => Error::Invalid(
+            violations
+                .into_iter()
+                .map(|violation| Violation { pointer: violation.pointer, detail: violation.detail })
+                .collect(),
+        ),
+        Fault::NotFound(detail) => Error::NotFound(detail),
+        Fault::Upstream(fault) => Error::Upstream {
+            status: if (400..600).contains(&fault.status) { fault.status } else { 502 },
+            detail: fault.detail,
+            body: fault.body.map(|body| answer::shown(&Bytes::from(body))),
+            retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
+        },
+        Fault::Http(error) => Error::Http(error),
+        Fault::Failed(detail) => Error::ConnectorFault(detail),
+    }
+}

@@ -1,0 +1,485 @@
+//! Which connectors are live.
+//!
+//! The folder `modules_dir` says it: each `{identifier}.wasm` in it is a live connector. A new or changed file is compiled,
+//! described and checked aside; only then does it take the place of the version before, in one atomic exchange of the
+//! table that requests read. A request holds the version it began with until it ends. A file that is refused changes
+//! nothing: the version before keeps serving, even over a restart.
+
+mod connector;
+mod manifest;
+mod versions;
+mod watch;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+use std::fs;
+
+use arc_swap::{ArcSwap, Guard};
+use bytes::Bytes;
+use thiserror::Error;
+use tokio::sync::Mutex;
+
+pub use self::connector::{Connector, Operation};
+pub use self::watch::watch;
+
+use self::versions::Versions;
+use crate::config::Config;
+use crate::egress::Egress;
+use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
+use crate::sandbox::{self, Sandbox};
+use crate::store::{Store, StoreError};
+
+/// The live connectors by identifier.
+pub type Live = HashMap<String, Arc<Connector>>;
+
+/// Modules that were built with the gateway, in `modules_dir`: lines of `sha256  file name`. They need no grants.
+const SHIPPED: &str = "SHIPPED";
+
+/// A file that did not become a connector.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// Its name in `modules_dir`.
+    pub file: String,
+    /// SHA-256 of its content, in hexadecimal digits; empty when it could not be read.
+    pub digest: String,
+    /// Why, in a sentence.
+    pub reason: String,
+    /// When.
+    pub at: SystemTime,
+    /// SHA-256 of the version that serves in its place, if one does.
+    pub serving: Option<String>,
+}
+
+/// Why a change of the live connectors was not made.
+#[derive(Debug, Error)]
+pub enum ChangeError {
+    /// The module is not good; the reason says how.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no such connector.
+    #[error("no connector `{0}` is installed")]
+    Unknown(String),
+    /// It never had another version.
+    #[error("`{0}` has had no other version here")]
+    NoEarlierVersion(String),
+    /// A grant is not a host.
+    #[error("`{0}` is no host name; write it like api.example.com")]
+    InvalidHost(String),
+    /// The modules folder or the versions.
+    #[error("the modules cannot be changed: {0}")]
+    Io(#[from] io::Error),
+    /// The grants.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What the registry last saw of a file.
+#[derive(Clone, PartialEq, Eq)]
+struct Seen {
+    modified: SystemTime,
+    length: u64,
+    inode: u64,
+}
+
+/// Everything that only one change at a time may touch.
+#[derive(Default)]
+struct Files {
+    /// Files that were taken or refused as they were then.
+    settled: HashMap<PathBuf, Seen>,
+    /// Files that changed lately and are taken once they stay as they are.
+    changing: HashMap<PathBuf, Seen>,
+}
+
+/// The live connectors and the way they change.
+pub struct Registry {
+    live: ArcSwap<Live>,
+    refused: ArcSwap<Vec<Refused>>,
+    files: Mutex<Files>,
+    versions: Versions,
+    config: Arc<Config>,
+    sandbox: Sandbox,
+    egress: Egress,
+    store: Store,
+    metrics: Arc<Metrics>,
+}
+
+impl Registry {
+    /// A registry with nothing live yet; [`Registry::scan`] reads the folder.
+    ///
+    /// # Errors
+    /// When the modules folder is missing, or the versions' folder cannot be made.
+    pub fn new(
+        config: Arc<Config>,
+        sandbox: Sandbox,
+        egress: Egress,
+        store: Store,
+        metrics: Arc<Metrics>,
+    ) -> io::Result<Self> {
+        let folder = &config.modules_dir;
+        if !folder.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                format!(
+                    "the modules folder `{}` does not exist; make it, or set `modules_dir` (`make build` fills `modules`)",
+                    folder.display()
+                ),
+            ));
+        }
+        Ok(Self {
+            versions: Versions::open(&config.data_dir)?,
+            live: ArcSwap::default(),
+            refused: ArcSwap::default(),
+            files: Mutex::default(),
+            config,
+            sandbox,
+            egress,
+            store,
+            metrics,
+        })
+    }
+
+    /// The live connectors, as they are at this moment.
+    pub fn live(&self) -> Guard<Arc<Live>> {
+        self.live.load()
+    }
+
+    /// The live connector with this identifier. Whoever holds it keeps its version.
+    pub fn get(&self, identifier: &str) -> Option<Arc<Connector>> {
+        self.live.load().get(identifier).cloned()
+    }
+
+    /// Files that were refused and still lie there.
+    pub fn refused(&self) -> Arc<Vec<Refused>> {
+        self.refused.load_full()
+    }
+
+    /// The way out that its connectors use.
+    pub fn egress(&self) -> &Egress {
+        &self.egress
+    }
+
+    /// The store that its connectors use.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Compares the folder with what is live, and makes the difference good. With `patient`, a file that changed since the
+    /// scan before is left for the next one: it may be half written. Gives back whether such files are left.
+    ///
+    /// # Errors
+    /// When the folder cannot be read; then nothing changes.
+    pub async fn scan(&self, patient: bool) -> io::Result<bool> {
+        let mut files = self.files.lock().await;
+        let found = list(&self.config.modules_dir)?;
+        for path in files.settled.keys().filter(|path| !found.contains_key(*path)).cloned().collect::<Vec<_>>() {
+            files.settled.remove(&path);
+            self.retire(&path);
+        }
+        files.changing.retain(|path, _| found.contains_key(path));
+        for (path, seen) in found {
+            if files.settled.get(&path) == Some(&seen) {
+                continue;
+            }
+            if patient && files.changing.get(&path) != Some(&seen) {
+                files.changing.insert(path, seen);
+                continue;
+            }
+            files.changing.remove(&path);
+            files.settled.insert(path.clone(), seen);
+            self.take_file(&path).await;
+        }
+        Ok(!files.changing.is_empty())
+    }
+
+    /// Installs a module under the identifier that it describes itself with, or swaps it for the version that is live.
+    /// `grants`, when given, replaces the hosts that it may reach.
+    ///
+    /// # Errors
+    /// When it is refused, and when files or grants cannot be written; then what is live stays.
+    pub async fn install(
+        &self,
+        module: Bytes,
+        grants: Option<&[String]>,
+    ) -> Result<Arc<Connector>, ChangeError> {
+        for host in grants.unwrap_or_default() {
+            if !connector::is_host(host) {
+                return Err(ChangeError::InvalidHost(host.clone()));
+            }
+        }
+        let mut files = self.files.lock().await;
+        let candidate = self.load(&module, None, grants).await.map_err(ChangeError::Refused)?;
+        let identifier = candidate.manifest().identifier.clone();
+        if let Some(grants) = grants {
+            self.store.set_grants(&identifier, grants).await?;
+        }
+        let path = self.path(&identifier);
+        crate::files::write_atomically(&path, |file| file.write_all(&module))?;
+        files.changing.remove(&path);
+        files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
+        Ok(self.activate(&path, candidate, &module, "installed"))
+    }
+
+    /// Removes a connector. Requests under way end on it.
+    ///
+    /// # Errors
+    /// When there is none, or its file cannot be removed.
+    pub async fn remove(&self, identifier: &str) -> Result<(), ChangeError> {
+        let mut files = self.files.lock().await;
+        let path = self.path(identifier);
+        if !connector::is_identifier(identifier) || !path.exists() && self.get(identifier).is_none() {
+            return Err(ChangeError::Unknown(identifier.to_owned()));
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        files.settled.remove(&path);
+        files.changing.remove(&path);
+        self.retire(&path);
+        Ok(())
+    }
+
+    /// Swaps the version in that was live before the present one.
+    ///
+    /// # Errors
+    /// When there is none, or it is no longer good.
+    pub async fn rollback(&self, identifier: &str) -> Result<Arc<Connector>, ChangeError> {
+        let mut files = self.files.lock().await;
+        if !connector::is_identifier(identifier) {
+            return Err(ChangeError::Unknown(identifier.to_owned()));
+        }
+        let path = self.path(identifier);
+        let present = match self.get(identifier) {
+            Some(live) => Some(live.digest().to_owned()),
+            // Not serving: then the file that lies there, if any.
+            None => fs::read(&path).ok().map(|module| digest(&module)),
+        };
+        let Some(module) = self.versions.before(identifier, present.as_deref())? else {
+            return Err(match present {
+                Some(_) => ChangeError::NoEarlierVersion(identifier.to_owned()),
+                None => ChangeError::Unknown(identifier.to_owned()),
+            });
+        };
+        let candidate = self.load(&module, Some(identifier), None).await.map_err(ChangeError::Refused)?;
+        crate::files::write_atomically(&path, |file| file.write_all(&module))?;
+        files.changing.remove(&path);
+        files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
+        Ok(self.activate(&path, candidate, &module, "rolled_back"))
+    }
+
+    /// Loads a module without making it live.
+    ///
+    /// # Errors
+    /// Why it would be refused, in a sentence.
+    pub async fn check(&self, module: &[u8]) -> Result<Connector, String> {
+        self.load(module, None, None).await
+    }
+
+    /// Takes a file of the folder, as it is now.
+    async fn take_file(&self, path: &Path) {
+        let Some(identifier) = path.file_stem().and_then(|stem| stem.to_str()) else {
+            return;
+        };
+        let module = match fs::read(path) {
+            Ok(module) => module,
+            // It went away again; the next scan sees that.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) => return self.refuse(path, String::new(), format!("it cannot be read: {error}")),
+        };
+        let digest = digest(&module);
+        match self.load(&module, Some(identifier), None).await {
+            Ok(candidate) => {
+                self.activate(path, candidate, &module, "swapped");
+            }
+            Err(reason) => {
+                if self.get(identifier).is_none() {
+                    self.bring_back(path, identifier, &digest).await;
+                }
+                self.refuse(path, digest, reason);
+            }
+        }
+    }
+
+    /// After a restart: the last version that was good serves in place of a file that is not.
+    async fn bring_back(&self, path: &Path, identifier: &str, refused: &str) {
+        let Ok(Some(module)) = self.versions.before(identifier, Some(refused)) else {
+            return;
+        };
+        if let Ok(candidate) = self.load(&module, Some(identifier), None).await {
+            self.activate(path, candidate, &module, "brought_back");
+        }
+    }
+
+    /// From bytes to a connector that could serve. `expected` is the identifier that its file's name gives it.
+    async fn load(
+        &self,
+        module: &[u8],
+        expected: Option<&str>,
+        grants: Option<&[String]>,
+    ) -> Result<Connector, String> {
+        let digest = digest(module);
+        let loaded = self.sandbox.load(module, &digest).await.map_err(|error| error.to_string())?;
+        let outcome = if loaded.cached { "hit" } else { "miss" };
+        self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
+        let call = sandbox::Call::for_description(&digest);
+        let limits = connector::limits(&self.config.connector(expected.unwrap_or_default()).limits);
+        let manifest = self
+            .sandbox
+            .describe(&loaded.module, call, limits)
+            .await
+            .map_err(|failure| format!("`describe` failed: {failure}"))?;
+        manifest::check(&manifest).map_err(|wrong| format!("its manifest is wrong: {}", wrong.join("; ")))?;
+        if let Some(expected) = expected
+            && manifest.identifier != expected
+        {
+            return Err(format!(
+                "it describes itself as `{0}`, but its file is named `{expected}.wasm`; a module serves under the name of its file, \
+                 so name it `{0}.wasm` if that is what you want",
+                manifest.identifier
+            ));
+        }
+        let shipped = self.is_shipped(&digest);
+        let granted = match grants {
+            Some(grants) => grants.to_vec(),
+            None => self
+                .store
+                .grants(&manifest.identifier)
+                .await
+                .map_err(|error| format!("its grants cannot be read: {error}"))?,
+        };
+        let predecessor = self.get(&manifest.identifier);
+        Connector::build(connector::Parts {
+            manifest,
+            module: loaded.module,
+            digest,
+            shipped,
+            granted,
+            config: &self.config,
+            metrics: &self.metrics,
+            predecessor: predecessor.as_deref(),
+        })
+    }
+
+    /// Puts a connector in the place of the version before it.
+    fn activate(&self, path: &Path, candidate: Connector, module: &[u8], outcome: &'static str) -> Arc<Connector> {
+        let connector = Arc::new(candidate);
+        let identifier = connector.manifest().identifier.clone();
+        let started = Instant::now();
+        self.live.rcu(|live| {
+            let mut live = Live::clone(live);
+            live.insert(identifier.clone(), Arc::clone(&connector));
+            live
+        });
+        self.forget_refusal(path);
+        self.count(&identifier, outcome);
+        if let Err(error) = self.versions.activated(&identifier, connector.digest(), module) {
+            tracing::warn!(connector = identifier, %error, "this version is not kept and cannot be rolled back to");
+        }
+        tracing::info!(
+            connector = identifier,
+            version = connector.manifest().version,
+            sha256 = connector.digest(),
+            operations = connector.operations().count(),
+            missing_grants = connector.missing_hosts().join(" "),
+            us = started.elapsed().as_micros() as u64,
+            "connector {outcome}"
+        );
+        connector
+    }
+
+    /// Takes the connector of a file out of service. Its last request drops it.
+    fn retire(&self, path: &Path) {
+        self.forget_refusal(path);
+        let Some(identifier) = path.file_stem().and_then(|stem| stem.to_str()) else {
+            return;
+        };
+        if self.get(identifier).is_none() {
+            return;
+        }
+        self.live.rcu(|live| {
+            let mut live = Live::clone(live);
+            live.remove(identifier);
+            live
+        });
+        self.count(identifier, "removed");
+        tracing::info!(connector = identifier, "connector removed");
+    }
+
+    fn refuse(&self, path: &Path, digest: String, reason: String) {
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let identifier = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let serving = self.get(identifier).map(|live| live.digest().to_owned());
+        tracing::warn!(file, sha256 = digest, reason, serving, "module refused");
+        self.count(identifier, "refused");
+        let refused = Refused { file, digest, reason, at: SystemTime::now(), serving };
+        self.refused.rcu(|known| {
+            let mut known: Vec<Refused> = known.iter().filter(|other| other.file != refused.file).cloned().collect();
+            known.push(refused.clone());
+            known
+        });
+    }
+
+    fn forget_refusal(&self, path: &Path) {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        self.refused.rcu(|known| {
+            known.iter().filter(|refused| refused.file != file).cloned().collect::<Vec<_>>()
+        });
+    }
+
+    fn count(&self, connector: &str, outcome: &str) {
+        let labels = OutcomeLabels { connector: connector.to_owned(), outcome: outcome.to_owned() };
+        self.metrics.swaps.get_or_create_owned(&labels).inc();
+        let live = i64::try_from(self.live().len()).unwrap_or(i64::MAX);
+        self.metrics.connectors.set(live);
+    }
+
+    fn path(&self, identifier: &str) -> PathBuf {
+        self.config.modules_dir.join(format!("{identifier}.wasm"))
+    }
+
+    fn is_shipped(&self, digest: &str) -> bool {
+        // Absent where no connector was built with the gateway.
+        fs::read_to_string(self.config.modules_dir.join(SHIPPED))
+            .is_ok_and(|list| list.lines().any(|line| line.split_whitespace().next() == Some(digest)))
+    }
+}
+
+/// SHA-256 in hexadecimal digits.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The modules of a folder. Hidden files are somebody's work in progress.
+fn list(folder: &Path) -> io::Result<HashMap<PathBuf, Seen>> {
+    let mut found = HashMap::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        if hidden || path.extension().is_none_or(|extension| extension != "wasm") {
+            continue;
+        }
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_file() => {
+                found.insert(path, seen(&metadata)?);
+            }
+            Ok(_) => {}
+            // Gone since the folder was read.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+fn seen(metadata: &fs::Metadata) -> io::Result<Seen> {
+    Ok(Seen {
+        modified: metadata.modified()?,
+        length: metadata.len(),
+        inode: metadata.ino(),
+    })
+}

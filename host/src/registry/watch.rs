@@ -1,0 +1,43 @@
+//! Notices changes of the modules folder.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use notify::{RecursiveMode, Watcher};
+use tokio::sync::Notify;
+
+use super::Registry;
+
+/// A file is taken once it has stayed as it is for this long.
+const SETTLE: Duration = Duration::from_millis(250);
+
+/// The folder is read again this often, where the system does not tell of changes (network file systems).
+const POLL: Duration = Duration::from_secs(10);
+
+/// Keeps the live connectors as the folder says, until the future is dropped.
+pub async fn watch(registry: Arc<Registry>) {
+    let changed = Arc::new(Notify::new());
+    let folder = registry.config.modules_dir.clone();
+    let wake = Arc::clone(&changed);
+    let watcher = notify::recommended_watcher(move |_| wake.notify_one())
+        .and_then(|mut watcher| watcher.watch(&folder, RecursiveMode::NonRecursive).map(|()| watcher));
+    if let Err(error) = &watcher {
+        tracing::warn!(%error, "the modules folder is not watched; it is read every {} s", POLL.as_secs());
+    }
+    let mut pending = false;
+    loop {
+        if pending {
+            tokio::time::sleep(SETTLE).await;
+        } else {
+            // Either way the folder is read.
+            let _ = tokio::time::timeout(POLL, changed.notified()).await;
+        }
+        match registry.scan(true).await {
+            Ok(left) => pending = left,
+            Err(error) => {
+                pending = false;
+                tracing::warn!(%error, folder = %registry.config.modules_dir.display(), "the modules folder cannot be read");
+            }
+        }
+    }
+}

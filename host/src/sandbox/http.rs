@@ -1,0 +1,271 @@
+//! The `http` interface: requests go out through egress, and responses stay on the host's side until they are asked for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use hyper::HeaderMap;
+use hyper::body::Body as _;
+use tokio::time::Instant;
+use wasmtime::component::Resource;
+
+pub use super::bindings::gateway::connector::http::{Error, Request};
+use super::bindings::gateway::connector::http::{Body, Credential, Host, HostResponse, Method};
+use super::invocation::Guest;
+use super::json::Document;
+use super::limits::MAX_REQUESTS;
+use crate::egress::{self, Egress, EgressError, Headers, Upstream, whole_seconds};
+
+/// Requests of one `send-all`.
+const MAX_PARALLEL: usize = 64;
+
+/// Bytes that `peek` gives at most.
+const MAX_PEEK: u32 = 4096;
+
+/// The way from one invocation to its upstreams.
+#[derive(Clone)]
+pub struct Outbound {
+    /// None where nothing may be called: while a module describes itself.
+    way: Option<Way>,
+}
+
+#[derive(Clone)]
+struct Way {
+    egress: Egress,
+    upstreams: Arc<HashMap<String, Upstream>>,
+    deadline: Instant,
+}
+
+/// A response whose body waits to be asked for.
+pub struct Response {
+    status: hyper::StatusCode,
+    headers: HeaderMap,
+    body: ResponseBody,
+}
+
+/// The body of a response.
+pub enum ResponseBody {
+    /// On its way.
+    Unread(egress::ResponseBody),
+    /// Read as a whole.
+    Read(Bytes),
+    /// Broken when it was read.
+    Failed(EgressError),
+}
+
+impl Outbound {
+    /// Calls the upstreams of one connector, until `deadline`.
+    pub fn new(egress: Egress, upstreams: Arc<HashMap<String, Upstream>>, deadline: Instant) -> Self {
+        Self { way: Some(Way { egress, upstreams, deadline }) }
+    }
+
+    /// Calls nothing.
+    pub fn nowhere() -> Self {
+        Self { way: None }
+    }
+
+    /// Sends a request that a connector composed. `limit` is the most bytes its answer may have.
+    ///
+    /// # Errors
+    /// See [`EgressError`].
+    pub async fn send(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
+        let Some(way) = &self.way else {
+            return Err(EgressError::Denied { detail: "a module calls nothing while it describes itself".to_owned() });
+        };
+        let upstream = way.upstreams.get(&request.upstream).ok_or_else(|| EgressError::InvalidRequest {
+            detail: format!("the manifest has no upstream `{}`", request.upstream),
+        })?;
+        let headers = Headers::untrusted(request.headers.iter().map(|(name, value)| (name, value)))?;
+        let request = egress::Request {
+            method: method(request.method),
+            path: request.path,
+            headers,
+            body: match request.body {
+                None => egress::Body::Empty,
+                Some(Body::Json(text)) => egress::Body::Json(text.into()),
+                Some(Body::Form(fields)) => egress::Body::Form(fields),
+                Some(Body::Bytes(typed)) => {
+                    egress::Body::Typed { content_type: typed.content_type, bytes: typed.bytes.into() }
+                }
+            },
+            credential: match request.credential {
+                Credential::Standard | Credential::Omitted => None,
+                Credential::FormField(_) => {
+                    return Err(EgressError::InvalidRequest {
+                        detail: "the connector's auth scheme gives no credential to put in a form field".to_owned(),
+                    });
+                }
+            },
+            deadline: way.deadline,
+            limit,
+        };
+        way.egress.send(upstream, &request).await
+    }
+}
+
+fn method(method: Method) -> hyper::Method {
+    match method {
+        Method::Get => hyper::Method::GET,
+        Method::Head => hyper::Method::HEAD,
+        Method::Post => hyper::Method::POST,
+        Method::Put => hyper::Method::PUT,
+        Method::Patch => hyper::Method::PATCH,
+        Method::Delete => hyper::Method::DELETE,
+    }
+}
+
+/// An error as a connector sees it.
+pub fn to_guest(error: EgressError) -> Error {
+    match error {
+        EgressError::InvalidRequest { detail } => Error::InvalidRequest(detail),
+        EgressError::Denied { detail } => Error::Denied(detail),
+        EgressError::RateLimited { retry_after } => {
+            Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))
+        }
+        EgressError::TimedOut => Error::TimedOut,
+        EgressError::TooLarge { .. } => Error::TooLarge(error.to_string()),
+        EgressError::Unreachable { .. } => Error::Unreachable(error.to_string()),
+        EgressError::BadAnswer { .. } => Error::BadAnswer(error.to_string()),
+        EgressError::BadRedirect { .. } => Error::Denied(error.to_string()),
+        EgressError::NotConfigured { .. } => Error::Failed(error.to_string()),
+    }
+}
+
+impl From<egress::Response> for Response {
+    fn from(response: egress::Response) -> Self {
+        Self {
+            status: response.status,
+            headers: response.headers,
+            body: ResponseBody::Unread(response.body),
+        }
+    }
+}
+
+impl Response {
+    /// The length that the upstream gave, or that the body was found to have.
+    pub fn content_length(&self) -> Option<u64> {
+        match &self.body {
+            ResponseBody::Read(body) => Some(body.len() as u64),
+            ResponseBody::Unread(body) => body.size_hint().exact(),
+            ResponseBody::Failed(_) => None,
+        }
+    }
+
+    /// The body, and whatever was read of it.
+    pub fn into_body(self) -> ResponseBody {
+        self.body
+    }
+
+    /// Reads the body as a whole, once.
+    async fn read(&mut self, limit: u64) -> Result<Bytes, EgressError> {
+        let unread = ResponseBody::Failed(EgressError::TimedOut);
+        let result = match std::mem::replace(&mut self.body, unread) {
+            ResponseBody::Unread(body) => body.collect(limit).await,
+            ResponseBody::Read(body) => Ok(body),
+            ResponseBody::Failed(error) => Err(error),
+        };
+        self.body = match &result {
+            Ok(body) => ResponseBody::Read(body.clone()),
+            Err(error) => ResponseBody::Failed(error.clone()),
+        };
+        result
+    }
+}
+
+impl Guest {
+    /// Counts requests; `false` when there have been too many.
+    fn admit_request(&mut self) -> bool {
+        self.requests = self.requests.saturating_add(1);
+        self.requests <= MAX_REQUESTS
+    }
+
+    fn keep(&mut self, sent: Result<egress::Response, EgressError>) -> wasmtime::Result<Result<Resource<Response>, Error>> {
+        Ok(match sent {
+            Ok(response) => Ok(self.table.push(Response::from(response))?),
+            Err(error) => Err(to_guest(error)),
+        })
+    }
+
+    async fn read(&mut self, response: &Resource<Response>) -> wasmtime::Result<Result<Bytes, Error>> {
+        let limit = self.limits.response_bytes;
+        let body = self.table.get_mut(response)?.read(limit).await;
+        Ok(body.map_err(to_guest))
+    }
+}
+
+impl Host for Guest {
+    async fn send(&mut self, request: Request) -> wasmtime::Result<Result<Resource<Response>, Error>> {
+        if !self.admit_request() {
+            return Ok(Err(Error::TooManyRequests));
+        }
+        let sent = self.call.outbound.send(request, self.limits.download_bytes).await;
+        self.keep(sent)
+    }
+
+    async fn send_all(&mut self, requests: Vec<Request>) -> wasmtime::Result<Vec<Result<Resource<Response>, Error>>> {
+        if requests.len() > MAX_PARALLEL {
+            let detail = format!("at most {MAX_PARALLEL} requests in one send-all");
+            return Ok(requests.iter().map(|_| Err(Error::InvalidRequest(detail.clone()))).collect());
+        }
+        let admitted: Vec<bool> = requests.iter().map(|_| self.admit_request()).collect();
+        let outbound = &self.call.outbound;
+        let limit = self.limits.download_bytes;
+        let sent = join_all(requests.into_iter().zip(admitted).map(|(request, admitted)| async move {
+            if admitted { Some(outbound.send(request, limit).await) } else { None }
+        }))
+        .await;
+        sent.into_iter()
+            .map(|sent| match sent {
+                Some(sent) => self.keep(sent),
+                None => Ok(Err(Error::TooManyRequests)),
+            })
+            .collect()
+    }
+}
+
+impl HostResponse for Guest {
+    fn status(&mut self, response: Resource<Response>) -> wasmtime::Result<u16> {
+        Ok(self.table.get(&response)?.status.as_u16())
+    }
+
+    fn header(&mut self, response: Resource<Response>, name: String) -> wasmtime::Result<Vec<String>> {
+        let headers = &self.table.get(&response)?.headers;
+        let values = headers.get_all(name).iter();
+        Ok(values.filter_map(|value| value.to_str().ok()).map(str::to_owned).collect())
+    }
+
+    async fn peek(&mut self, response: Resource<Response>, length: u32) -> wasmtime::Result<Result<Vec<u8>, Error>> {
+        let length = length.min(MAX_PEEK) as usize;
+        Ok(match &mut self.table.get_mut(&response)?.body {
+            ResponseBody::Unread(body) => body.peek(length).await.map(<[u8]>::to_vec).map_err(to_guest),
+            ResponseBody::Read(body) => Ok(body.get(..length).unwrap_or(body).to_vec()),
+            ResponseBody::Failed(error) => Err(to_guest(error.clone())),
+        })
+    }
+
+    async fn bytes(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Vec<u8>, Error>> {
+        Ok(self.read(&response).await?.map(|body| body.to_vec()))
+    }
+
+    async fn text(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<String, Error>> {
+        Ok(self.read(&response).await?.map(|body| String::from_utf8_lossy(&body).into_owned()))
+    }
+
+    async fn document(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Resource<Document>, Error>> {
+        let body = match self.read(&response).await? {
+            Ok(body) if body.trim_ascii().is_empty() => Bytes::from_static(b"{}"),
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(match Document::parse(body) {
+            Ok(document) => Ok(self.table.push(document)?),
+            Err(error) => Err(Error::BadAnswer(format!("the upstream's answer is not JSON: {error}"))),
+        })
+    }
+
+    fn drop(&mut self, response: Resource<Response>) -> wasmtime::Result<()> {
+        self.table.delete(response)?;
+        Ok(())
+    }
+}

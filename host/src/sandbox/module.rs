@@ -1,0 +1,145 @@
+//! One compiled module, checked and linked once, ready to be instantiated for every invocation.
+
+use thiserror::Error;
+use wasmtime::Engine;
+use wasmtime::component::{Component, ComponentExportIndex, HasSelf, InstancePre, Linker};
+
+use super::bindings::gateway::connector;
+use super::invocation::Guest;
+
+/// A module that breaks the contract, in a sentence for its author.
+#[derive(Debug, Error)]
+pub enum ContractError {
+    /// It imports what the contract does not offer.
+    #[error("it imports `{0}`, which the contract gateway:connector@1 does not offer")]
+    UnknownImport(String),
+    /// It was built against a contract of another major version.
+    #[error("it was built for `{0}`; this gateway takes gateway:connector@1.x")]
+    Version(String),
+    /// An export is missing.
+    #[error("it does not export `{0}`; is it built for the world `connector`?")]
+    MissingExport(&'static str),
+    /// It takes more memories, tables or instances than a slot of the pool has.
+    #[error("it needs {needed} {what}, and the pool has {limit} for a connector; raise `{key}`")]
+    TooLarge {
+        /// Memories or tables.
+        what: &'static str,
+        /// How many it declares.
+        needed: u32,
+        /// How many there are.
+        limit: u32,
+        /// The configuration key.
+        key: &'static str,
+    },
+    /// Its functions or types are not those of the contract.
+    #[error("it does not match the contract gateway:connector@1: {0}")]
+    Mismatch(String),
+    /// The compiled form is not one for this engine.
+    #[error("its compiled form cannot be loaded: {0}")]
+    Artifact(String),
+}
+
+/// A module, linked to what it may import.
+pub struct Module {
+    /// Everything it may import; host functions may wait, so the guest runs on a fiber.
+    pub(super) linked: InstancePre<Guest>,
+    /// For operations that call neither `http` nor `storage`, which trap here: with nothing to wait for the guest needs no
+    /// fiber, which saves a stack switch and a stack. Modules that import WASI do not have it.
+    pub(super) immediate: Option<InstancePre<Guest>>,
+    pub(super) describe: ComponentExportIndex,
+    pub(super) invoke: ComponentExportIndex,
+}
+
+/// The two linkers that every module is linked by.
+pub(super) struct Linkers {
+    full: Linker<Guest>,
+    immediate: Linker<Guest>,
+}
+
+impl Linkers {
+    pub(super) fn new(engine: &Engine) -> wasmtime::Result<Self> {
+        let mut immediate = Linker::new(engine);
+        add_immediate(&mut immediate)?;
+        let mut full = Linker::new(engine);
+        add_immediate(&mut full)?;
+        connector::http::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
+        connector::storage::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
+        wasmtime_wasi::p2::add_to_linker_async(&mut full)?;
+        Ok(Self { full, immediate })
+    }
+}
+
+/// The interfaces whose functions answer at once.
+fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    connector::json::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::log::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::clock::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    Ok(())
+}
+
+/// What an import's name says of the contract it was built for.
+enum Import {
+    Offered,
+    Wasi,
+    OtherVersion,
+    Unknown,
+}
+
+fn classify(name: &str) -> Import {
+    if name.starts_with("wasi:") {
+        return Import::Wasi;
+    }
+    match name.strip_prefix("gateway:connector/") {
+        None => Import::Unknown,
+        Some(rest) => match rest.split_once('@') {
+            Some((_, version)) if version.starts_with("1.") => Import::Offered,
+            _ => Import::OtherVersion,
+        },
+    }
+}
+
+impl Module {
+    pub(super) fn link(
+        component: &Component,
+        linkers: &Linkers,
+        limits: &crate::config::Sandbox,
+    ) -> Result<Self, ContractError> {
+        let engine = component.engine();
+        let mut imports_wasi = false;
+        for (name, _) in component.component_type().imports(engine) {
+            match classify(name) {
+                Import::Offered => {}
+                Import::Wasi => imports_wasi = true,
+                Import::OtherVersion => return Err(ContractError::Version(name.to_owned())),
+                Import::Unknown => return Err(ContractError::UnknownImport(name.to_owned())),
+            }
+        }
+        if let Some(required) = component.resources_required() {
+            let memories = ("memories", required.num_memories, limits.memories_per_component, "sandbox.memories_per_component");
+            let tables = ("tables", required.num_tables, limits.tables_per_component, "sandbox.tables_per_component");
+            for (what, needed, limit, key) in [memories, tables] {
+                if needed > limit {
+                    return Err(ContractError::TooLarge { what, needed, limit, key });
+                }
+            }
+        }
+        let export = |name: &'static str| {
+            component
+                .get_export_index(None, name)
+                .ok_or(ContractError::MissingExport(name))
+        };
+        let describe = export("describe")?;
+        let invoke = export("invoke")?;
+        let mismatch = |error: wasmtime::Error| ContractError::Mismatch(format!("{error:#}"));
+        let linked = linkers.full.instantiate_pre(component).map_err(mismatch)?;
+        let immediate = if imports_wasi {
+            None
+        } else {
+            let mut linker = linkers.immediate.clone();
+            linker.define_unknown_imports_as_traps(component).map_err(mismatch)?;
+            Some(linker.instantiate_pre(component).map_err(mismatch)?)
+        };
+        Ok(Self { linked, immediate, describe, invoke })
+    }
+}

@@ -1,0 +1,27 @@
+//! What shaping promises, a test for each sentence.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail this way")]
+
+mod documents;
+mod envelope;
+mod fields;
+mod filters;
+mod properties;
+
+use serde_json::{Value, json};
+
+use super::{Shape, ShapeError};
+
+fn shape(fields: &[&str], filters: &Value) -> Shape {
+    Shape::from_members(Some(&json!(fields)), Some(filters)).expect("the envelope is valid")
+}
+
+fn apply(shape: &Shape, document: &str) -> String {
+    String::from_utf8(shape.apply(document.as_bytes()).expect("the document is valid")).unwrap()
+}
+
+fn apply_to_bytes(document: &[u8]) -> Result<Vec<u8>, ShapeError> {
+    let shapes = [shape(&["a.b"], &Value::Null), shape(&[], &Value::Null)];
+    let [projected, unchanged] = shapes.map(|shape| shape.apply(document));
+    assert_eq!(projected.as_ref().err(), unchanged.as_ref().err(), "validity does not depend on the shape");
+    projected
+}

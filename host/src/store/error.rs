@@ -1,0 +1,94 @@
+//! What can go wrong with the store, in words for the operator.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+/// Why the store did not do what it was asked. Each text says what to do where there is something to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The data directory cannot be made.
+    #[error("cannot make the data directory {}: {source}; let this user make it, or set `data_dir`", path.display())]
+    DataDir {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The database file cannot be opened or written.
+    #[error("cannot write the database {}: {reason}; give this user write access to it and its directory, or set `data_dir`", path.display())]
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// Another process holds a lock for longer than is waited for.
+    #[error("the database {} is locked by another process; end what holds it, or try again", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file's content is no longer a database.
+    #[error("the database {} is damaged ({reason}); put a backup in its place", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite found.
+        reason: String,
+    },
+    /// The file is a database, but not the gateway's.
+    #[error("{} is the database of another program; set another `data_dir`", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A newer gateway has changed the tables.
+    #[error("the database {} was written by a newer version of the gateway (tables {found}, this version knows {known}); start that version, or put a backup in its place", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Version of its tables.
+        found: i64,
+        /// Version of the tables that this gateway makes.
+        known: i64,
+    },
+    /// The disk is full.
+    #[error("the disk with the database {} is full; make room", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A key with the same hash is there already.
+    #[error("the same key is stored already")]
+    Duplicate,
+    /// `database_url` is set.
+    #[error("this version keeps its data in SQLite only; leave `database_url` empty")]
+    NoPostgres,
+    /// The gateway is about to end.
+    #[error("the store is closed")]
+    Closed,
+    /// Anything else.
+    #[error("the database failed: {0}")]
+    Database(#[source] rusqlite::Error),
+}
+
+impl StoreError {
+    /// Says in the operator's words what SQLite says in its own.
+    pub(super) fn new(path: &Path, error: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        let reason = || error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged { reason: reason(), path },
+            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+                Self::NotWritable { reason: reason(), path }
+            }
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            _ => Self::Database(error),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The versions of the tables.
+//!
+//! A migration is never changed once it is released; a later one mends it. All that a file lacks are run in one
+//! transaction: a crash leaves the file as it was, and of two processes that start at once the second finds the work done.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::StoreError;
+
+/// In order; the version of a file is the number of migrations that it has.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+
+/// Marks the file as the gateway's: "cgw1" in ASCII.
+const APPLICATION_ID: i64 = 0x6367_7731;
+
+/// Brings the tables of a file up to date.
+pub(super) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    run_all(connection, path, MIGRATIONS)
+}
+
+fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
+    let failed = |error| StoreError::new(path, error);
+    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+    // Most starts find nothing to do, and need no lock to see it.
+    if version(connection).map_err(failed)? == (APPLICATION_ID, known) {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Exclusive).map_err(failed)?;
+    let (application, found) = version(&transaction).map_err(failed)?;
+    let is_empty = transaction
+        .query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get::<_, bool>(0))
+        .map_err(failed)?;
+    if application != APPLICATION_ID && !is_empty {
+        return Err(StoreError::Foreign { path: path.to_owned() });
+    }
+    if found > known {
+        return Err(StoreError::Newer { path: path.to_owned(), found, known });
+    }
+    let done = usize::try_from(found).unwrap_or_default();
+    for migration in migrations.iter().skip(done) {
+        transaction.execute_batch(migration).map_err(failed)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+    transaction.pragma_update(None, "user_version", known).map_err(failed)?;
+    transaction.commit().map_err(failed)
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+    Ok((pragma("application_id")?, pragma("user_version")?))
+}

@@ -1,0 +1,98 @@
+//! What outlives the process.
+//!
+//! One SQLite file in `data_dir`. Several processes may have it open: the command line changes keys while the gateway
+//! serves. What was committed survives the process being killed at any moment; keys and grants also survive the machine
+//! losing power.
+//!
+//! - [`api_key`], [`keys`]: API keys
+//! - [`grants`]: hosts that connectors may reach
+//! - [`storage`]: what connectors keep
+//! - [`error`]: what can go wrong, in words for the operator
+//! - [`sqlite`]: connections, threads, transactions
+//! - [`migrate`]: the versions of the tables
+
+mod api_key;
+mod error;
+mod grants;
+mod keys;
+mod migrate;
+mod sqlite;
+mod storage;
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub use self::api_key::{ApiKey, KeyHash, KeyId, KeyOrigin, NewApiKey, Scope, Scopes};
+pub use self::error::StoreError;
+pub use self::grants::Grant;
+pub use self::keys::{Adopted, Revoked};
+pub use self::storage::{MAX_KEY_BYTES, MAX_KEYS, MAX_VALUE_BYTES, StorageError, StorageScope};
+
+use self::sqlite::Sqlite;
+use crate::config::Config;
+
+/// The database's name in the data directory.
+const FILE: &str = "gateway.db";
+
+/// The gateway's memory. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Store {
+    sqlite: Sqlite,
+}
+
+impl Store {
+    /// Opens the database that the configuration names, and brings it up to date.
+    ///
+    /// # Errors
+    /// When the data directory cannot be made or written, and when the database is locked, damaged or of a newer version.
+    pub async fn connect(config: &Config) -> Result<Self, StoreError> {
+        if config.database_url.is_some() {
+            return Err(StoreError::NoPostgres);
+        }
+        Self::open(&config.data_dir).await
+    }
+
+    /// Opens the database in a data directory, which is made if it is not there.
+    ///
+    /// # Errors
+    /// As [`Store::connect`].
+    pub async fn open(data_dir: &Path) -> Result<Self, StoreError> {
+        let data_dir = data_dir.to_owned();
+        sqlite::on_blocking_thread(move || {
+            make_private(&data_dir)
+                .map_err(|source| StoreError::DataDir { path: data_dir.clone(), source })?;
+            let sqlite = Sqlite::open(&data_dir.join(FILE))?;
+            Ok(Self { sqlite })
+        })
+        .await
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.sqlite.read(|connection| connection.query_row("SELECT 1", [], |_| Ok(()))).await
+    }
+}
+
+/// A folder that holds secrets is nobody else's to read. One that is there already keeps the mode it was given.
+fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn now() -> i64 {
+    to_millis(SystemTime::now())
+}
+
+fn to_millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn from_millis(millis: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or_default())
+}

@@ -1,0 +1,120 @@
+//! Sends what the test asks for, and tells what came of it.
+
+use serde_json::{Value, json};
+
+use crate::bindings::gateway::connector::http::{
+    self, Body, Credential, Error, Method, Request, Response, TypedBytes,
+};
+use crate::bindings::gateway::connector::outcome::{Fault, Outcome};
+use crate::{Answer, reply, text};
+
+/// Sends the request that the input describes and replies with its answer or its error.
+pub(crate) fn call(input: &Value) -> Answer {
+    match http::send(&request(input)) {
+        Ok(response) => reply(&json!({
+            "status": response.status(),
+            "headers": response.header(text(input, "header")),
+            "text": response.text().unwrap_or_else(|error| named(&error).0.to_owned()),
+        })),
+        Err(error) if input["as_fault"] == true => Err(Fault::Http(error)),
+        Err(error) => {
+            let (name, detail) = named(&error);
+            reply(&json!({"error": name, "detail": detail}))
+        }
+    }
+}
+
+/// Has the gateway send the request that the input describes.
+pub(crate) fn forward(input: &Value) -> Answer {
+    Ok(Outcome::Forward(request(input)))
+}
+
+/// Sends as many requests as it is told to, one after the other.
+pub(crate) fn many_requests(input: &Value) -> Answer {
+    let results = (0..input["count"].as_u64().unwrap_or_default()).map(|_| http::send(&request(input)));
+    reply(&counted(results))
+}
+
+/// Sends as many requests as it is told to, all at once.
+pub(crate) fn many_in_parallel(input: &Value) -> Answer {
+    let requests: Vec<Request> = (0..input["count"].as_u64().unwrap_or_default()).map(|_| request(input)).collect();
+    reply(&counted(http::send_all(&requests).into_iter()))
+}
+
+fn counted(results: impl Iterator<Item = Result<Response, Error>>) -> Value {
+    let mut counts = serde_json::Map::new();
+    for result in results {
+        let name = match result {
+            Ok(response) => response.status().to_string(),
+            Err(error) => named(&error).0.to_owned(),
+        };
+        let count = counts.get(&name).and_then(Value::as_u64).unwrap_or_default();
+        counts.insert(name, json!(count + 1));
+    }
+    Value::Object(counts)
+}
+
+/// Reads a body as a whole, in the form the input names.
+pub(crate) fn read_body(input: &Value) -> Answer {
+    let response = http::send(&request(input)).map_err(Fault::Http)?;
+    let first = response.peek(4).map_err(Fault::Http)?;
+    match text(input, "form") {
+        "document" => Ok(Outcome::ReplyDocument(response.document().map_err(Fault::Http)?)),
+        "text" => reply(&json!({"text": response.text().map_err(Fault::Http)?})),
+        _ => {
+            let size = response.bytes().map_err(Fault::Http)?.len();
+            reply(&json!({"size": size, "first": first}))
+        }
+    }
+}
+
+fn request(input: &Value) -> Request {
+    Request {
+        method: match text(input, "method") {
+            "HEAD" => Method::Head,
+            "POST" => Method::Post,
+            "PUT" => Method::Put,
+            "PATCH" => Method::Patch,
+            "DELETE" => Method::Delete,
+            _ => Method::Get,
+        },
+        upstream: input["upstream"].as_str().unwrap_or("api").to_owned(),
+        path: text(input, "path").to_owned(),
+        headers: pairs(&input["headers"]),
+        body: body(&input["body"]),
+        credential: match input["credential"].as_str() {
+            Some(name) => Credential::FormField(name.to_owned()),
+            None => Credential::Standard,
+        },
+    }
+}
+
+fn body(input: &Value) -> Option<Body> {
+    if let Some(json) = input["json"].as_str() {
+        return Some(Body::Json(json.to_owned()));
+    }
+    if let Some(content_type) = input["content_type"].as_str() {
+        let bytes = text(input, "bytes").as_bytes().to_vec();
+        return Some(Body::Bytes(TypedBytes { content_type: content_type.to_owned(), bytes }));
+    }
+    input["form"].is_array().then(|| Body::Form(pairs(&input["form"])))
+}
+
+fn pairs(list: &Value) -> Vec<(String, String)> {
+    let pair = |pair: &Value| (pair[0].as_str().unwrap_or_default().to_owned(), pair[1].as_str().unwrap_or_default().to_owned());
+    list.as_array().map(|list| list.iter().map(pair).collect()).unwrap_or_default()
+}
+
+fn named(error: &Error) -> (&'static str, String) {
+    match error {
+        Error::InvalidRequest(detail) => ("invalid-request", detail.clone()),
+        Error::Denied(detail) => ("denied", detail.clone()),
+        Error::Unreachable(detail) => ("unreachable", detail.clone()),
+        Error::TimedOut => ("timed-out", String::new()),
+        Error::RateLimited(seconds) => ("rate-limited", seconds.to_string()),
+        Error::TooLarge(detail) => ("too-large", detail.clone()),
+        Error::BadAnswer(detail) => ("bad-answer", detail.clone()),
+        Error::TooManyRequests => ("too-many-requests", String::new()),
+        Error::Failed(detail) => ("failed", detail.clone()),
+    }
+}
