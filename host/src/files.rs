@@ -14,24 +14,14 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 ///
 /// # Errors
 /// Those of the file system and of `write`; then the path is untouched.
-pub fn write_atomically(
-    path: &Path,
-    write: impl FnOnce(&mut File) -> io::Result<()>,
-) -> io::Result<()> {
+pub fn write_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // The dot keeps it out of sight of whoever watches the folder.
-    let temporary = folder.join(format!(
-        ".{name}.{}-{}.part",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    ));
+    let temporary =
+        folder.join(format!(".{name}.{}-{}.part", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
     let result = (|| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&temporary)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
         write(&mut file)?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;

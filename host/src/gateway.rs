@@ -38,9 +38,7 @@ impl Gateway {
         registry: Arc<Registry>,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let started = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
+        let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Self {
             config,
             authenticator,

@@ -17,12 +17,12 @@
 //! Arrows run one way: `api → pipeline → {registry, sandbox, egress, shape} → store`.
 
 pub mod api;
-//pub mod cli;
+pub mod cli;
 pub mod config;
 pub mod egress;
 pub mod files;
 pub mod gateway;
-//pub mod logging;
+pub mod logging;
 pub mod metrics;
 pub mod openapi;
 pub mod pipeline;

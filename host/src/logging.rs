@@ -40,7 +40,7 @@ where
     } else {
         lines.compact().with_target(false).with_ansi(colours).boxed()
     };
-    registry().with(lines.with_filter(filter))
+    registry().with(lines).with(filter)
 }
 
 /// The process may go on after a panic, which ends one task; the operator learns of it like of anything else.

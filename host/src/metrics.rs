@@ -114,7 +114,11 @@ impl Default for Metrics {
         let swaps = Family::default();
         registry.register("swaps", "Modules swapped in, refused, removed or rolled back", swaps.clone());
         let upstream_requests = Family::default();
-        registry.register("upstream_requests", "Requests to upstreams by status or kind of error", upstream_requests.clone());
+        registry.register(
+            "upstream_requests",
+            "Requests to upstreams by status or kind of error",
+            upstream_requests.clone(),
+        );
         let module_cache = Family::default();
         registry.register("module_cache", "Compiled modules found in the cache or compiled", module_cache.clone());
         let connectors = Gauge::default();
@@ -149,10 +153,7 @@ impl Metrics {
 
     /// The instruments of one operation, looked up once so that a request costs no look-up.
     pub fn operation(&self, connector: &str, operation: &str) -> OperationMetrics {
-        let stage = |stage| {
-            self.stages
-                .get_or_create_owned(&StageLabels { connector: connector.to_owned(), stage })
-        };
+        let stage = |stage| self.stages.get_or_create_owned(&StageLabels { connector: connector.to_owned(), stage });
         OperationMetrics {
             succeeded: self.requests.get_or_create_owned(&RequestLabels {
                 connector: connector.to_owned(),

@@ -3,14 +3,20 @@
 use serde_json::{Map, Value, json};
 
 use crate::api::problem::KINDS;
-use crate::registry::Connector;
+use crate::config::Config;
+use crate::registry::{Connector, Registry};
 use crate::sandbox::manifest::Effect;
 
+/// Describes the API with the connectors that are live now.
+pub fn of_registry(config: &Config, registry: &Registry) -> Value {
+    let live = registry.live();
+    let mut connectors: Vec<&Connector> = live.values().map(|connector| &**connector).collect();
+    connectors.sort_by_key(|connector| connector.name());
+    document(config.public_url.as_str(), &connectors)
+}
+
 /// Describes the API with these connectors. `public_url` is where callers find it.
-pub fn document<'a>(
-    public_url: &str,
-    connectors: impl Iterator<Item = &'a Connector>,
-) -> Value {
+fn document(public_url: &str, connectors: &[&Connector]) -> Value {
     let mut paths = system_paths();
     let mut tags = vec![json!({"name": "gateway", "description": "The gateway itself."})];
     for connector in connectors {
@@ -107,11 +113,8 @@ fn body_schema(connector: &str, operation: &crate::registry::Operation) -> Value
             ("response_fields", "ResponseFields", response_fields as fn() -> Value),
             ("response_filters", "ResponseFilters", response_filters),
         ] {
-            let member = if has_references {
-                inline()
-            } else {
-                json!({"$ref": format!("#/components/schemas/{component}")})
-            };
+            let member =
+                if has_references { inline() } else { json!({"$ref": format!("#/components/schemas/{component}")}) };
             properties.insert(name.to_owned(), member);
         }
     }
@@ -160,12 +163,21 @@ fn system_paths() -> Map<String, Value> {
         }
         paths.insert(path.to_owned(), json!({"get": operation}));
     };
-    get("/connectors", "gateway.connectors", "The live connectors, and modules that were refused, with the reason.", false, ok("Connectors.", object()));
+    get(
+        "/connectors",
+        "gateway.connectors",
+        "The live connectors, and modules that were refused, with the reason.",
+        false,
+        ok("Connectors.", object()),
+    );
     get("/healthz", "gateway.healthz", "Whether the process lives.", true, ok("It does.", object()));
     get("/readyz", "gateway.readyz", "Whether it takes requests.", true, ok("It does.", object()));
     get("/openapi.json", "gateway.openapi", "This document.", true, ok("This document.", object()));
     get(
-        "/metrics", "gateway.metrics", "Counters and histograms for Prometheus.", true,
+        "/metrics",
+        "gateway.metrics",
+        "Counters and histograms for Prometheus.",
+        true,
         json!({"200": {"description": "OpenMetrics text.", "content": {"application/openmetrics-text": {"schema": {"type": "string"}}}}}),
     );
     paths.insert("/admin/connectors".to_owned(), json!({"post": {
@@ -179,22 +191,28 @@ fn system_paths() -> Map<String, Value> {
         "requestBody": {"required": true, "content": {"application/wasm": {"schema": {"type": "string", "format": "binary"}}}},
         "responses": ok("The connector as it is now live.", object()),
     }}));
-    paths.insert("/admin/connectors/{connector}".to_owned(), json!({
-        "parameters": [connector],
-        "delete": {
-            "operationId": "gateway.connectors.remove", "tags": ["gateway"],
-            "summary": "Removes a connector; calls under way end on it.",
-            "responses": ok("It is removed.", object()),
-        },
-    }));
-    paths.insert("/admin/connectors/{connector}/rollback".to_owned(), json!({
-        "parameters": [connector],
-        "post": {
-            "operationId": "gateway.connectors.rollback", "tags": ["gateway"],
-            "summary": "Swaps the version before the present one in.",
-            "responses": ok("The connector as it is now live.", object()),
-        },
-    }));
+    paths.insert(
+        "/admin/connectors/{connector}".to_owned(),
+        json!({
+            "parameters": [connector],
+            "delete": {
+                "operationId": "gateway.connectors.remove", "tags": ["gateway"],
+                "summary": "Removes a connector; calls under way end on it.",
+                "responses": ok("It is removed.", object()),
+            },
+        }),
+    );
+    paths.insert(
+        "/admin/connectors/{connector}/rollback".to_owned(),
+        json!({
+            "parameters": [connector],
+            "post": {
+                "operationId": "gateway.connectors.rollback", "tags": ["gateway"],
+                "summary": "Swaps the version before the present one in.",
+                "responses": ok("The connector as it is now live.", object()),
+            },
+        }),
+    );
     paths
 }
 

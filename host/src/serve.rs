@@ -66,7 +66,8 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?);
     registry.scan(false).await?;
-    let gateway = Arc::new(Gateway::new(Arc::clone(&config), Arc::clone(&authenticator), Arc::clone(&registry), metrics));
+    let gateway =
+        Arc::new(Gateway::new(Arc::clone(&config), Arc::clone(&authenticator), Arc::clone(&registry), metrics));
     tracing::info!(
         address = %config.public_url,
         connectors = registry.live().len(),

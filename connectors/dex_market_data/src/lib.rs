@@ -79,3 +79,6 @@ connector! {
     /// Latest community takeovers of tokens
     get_community_takeovers: GET api "/community-takeovers/latest/v1" rate_limit listings example {};
 }
+
+#[cfg(test)]
+mod operation_tests;

@@ -32,7 +32,8 @@ fn distinct(given: &[String]) -> Vec<&str> {
 
 /// The present method answers the list itself.
 fn of_chain(chain: &str, addresses: &[&str]) -> Result<Outcome, Fault> {
-    let request = Request::get("api", "/tokens/v1").segment("chain_id", chain)?.joined_segment("token_addresses", addresses)?;
+    let request =
+        Request::get("api", "/tokens/v1").segment("chain_id", chain)?.joined_segment("token_addresses", addresses)?;
     Ok(Outcome::Forward(request))
 }
 
@@ -41,7 +42,10 @@ fn of_all_chains(addresses: &[&str]) -> Result<Outcome, Fault> {
     let request = Request::get("api", "/latest/dex/tokens").joined_segment("token_addresses", addresses)?;
     let response = http::send(request)?;
     if matches!(response.status(), 404 | 410) {
-        return Err(Fault::invalid_input("/chain_id", "Give `chain_id`: the service no longer searches all chains at once."));
+        return Err(Fault::invalid_input(
+            "/chain_id",
+            "Give `chain_id`: the service no longer searches all chains at once.",
+        ));
     }
     let answer = response.successful()?.document()?;
     Ok(pairs_of(answer))

@@ -18,7 +18,7 @@ const ARENA: usize = 32 * 1024;
 static ALLOCATOR: Arena = Arena { memory: UnsafeCell::new(Memory([0; ARENA])), used: Cell::new(0) };
 
 #[repr(align(16))]
-struct Memory([u8; ARENA]);
+struct Memory(#[expect(dead_code, reason = "read and written through pointers")] [u8; ARENA]);
 
 struct Arena {
     memory: UnsafeCell<Memory>,

@@ -10,8 +10,9 @@ use crate::{Fault, host};
 /// [`Fault::Failed`] when it is set to something else than `T`; the text tells the operator which setting it is.
 pub fn get<T: DeserializeOwned>(name: &str) -> Result<Option<T>, Fault> {
     let Some(json) = host::config::get(name) else { return Ok(None) };
-    serde_json::from_str(&json)
-        .map_err(|error| Fault::Failed(format!("The setting `{name}` of this connector is {json}, which does not fit: {error}.")))
+    serde_json::from_str(&json).map_err(|error| {
+        Fault::Failed(format!("The setting `{name}` of this connector is {json}, which does not fit: {error}."))
+    })
 }
 
 /// A setting that is text, or its default.

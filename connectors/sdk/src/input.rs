@@ -18,7 +18,11 @@ pub trait Input: Sized {
 pub struct Fields<'a>(Vec<Member<'a>>);
 
 impl<'a> Fields<'a> {
-    pub(crate) fn parse(json: &'a str) -> Result<Self, Fault> {
+    /// Takes the JSON text of an input apart.
+    ///
+    /// # Errors
+    /// [`Fault::InvalidInput`] when it is no object.
+    pub fn parse(json: &'a str) -> Result<Self, Fault> {
         reader::members(json).map(Self)
     }
 
@@ -30,7 +34,10 @@ impl<'a> Fields<'a> {
         match self.0.iter().find(|member| member.name == name) {
             Some(member) if member.value != "null" => match T::from_json(member.value) {
                 Some(value) => Ok(Some(value)),
-                None => Err(Fault::invalid_input(format!("/{name}"), "Give a value of the type that the operation documents.")),
+                None => Err(Fault::invalid_input(
+                    format!("/{name}"),
+                    "Give a value of the type that the operation documents.",
+                )),
             },
             _ => Ok(None),
         }
@@ -127,7 +134,8 @@ impl FromJson for Entries {
     fn from_json(json: &str) -> Option<Self> {
         let mut entries = Vec::new();
         for member in reader::members(json).ok()?.into_iter().filter(|member| member.value != "null") {
-            let items = if member.value.starts_with('[') { reader::items(member.value).ok()? } else { vec![member.value] };
+            let items =
+                if member.value.starts_with('[') { reader::items(member.value).ok()? } else { vec![member.value] };
             let values = items.into_iter().map(|item| reader::scalar(item).map(Cow::into_owned));
             entries.push((member.name.into_owned(), values.collect::<Option<_>>()?));
         }
@@ -163,7 +171,7 @@ mod tests {
     #[test]
     fn null_is_absent() {
         let fields = Fields::parse(r#"{"a":null,"b":"x"}"#).expect("an object");
-        assert_eq!(fields.optional::<String>("a"), Ok(None));
+        assert!(matches!(fields.optional::<String>("a"), Ok(None)));
         assert!(fields.required::<String>("a").is_err());
         assert!(fields.optional::<bool>("b").is_err());
     }

@@ -144,7 +144,8 @@ impl<'a> Reader<'a> {
             b'"' => self.skip_string()?,
             b'{' | b'[' => self.skip_nested()?,
             _ => {
-                while self.peek().is_some_and(|byte| !matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r')) {
+                while self.peek().is_some_and(|byte| !matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r'))
+                {
                     self.at += 1;
                 }
             }
@@ -155,14 +156,14 @@ impl<'a> Reader<'a> {
     fn skip_string(&mut self) -> Option<()> {
         self.at += 1;
         loop {
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
+            let rest = self.json.as_bytes().get(self.at..)?;
+            let stop = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+            if rest.get(stop) == Some(&b'"') {
+                self.at += stop + 1;
+                return Some(());
             }
+            self.at += stop + 2;
         }
-        self.at += 1;
-        Some(())
     }
 
     fn skip_nested(&mut self) -> Option<()> {
@@ -192,7 +193,7 @@ impl<'a> Reader<'a> {
 /// The text of a JSON string.
 fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     let inner = json.strip_prefix('"')?.strip_suffix('"')?;
-    let Some(first) = inner.find('\\') else { return Some(Cow::Borrowed(inner)) };
+    let Some(first) = inner.bytes().position(|byte| byte == b'\\') else { return Some(Cow::Borrowed(inner)) };
     let mut text = String::with_capacity(inner.len());
     let (plain, mut rest) = inner.split_at(first);
     text.push_str(plain);
@@ -260,7 +261,21 @@ mod tests {
 
     #[test]
     fn broken_text_is_an_error_and_not_a_panic() {
-        for json in ["", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\\", "[1}", "{a:1}", "{\"a\":}}", "1", "\"", "{\"ü\\"] {
+        for json in [
+            "",
+            "{",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "{\"a\\",
+            "[1}",
+            "{a:1}",
+            "{\"a\":}}",
+            "1",
+            "\"",
+            "{\"ü\\",
+        ] {
             assert!(members(json).is_err(), "{json}");
         }
         assert!(items("[1").is_err());
@@ -290,7 +305,9 @@ mod tests {
 
     #[test]
     fn integers_come_in_plain_digits() {
-        for (text, expected) in [("7", "7"), ("-1.0", "-1"), ("1e2", "100"), ("12.50E+1", "125"), ("100.00", "100"), ("0.0", "0")] {
+        for (text, expected) in
+            [("7", "7"), ("-1.0", "-1"), ("1e2", "100"), ("12.50E+1", "125"), ("100.00", "100"), ("0.0", "0")]
+        {
             assert_eq!(integer(text).as_deref(), Some(expected), "{text}");
         }
         for text in ["1.5", "1e-1", "1e30", "1e999999999999"] {

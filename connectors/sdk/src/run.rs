@@ -3,8 +3,8 @@
 use crate::bindings::gateway::connector::manifest::Manifest;
 use crate::input::{Fields, Input};
 use crate::outcome;
-use crate::table::{Connector, Row};
 pub use crate::outcome::Answer;
+use crate::table::{Connector, Row};
 use crate::{Fault, Outcome, Request, describe, thin};
 
 /// The manifest of a connector.

@@ -76,35 +76,28 @@ impl<'a> Values<'a> {
                 }
             }
         }
-        self.refuse_dot_segments(path)
-    }
-
-    /// A value must not climb out of its place (RFC 3986, section 5.2.4). The table's own text has no dot segments.
-    fn refuse_dot_segments(&self, path: &str) -> Result<(), Fault> {
-        if !path.split('/').any(|segment| segment == "." || segment == "..") {
-            return Ok(());
-        }
-        let in_path = |field: &&Field| matches!(field.place, Place::Path(_));
-        let dotted = |field: &&Field| self.get_dotted(field);
-        let fields = self.row.fields;
-        match fields.iter().find(|field| in_path(field) && dotted(field)).or(fields.iter().find(in_path)) {
-            Some(field) => Err(refuse(field, "Give a value other than \".\" and \"..\": it is a part of the address.")),
-            None => Ok(()),
+        // Only a value with a dot can have made a dot segment: the table's own text has none.
+        let mut dotted = self.row.fields.iter().filter(|field| self.is_dotted_part(field));
+        match dotted.next() {
+            Some(field) if path.split('/').any(|segment| segment == "." || segment == "..") => {
+                Err(refuse(field, "Give a value other than \".\" and \"..\": it is a part of the address."))
+            }
+            _ => Ok(()),
         }
     }
 
-    fn get_dotted(&self, field: &Field) -> bool {
-        self.members
-            .iter()
-            .find(|member| member.name == field.name)
-            .is_some_and(|member| member.value.trim_matches('"').split('/').any(|part| part == "." || part == ".."))
+    /// A value must not climb out of its place (RFC 3986, section 5.2.4).
+    fn is_dotted_part(&self, field: &'static Field) -> bool {
+        let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\'));
+        matches!(field.place, Place::Path(_)) && self.get(field).is_some_and(dot)
     }
 
     fn query(&self, query: &mut Query<'a>) -> Result<(), Fault> {
         if !self.row.fixed_query.is_empty() {
             query.raw(self.row.fixed_query);
         }
-        let watches = !self.row.default_query.is_empty() || self.row.headers.iter().any(|header| !header.when.is_empty());
+        let watches =
+            !self.row.default_query.is_empty() || self.row.headers.iter().any(|header| !header.when.is_empty());
         for field in self.row.fields {
             let Some(value) = self.get(field) else { continue };
             match field.place {
@@ -180,7 +173,8 @@ impl<'a> Values<'a> {
 
     /// An object of the fields that are given; fields of one inner object follow one another.
     fn members(&self, fixed: &str, fields: &[usize]) -> Result<String, Fault> {
-        let mut json = String::with_capacity(64 + self.members.iter().map(|member| member.value.len() + 24).sum::<usize>());
+        let mut json =
+            String::with_capacity(64 + self.members.iter().map(|member| member.value.len() + 24).sum::<usize>());
         json.push('{');
         json.push_str(fixed);
         let mut open: &[&str] = &[];
@@ -197,8 +191,10 @@ impl<'a> Values<'a> {
             member_name(&mut json, name);
             match field.lists {
                 Lists::Joined(separator) if value.starts_with('[') => {
-                    let items: Vec<String> =
-                        reader::items(value)?.into_iter().map(|item| text(field, item).map(Cow::into_owned)).collect::<Result<_, _>>()?;
+                    let items: Vec<String> = reader::items(value)?
+                        .into_iter()
+                        .map(|item| text(field, item).map(Cow::into_owned))
+                        .collect::<Result<_, _>>()?;
                     reader::push_quoted(&mut json, &items.join(separator));
                 }
                 _ => json.push_str(value),
@@ -285,7 +281,9 @@ fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str
 /// A scalar as text: a string without its quotes, anything else as it came.
 fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Fault> {
     match reader::scalar(value) {
-        Some(text) if field.integer => Ok(reader::integer(&text).map_or_else(|| text.clone(), |digits| Cow::Owned(digits.into_owned()))),
+        Some(text) if field.integer => {
+            Ok(reader::integer(&text).map_or_else(|| text.clone(), |digits| Cow::Owned(digits.into_owned())))
+        }
         Some(text) => Ok(text),
         None => Err(refuse(field, "Give a string, a number or a boolean here.")),
     }

@@ -6,27 +6,23 @@ use hyper::{Request, Response};
 use serde_json::json;
 
 use super::auth::Scope;
-use crate::pipeline::body::Body;
 use super::problem::{self, Problem};
 use super::system::json_answer;
 use super::{authorize, connectors};
 use crate::gateway::Gateway;
+use crate::pipeline::body::Body;
 use crate::registry::ChangeError;
 
 /// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach.
-pub(super) async fn install(
-    gateway: &Gateway,
-    request: Request<Incoming>,
-) -> Result<Response<Body>, Problem> {
+pub(super) async fn install(gateway: &Gateway, request: Request<Incoming>) -> Result<Response<Body>, Problem> {
     authorize(gateway, &request, Some(Scope::Admin)).await?;
     let grants = grants(request.uri().query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit = usize::try_from(limit_mb << 20).unwrap_or(usize::MAX);
     let module = Limited::new(request.into_body(), limit).collect().await.map_err(|error| {
         if error.is::<http_body_util::LengthLimitError>() {
-            problem::BODY_TOO_LARGE.because(format!(
-                "A module has at most {limit_mb} MB; raise `compile.max_module_mb` if you trust it."
-            ))
+            problem::BODY_TOO_LARGE
+                .because(format!("A module has at most {limit_mb} MB; raise `compile.max_module_mb` if you trust it."))
         } else {
             problem::BAD_REQUEST.because("The module did not arrive whole; send it again.")
         }
@@ -62,9 +58,8 @@ fn grants(query: &str) -> Result<Option<Vec<String>>, Problem> {
     let mut hosts = Vec::new();
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         if name != "grant" {
-            return Err(problem::BAD_REQUEST.because(format!(
-                "`{name}` is no parameter here; hosts are granted with ?grant=api.example.com."
-            )));
+            return Err(problem::BAD_REQUEST
+                .because(format!("`{name}` is no parameter here; hosts are granted with ?grant=api.example.com.")));
         }
         hosts.push(value.into_owned());
     }
@@ -74,17 +69,15 @@ fn grants(query: &str) -> Result<Option<Vec<String>>, Problem> {
 fn change_problem(error: ChangeError) -> Problem {
     match error {
         ChangeError::Refused(reason) => problem::MODULE_REFUSED.because(reason),
-        ChangeError::Unknown(connector) => {
-            problem::UNKNOWN_CONNECTOR.because(format!("No connector `{connector}` is installed; GET /connectors lists them."))
+        ChangeError::Unknown(connector) => problem::UNKNOWN_CONNECTOR
+            .because(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
+        ChangeError::NoEarlierVersion(connector) => {
+            problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
         }
-        ChangeError::NoEarlierVersion(connector) => problem::NO_EARLIER_VERSION
-            .because(format!("`{connector}` has had no other version on this gateway.")),
         ChangeError::InvalidHost(host) => {
             problem::BAD_REQUEST.because(format!("`{host}` is no host name; write it like api.example.com."))
         }
-        ChangeError::Io(error) => {
-            problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}."))
-        }
+        ChangeError::Io(error) => problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}.")),
         ChangeError::Store(error) => problem::INTERNAL.because(format!("The store does not answer: {error}.")),
     }
 }

@@ -5,10 +5,10 @@ use hyper::{Request, Response};
 use serde_json::{Value, json};
 
 use super::authorize;
-use crate::pipeline::body::Body;
 use super::problem::Problem;
 use super::system::json_answer;
 use crate::gateway::Gateway;
+use crate::pipeline::body::Body;
 use crate::registry::{Connector, Refused};
 use crate::sandbox::manifest::AuthScheme;
 

@@ -43,7 +43,9 @@ async fn authorize<B>(gateway: &Gateway, request: &Request<B>, scope: Option<Sco
 
 fn unauthenticated(error: &AuthError) -> Problem {
     problem::UNAUTHENTICATED
-        .because(format!("{error}. Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one."))
+        .because(format!(
+            "{error}. Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one."
+        ))
         .challenge(match error {
             AuthError::Missing => "Bearer",
             _ => "Bearer error=\"invalid_token\"",

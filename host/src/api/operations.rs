@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use super::auth::Scope;
 use super::authorize;
-use crate::pipeline::body::Body;
 use super::problem::{self, Problem};
 use crate::egress::whole_seconds;
 use crate::gateway::Gateway;
 use crate::metrics;
+use crate::pipeline::body::Body;
 use crate::pipeline::input::nearest;
 use crate::pipeline::{self, Error};
 use crate::sandbox::{Failure, http};
@@ -96,11 +96,12 @@ async fn read(body: Incoming, limit_mb: usize) -> Result<bytes::Bytes, Problem> 
     let whole = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit).collect()).await;
     match whole {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(problem::BODY_TOO_LARGE.because(format!("A body has at most {limit_mb} MB; send less, or have `max_body_mb` raised.")))
-        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(problem::BODY_TOO_LARGE
+            .because(format!("A body has at most {limit_mb} MB; send less, or have `max_body_mb` raised."))),
         Ok(Err(_)) => Err(problem::BAD_REQUEST.because("The body did not arrive whole; send it again.")),
-        Err(_) => Err(problem::BAD_REQUEST.because("The body did not arrive in time; send it faster.").status(StatusCode::REQUEST_TIMEOUT)),
+        Err(_) => Err(problem::BAD_REQUEST
+            .because("The body did not arrive in time; send it faster.")
+            .status(StatusCode::REQUEST_TIMEOUT)),
     }
 }
 
@@ -120,7 +121,10 @@ fn problem_of(error: Error, connector: &str) -> Problem {
                 .map(|violation| json!({"pointer": violation.pointer, "detail": violation.detail}))
                 .collect();
             problem::VALIDATION
-                .because(format!("The body has {count} violation{}; `errors` names each.", if count == 1 { "" } else { "s" }))
+                .because(format!(
+                    "The body has {count} violation{}; `errors` names each.",
+                    if count == 1 { "" } else { "s" }
+                ))
                 .with("errors", errors)
         }
         Error::IntegrationRequired => problem::INTEGRATION_REQUIRED
@@ -134,7 +138,9 @@ fn problem_of(error: Error, connector: &str) -> Problem {
             .because("All slots for running connectors are taken; try again, or raise `sandbox.instances`.")
             .retry_after(1),
         Error::Connector(failure) => failed(connector, &failure),
-        Error::ConnectorFault(detail) => problem::CONNECTOR_FAILED.because(sentence(&detail)).with("connector", connector),
+        Error::ConnectorFault(detail) => {
+            problem::CONNECTOR_FAILED.because(sentence(&detail)).with("connector", connector)
+        }
         Error::NotFound(detail) => problem::RESOURCE_NOT_FOUND.because(sentence(&detail)),
         Error::Http(error) => http_problem(error),
         Error::Upstream { status, detail, body, retry_after } => upstream_problem(status, &detail, body, retry_after),
@@ -162,20 +168,20 @@ fn failed(connector: &str, failure: &Failure) -> Problem {
 fn http_problem(error: http::Error) -> Problem {
     match error {
         http::Error::Denied(detail) => problem::EGRESS_DENIED.because(sentence(&detail)),
-        http::Error::InvalidRequest(detail) => {
-            problem::CONNECTOR_FAILED.because(format!("The connector composed a request that is not allowed: {}", sentence(&detail)))
-        }
+        http::Error::InvalidRequest(detail) => problem::CONNECTOR_FAILED
+            .because(format!("The connector composed a request that is not allowed: {}", sentence(&detail))),
         http::Error::Unreachable(detail) => problem::UPSTREAM_UNREACHABLE.because(sentence(&detail)),
         http::Error::BadAnswer(detail) => problem::UPSTREAM_NOT_UNDERSTOOD.because(sentence(&detail)),
-        http::Error::TimedOut => problem::UPSTREAM_TIMED_OUT
-            .because("The upstream did not answer in the time that this connector has; try again, or raise `limits.timeout_s`."),
+        http::Error::TimedOut => problem::UPSTREAM_TIMED_OUT.because(
+            "The upstream did not answer in the time that this connector has; try again, or raise `limits.timeout_s`.",
+        ),
         http::Error::TooLarge(detail) => problem::ANSWER_TOO_LARGE.because(sentence(&detail)),
         http::Error::RateLimited(seconds) => problem::RATE_LIMITED
             .because(format!("Too many calls are waiting for this upstream; try again in {seconds} s."))
             .retry_after(seconds.into()),
-        http::Error::TooManyRequests => {
-            problem::CONNECTOR_FAILED.because("The connector sent too many requests in one invocation.").with("limit", "requests")
-        }
+        http::Error::TooManyRequests => problem::CONNECTOR_FAILED
+            .because("The connector sent too many requests in one invocation.")
+            .with("limit", "requests"),
         http::Error::Failed(detail) => problem::INTERNAL.because(sentence(&detail)),
     }
 }
@@ -183,9 +189,9 @@ fn http_problem(error: http::Error) -> Problem {
 fn upstream_problem(status: u16, detail: &str, body: Option<Value>, retry_after: Option<Duration>) -> Problem {
     let code = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     let problem = match status {
-        429 => problem::UPSTREAM_RATE_LIMITED
-            .because(sentence(detail))
-            .retry_after(retry_after.map_or(1, whole_seconds)),
+        429 => {
+            problem::UPSTREAM_RATE_LIMITED.because(sentence(detail)).retry_after(retry_after.map_or(1, whole_seconds))
+        }
         400..=499 => problem::UPSTREAM_REJECTED.because(sentence(detail)).status(code),
         _ => problem::UPSTREAM_FAILED.because(sentence(detail)),
     };

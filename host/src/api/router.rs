@@ -7,11 +7,11 @@ use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, Response};
 
-use crate::pipeline::body::Body;
 use super::problem::{self, Problem};
 use super::{admin, connectors, operations, system};
 use crate::gateway::Gateway;
 use crate::metrics::RequestLabels;
+use crate::pipeline::body::Body;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -33,10 +33,9 @@ fn route(path: &str) -> Option<Route> {
     let mut segments = path.strip_prefix('/')?.split('/');
     let first = (segments.next()?, segments.next(), segments.next(), segments.next(), segments.next());
     Some(match first {
-        ("connectors", Some(connector), Some(operation), None, None) => Route::Operation {
-            connector: connector.to_owned(),
-            operation: operation.to_owned(),
-        },
+        ("connectors", Some(connector), Some(operation), None, None) => {
+            Route::Operation { connector: connector.to_owned(), operation: operation.to_owned() }
+        }
         ("connectors", None, None, None, None) => Route::Connectors,
         ("admin", Some("connectors"), None, None, None) => Route::Install,
         ("admin", Some("connectors"), Some(connector), None, None) => {

@@ -5,10 +5,10 @@ use hyper::Response;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 
-use crate::pipeline::body::{Body, full};
 use super::problem::{self, Problem};
 use crate::gateway::Gateway;
 use crate::openapi;
+use crate::pipeline::body::{Body, full};
 
 /// An answer of JSON with status 200.
 pub(super) fn json_answer(document: &Value) -> Response<Body> {
@@ -17,9 +17,7 @@ pub(super) fn json_answer(document: &Value) -> Response<Body> {
 
 fn typed(bytes: impl Into<Bytes>, content_type: &'static str) -> Response<Body> {
     let mut response = Response::new(full(bytes));
-    response
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 
@@ -48,9 +46,5 @@ pub(super) fn metrics(gateway: &Gateway) -> Result<Response<Body>, Problem> {
 
 /// GET /openapi.json.
 pub(super) fn openapi(gateway: &Gateway) -> Response<Body> {
-    let live = gateway.registry.live();
-    let mut connectors: Vec<_> = live.values().map(|connector| &**connector).collect();
-    connectors.sort_by_key(|connector| &connector.manifest().identifier);
-    let document = openapi::document(gateway.config.public_url.as_str(), connectors.into_iter());
-    json_answer(&document)
+    json_answer(&openapi::of_registry(&gateway.config, &gateway.registry))
 }

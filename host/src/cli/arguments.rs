@@ -107,11 +107,6 @@ pub enum ConnectorsCommand {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Write the beginnings of a connector into a folder of its name
-    New {
-        /// The connector's identifier
-        id: String,
-    },
 }
 
 /// A list for people, or for programs.

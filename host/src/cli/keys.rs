@@ -55,7 +55,12 @@ async fn create(
 ) -> Result<(), KeysError> {
     let CreateKeyArguments { name, tenant, subject, scopes } = arguments;
     let (stored, key) = make_key(name, tenant, subject.as_deref(), scopes.iter().copied().collect())?;
-    let said = format!("made the key {} for {}, which permits: {}", stored.id, owner(tenant, subject.as_deref()), stored.scopes);
+    let said = format!(
+        "made the key {} for {}, which permits: {}",
+        stored.id,
+        owner(tenant, subject.as_deref()),
+        stored.scopes
+    );
     store.create_key(stored).await?;
     writeln!(output, "{}", key.expose_secret())?;
     output.flush()?;

@@ -4,9 +4,12 @@
 //! Exit codes: 0 when it is done, 1 when it is not, 2 when the command line is wrong.
 //!
 //! - [`arguments`]: all commands and their options
-//! - [`keys`]: the commands `keys …`
+//! - [`run`]: from them to the work
+//! - [`keys`], [`connectors`]: the commands of that name
 //! - [`table`]: lists for people
 
 pub mod arguments;
+pub mod connectors;
 pub mod keys;
+pub mod run;
 pub mod table;

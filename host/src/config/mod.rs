@@ -47,7 +47,7 @@ pub struct Config {
     /// Where callers and providers find the gateway; providers redirect to it.
     pub public_url: Url,
     /// Whether `public_url` was set, so that it stays whatever address the gateway comes to listen on.
-    public_url_is_set: bool,
+    pub public_url_is_set: bool,
     /// Holds the database, the master key, compiled and former modules.
     pub data_dir: PathBuf,
     /// A PostgreSQL database in place of the SQLite file in `data_dir`. Secret, since it may hold a password.
@@ -212,25 +212,13 @@ impl Default for Compile {
 
 impl Default for Sandbox {
     fn default() -> Self {
-        Self {
-            instances: 512,
-            memories_per_component: 4,
-            tables_per_component: 16,
-            core_instances_per_component: 32,
-        }
+        Self { instances: 512, memories_per_component: 4, tables_per_component: 16, core_instances_per_component: 32 }
     }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            memory_mb: 32,
-            cpu_ms: 1000,
-            timeout_s: 30,
-            response_mb: 32,
-            concurrency: 256,
-            download_mb: 50,
-        }
+        Self { memory_mb: 32, cpu_ms: 1000, timeout_s: 30, response_mb: 32, concurrency: 256, download_mb: 50 }
     }
 }
 
@@ -246,10 +234,7 @@ impl Config {
     ///
     /// # Errors
     /// When a named file is missing or no TOML, and when keys are unknown or values wrong: then all of them.
-    pub fn load(
-        file: Option<&Path>,
-        environment: impl Iterator<Item = (String, String)>,
-    ) -> Result<Self, ConfigError> {
+    pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> Result<Self, ConfigError> {
         let variables: BTreeMap<String, String> = environment.collect();
         let named = file.map(Path::to_owned).or_else(|| {
             let name = variables.get(FILE_VARIABLE).filter(|name| !name.is_empty())?;
@@ -257,17 +242,15 @@ impl Config {
         });
         let text = match &named {
             Some(path) => Some(source::read_file(path)?),
-            None => source::read_file(Path::new(DEFAULT_FILE)).map(Some).or_else(|error| {
-                if error.is_missing_file() { Ok(None) } else { Err(error) }
-            })?,
+            None => source::read_file(Path::new(DEFAULT_FILE))
+                .map(Some)
+                .or_else(|error| if error.is_missing_file() { Ok(None) } else { Err(error) })?,
         };
         let path = named.unwrap_or_else(|| DEFAULT_FILE.into());
         let source = source::Source::new(&path, text.as_deref().unwrap_or_default(), &variables)?;
         let mut config = keys::read(source)?;
-        config.bootstrap_key = variables
-            .get(BOOTSTRAP_KEY_VARIABLE)
-            .filter(|key| !key.is_empty())
-            .map(|key| key.as_str().into());
+        config.bootstrap_key =
+            variables.get(BOOTSTRAP_KEY_VARIABLE).filter(|key| !key.is_empty()).map(|key| key.as_str().into());
         Ok(config)
     }
 
@@ -301,10 +284,7 @@ impl Config {
 impl Connector {
     /// The settings as the contract hands them out: each as JSON text.
     pub fn settings_as_json(&self) -> HashMap<String, String> {
-        self.settings
-            .iter()
-            .map(|(key, value)| (key.clone(), value.to_string()))
-            .collect()
+        self.settings.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
     }
 }
 

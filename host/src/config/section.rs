@@ -124,11 +124,7 @@ impl Section<'_> {
     }
 
     /// Reads a section whose keys are names that the operator chose: each is handed to `read` in turn.
-    pub(super) fn each(
-        &mut self,
-        name: &str,
-        mut read: impl FnMut(&str, &mut Section<'_>),
-    ) {
+    pub(super) fn each(&mut self, name: &str, mut read: impl FnMut(&str, &mut Section<'_>)) {
         self.section(name, |section| {
             let names: Vec<String> = section.table.keys().cloned().collect();
             for name in names {
@@ -154,7 +150,8 @@ impl Section<'_> {
 /// The known key that was probably meant: one of the same name deeper in the same section, else the most alike in it.
 fn nearest<'a>(unknown: &str, known: &'a [String]) -> Option<&'a str> {
     let (section, name) = split(unknown);
-    let within = |key: &&String| section.is_empty() || key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
+    let within =
+        |key: &&String| section.is_empty() || key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
     let alike = |key: &String| strsim::jaro_winkler(name, split(key).1);
     known
         .iter()

@@ -34,11 +34,7 @@ pub(super) fn read_file(path: &Path) -> Result<String, ConfigError> {
 
 impl Source {
     /// Puts the variables over the file. Sections are merged; of anything else the variable's value stays.
-    pub(super) fn new(
-        path: &Path,
-        text: &str,
-        variables: &BTreeMap<String, String>,
-    ) -> Result<Self, ConfigError> {
+    pub(super) fn new(path: &Path, text: &str, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let syntax = |error: toml::de::Error| ConfigError::Syntax {
             path: path.to_owned(),
             line: line_at(text, error.span().map_or(0, |span| span.start)),
@@ -67,11 +63,7 @@ impl Source {
 
     /// Where a key was set; a part of an inline value stands where the whole of it does.
     pub(super) fn place(&self, key: &[String]) -> Place {
-        (0..=key.len())
-            .rev()
-            .find_map(|length| self.places.get(key.get(..length)?))
-            .unwrap_or(&self.file)
-            .clone()
+        (0..=key.len()).rev().find_map(|length| self.places.get(key.get(..length)?)).unwrap_or(&self.file).clone()
     }
 
     /// The text of the variable that set a key, unless the file did.
@@ -114,12 +106,7 @@ impl Source {
 
 /// A variable's value as TOML where it is, else as a string.
 fn parse_value(text: &str) -> Value {
-    toml::from_str::<Table>(&format!("value = {text}"))
-        .ok()
-        // A line break could bring in a second key.
-        .filter(|table| table.len() == 1)
-        .and_then(|mut table| table.remove("value"))
-        .unwrap_or_else(|| Value::String(text.to_owned()))
+    text.parse().unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
 fn merge(table: &mut Table, over: Table) {

@@ -203,7 +203,8 @@ fn what_may_be_secret_is_never_quoted_back() {
         let error = load(text, &[]).unwrap_err();
         assert!(!error.contains("hunter2"), "{error}");
     }
-    let config = load("database_url = \"postgres://user:hunter2@host\"", &[("GATEWAY_BOOTSTRAP_KEY", "hunter2")]).unwrap();
+    let config =
+        load("database_url = \"postgres://user:hunter2@host\"", &[("GATEWAY_BOOTSTRAP_KEY", "hunter2")]).unwrap();
     assert!(!format!("{config:?}").contains("hunter2"));
 }
 
@@ -250,6 +251,14 @@ fn a_variable_without_a_key_is_refused() {
 fn a_variable_below_a_value_is_an_error_and_not_ignored() {
     let error = load("listen = \"127.0.0.1:1\"", &[("GATEWAY__LISTEN__PORT", "2")]).unwrap_err();
     assert!(error.contains("`listen` must be an IP address and a port"), "{error}");
+}
+
+#[test]
+fn what_follows_a_value_in_a_variable_is_part_of_it() {
+    for text in ["5 # five", "true\nlisten = 3", "\"a\"#b"] {
+        let config = load("", &[("GATEWAY__CONNECTORS__DEMO__SETTINGS__X", text)]).unwrap();
+        assert_eq!(config.connector("demo").settings["x"], text);
+    }
 }
 
 proptest! {

@@ -41,9 +41,7 @@ pub(super) fn boolean(given: &Given<'_>) -> Result<bool, Expected> {
 }
 
 /// A whole number within bounds. The bounds make the conversion to `T` succeed.
-pub(super) fn integer<T: TryFrom<i64>>(
-    range: RangeInclusive<i64>,
-) -> impl FnOnce(&Given<'_>) -> Result<T, Expected> {
+pub(super) fn integer<T: TryFrom<i64>>(range: RangeInclusive<i64>) -> impl FnOnce(&Given<'_>) -> Result<T, Expected> {
     move |given| {
         given
             .value
@@ -94,16 +92,18 @@ pub(super) fn log_filter(given: &Given<'_>) -> Result<Targets, Expected> {
         Some(filter)
     };
     given.string().and_then(parse).ok_or_else(|| {
-        found("off, error, warn, info, debug or trace, and levels of parts after it, such as \"info,hyper=debug\"", given)
+        found(
+            "off, error, warn, info, debug or trace, and levels of parts after it, such as \"info,hyper=debug\"",
+            given,
+        )
     })
 }
 
 /// An absolute http or https URL that others append paths to. Not quoted when wrong: it may hold a password.
 pub(super) fn base_url(given: &Given<'_>) -> Result<Url, Expected> {
-    const EXPECTED: &str = "an absolute http or https URL without user, query and fragment, such as \"https://api.example.com/v1\"";
-    http_url(given)
-        .filter(|url| url.query().is_none() && url.fragment().is_none())
-        .ok_or_else(|| EXPECTED.to_owned())
+    const EXPECTED: &str =
+        "an absolute http or https URL without user, query and fragment, such as \"https://api.example.com/v1\"";
+    http_url(given).filter(|url| url.query().is_none() && url.fragment().is_none()).ok_or_else(|| EXPECTED.to_owned())
 }
 
 /// As [`base_url`]; an empty string is none.
@@ -143,10 +143,7 @@ pub(super) fn origins(given: &Given<'_>) -> Result<Vec<Origin>, Expected> {
         let is_origin = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
         is_origin.then(|| url.origin())
     };
-    strings(given)
-        .ok()
-        .and_then(|texts| texts.into_iter().map(origin).collect())
-        .ok_or_else(|| EXPECTED.to_owned())
+    strings(given).ok().and_then(|texts| texts.into_iter().map(origin).collect()).ok_or_else(|| EXPECTED.to_owned())
 }
 
 pub(super) fn strings(given: &Given<'_>) -> Result<Vec<String>, Expected> {
@@ -168,9 +165,9 @@ pub(super) fn json(value: &Value) -> Result<Json, Expected> {
         Value::Boolean(boolean) => (*boolean).into(),
         Value::Datetime(time) => time.to_string().into(),
         Value::Array(items) => Json::Array(items.iter().map(json).collect::<Result<_, _>>()?),
-        Value::Table(table) => {
-            Json::Object(table.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect::<Result<_, Expected>>()?)
-        }
+        Value::Table(table) => Json::Object(
+            table.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect::<Result<_, Expected>>()?,
+        ),
     })
 }
 

@@ -89,3 +89,60 @@ impl Entry {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::{Budget, Budgets, Duration, Instant};
+
+    fn budget(requests: u32, seconds: u64) -> Budget {
+        Budget { name: "calls".to_owned(), requests, period: Duration::from_secs(seconds) }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_whole_budget_may_go_at_once_and_the_next_call_waits_for_a_period() {
+        let budgets = Budgets::new([budget(300, 60)]);
+        for _ in 0..300 {
+            budgets.check("calls").unwrap();
+        }
+        assert_eq!(budgets.check("calls"), Err(Duration::from_secs(60)));
+        tokio::time::advance(Duration::from_secs(59)).await;
+        assert_eq!(budgets.check("calls"), Err(Duration::from_secs(1)));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        budgets.check("calls").unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_window_of_a_period_ever_holds_more_calls_than_allowed() {
+        let budgets = Budgets::new([budget(10, 60)]);
+        let mut taken = Vec::new();
+        for step in 0..2000_u64 {
+            tokio::time::advance(Duration::from_millis(step * 7919 % 4000)).await;
+            if budgets.check("calls").is_ok() {
+                taken.push(Instant::now());
+            }
+        }
+        assert!(taken.len() > 500);
+        for window in taken.windows(11) {
+            assert!(window[10] - window[0] >= Duration::from_secs(60));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_spent_survives_a_swap_if_the_budget_is_the_same() {
+        let old = Budgets::new([budget(1, 60)]);
+        old.check("calls").unwrap();
+        let mut same = Budgets::new([budget(1, 60)]);
+        same.inherit(&old);
+        assert!(same.check("calls").is_err());
+        let mut other = Budgets::new([budget(2, 60)]);
+        other.inherit(&old);
+        assert!(other.check("calls").is_ok());
+    }
+
+    #[test]
+    fn a_name_without_a_budget_has_no_limit() {
+        assert_eq!(Budgets::default().check("any"), Ok(()));
+        assert_eq!(Budgets::new([budget(1, 1)]).index("calls"), Some(0));
+    }
+}

@@ -61,11 +61,7 @@ impl Egress {
     }
 }
 
-fn client(
-    settings: &Settings,
-    tls: rustls::ClientConfig,
-    allow_private: bool,
-) -> Result<reqwest::Client, EgressError> {
+fn client(settings: &Settings, tls: rustls::ClientConfig, allow_private: bool) -> Result<reqwest::Client, EgressError> {
     reqwest::Client::builder()
         .user_agent(&settings.user_agent)
         .tls_backend_preconfigured(tls)

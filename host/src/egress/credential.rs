@@ -106,8 +106,9 @@ impl Credential {
 }
 
 fn sensitive(parts: &[&str], name: &HeaderName) -> Result<HeaderValue, EgressError> {
-    let mut value = HeaderValue::try_from(parts.concat())
-        .map_err(|_| EgressError::invalid(format!("the credential for the header `{name}` holds a character no header may hold")))?;
+    let mut value = HeaderValue::try_from(parts.concat()).map_err(|_| {
+        EgressError::invalid(format!("the credential for the header `{name}` holds a character no header may hold"))
+    })?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -91,10 +91,7 @@ impl EgressError {
 
     /// Whether the same request may succeed later with nothing changed.
     pub fn retryable(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable { .. } | Self::TimedOut | Self::RateLimited { .. } | Self::BadAnswer { .. }
-        )
+        matches!(self, Self::Unreachable { .. } | Self::TimedOut | Self::RateLimited { .. } | Self::BadAnswer { .. })
     }
 
     pub(super) fn invalid(detail: impl Into<String>) -> Self {

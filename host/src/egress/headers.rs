@@ -152,7 +152,9 @@ mod tests {
 
     #[test]
     fn ordinary_headers_pass_with_their_duplicates() {
-        let headers = Headers::untrusted([("Accept", "a"), ("accept", "b"), ("X-Name", "Jörg"), ("Accept-Encoding", "br")]).unwrap();
+        let headers =
+            Headers::untrusted([("Accept", "a"), ("accept", "b"), ("X-Name", "Jörg"), ("Accept-Encoding", "br")])
+                .unwrap();
         assert_eq!(headers.map().get_all("accept").iter().count(), 2);
         assert_eq!(headers.map().get("x-name").unwrap().as_bytes(), "Jörg".as_bytes());
         assert!(!headers.map().contains_key("accept-encoding"), "the gateway decodes answers itself");

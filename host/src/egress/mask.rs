@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::{Bytes, BytesMut};
@@ -82,8 +82,8 @@ impl Masker {
         let mut at = 0;
         while let Some(candidate) = search.automaton.find(Input::new(text).range(at..)) {
             let start = candidate.start();
-            let found = self.needles.iter().map(|needle| needle.find(&text[start..])).filter(|found| !last || *found != Found::Perhaps);
-            match found.max().unwrap_or(Found::Nothing) {
+            let found = self.needles.iter().map(|needle| needle.find(&text[start..], last)).max();
+            match found.unwrap_or(Found::Nothing) {
                 Found::Perhaps => return (spans, start),
                 Found::Secret(length) => {
                     spans.push((start, start + length));
@@ -108,7 +108,11 @@ impl Search {
             return None;
         }
         // Building fails only for more patterns than a secret can make.
-        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(&beginnings).ok()?;
+        let automaton = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(&beginnings)
+            .ok()?;
         let longest = beginnings.iter().map(Vec::len).max().unwrap_or(0);
         Some(Self { automaton, beginnings, longest })
     }
@@ -183,3 +187,6 @@ impl MaskStream {
         self.held.len()
     }
 }
+
+#[cfg(test)]
+mod tests;

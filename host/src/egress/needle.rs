@@ -55,9 +55,10 @@ impl Needle {
         Self { bytes: bytes.into(), alphabet, readings: if ambiguous { &ALL } else { &ALL[..1] } }
     }
 
-    /// The best reading of what `text` begins with.
-    pub(super) fn find(&self, text: &[u8]) -> Found {
-        self.readings.iter().map(|reading| self.read(text, *reading)).max().unwrap_or(Found::Nothing)
+    /// The best reading of what `text` begins with. Nothing comes after the `last` text.
+    pub(super) fn find(&self, text: &[u8], last: bool) -> Found {
+        let readings = self.readings.iter().map(|reading| self.read(text, *reading));
+        readings.filter(|found| !last || *found != Found::Perhaps).max().unwrap_or(Found::Nothing)
     }
 
     fn read(&self, text: &[u8], reading: Reading) -> Found {
@@ -120,7 +121,9 @@ impl Needle {
         match (self.alphabet, byte) {
             (Alphabet::Base64, b'+' | b'-') => vec![b'+', b'-'],
             (Alphabet::Base64, b'/' | b'_') => vec![b'/', b'_'],
-            (Alphabet::Hex, _) if byte.is_ascii_alphabetic() => vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()],
+            (Alphabet::Hex, _) if byte.is_ascii_alphabetic() => {
+                vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()]
+            }
             _ => vec![byte],
         }
     }
@@ -202,7 +205,9 @@ fn unicode(unit: u32, text: &[u8]) -> Decoded {
         0xd800..=0xdbff => match &text[ESCAPE..] {
             [] | [b'\\'] => return Decoded::Cut,
             [b'\\', b'u', digits @ ..] => match hexadecimal(digits, 4) {
-                Digits::Value(low @ 0xdc00..=0xdfff) => (0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00), 2 * ESCAPE),
+                Digits::Value(low @ 0xdc00..=0xdfff) => {
+                    (0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00), 2 * ESCAPE)
+                }
                 Digits::Cut => return Decoded::Cut,
                 _ => return Decoded::Literal,
             },

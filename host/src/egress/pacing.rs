@@ -96,3 +96,96 @@ impl Drop for Waiting<'_> {
         self.counter.fetch_sub(1, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::{Arc, Duration, EgressError, Instant, Pacer, Pacing, Permit};
+
+    const INTERVAL: Duration = Duration::from_secs(3);
+
+    fn pacer(concurrency: u32, max_wait: u64) -> Arc<Pacer> {
+        Arc::new(Pacer::new(Pacing { interval: INTERVAL, concurrency, max_wait: Duration::from_secs(max_wait) }))
+    }
+
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(3600)
+    }
+
+    async fn enter(pacer: &Arc<Pacer>) -> Result<Permit, EgressError> {
+        pacer.enter(later()).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_start_in_the_order_of_arrival_an_interval_apart() {
+        let pacer = pacer(10, 60);
+        let begin = Instant::now();
+        let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+        for number in 0..5 {
+            let (pacer, sender) = (Arc::clone(&pacer), sender.clone());
+            tokio::spawn(async move {
+                let _permit = enter(&pacer).await.unwrap();
+                sender.send((number, begin.elapsed())).unwrap();
+            });
+            tokio::task::yield_now().await;
+        }
+        for number in 0..5_u32 {
+            let (arrived, after) = receiver.recv().await.unwrap();
+            assert_eq!(arrived, number);
+            assert!(after >= INTERVAL * number && after < INTERVAL * (number + 1), "{number} after {after:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_would_wait_too_long_is_refused_at_once() {
+        let pacer = pacer(10, 5);
+        let begin = Instant::now();
+        let _first = enter(&pacer).await.unwrap();
+        let waiting = tokio::spawn({
+            let pacer = Arc::clone(&pacer);
+            async move { enter(&pacer).await }
+        });
+        tokio::task::yield_now().await;
+        let refused = enter(&pacer).await.err().unwrap();
+        assert_eq!(begin.elapsed(), Duration::ZERO);
+        assert_eq!(refused, EgressError::RateLimited { retry_after: Duration::from_secs(1) });
+        assert!(waiting.await.unwrap().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_past_the_deadline() {
+        let pacer = pacer(10, 60);
+        let _first = enter(&pacer).await.unwrap();
+        let refused = pacer.enter(Instant::now() + Duration::from_secs(1)).await.err().unwrap();
+        assert!(matches!(refused, EgressError::RateLimited { .. }), "{refused}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn places_are_limited_until_they_are_given_back() {
+        let pacer = pacer(1, 10);
+        let first = enter(&pacer).await.unwrap();
+        assert!(enter(&pacer).await.is_err());
+        drop(first);
+        assert!(enter(&pacer).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_goes_away_leaves_the_queue_intact() {
+        let pacer = pacer(1, 60);
+        let first = enter(&pacer).await.unwrap();
+        let wait = |_| {
+            let pacer = Arc::clone(&pacer);
+            tokio::spawn(async move { enter(&pacer).await.map(drop) })
+        };
+        let mut queue: Vec<_> = (0..3).map(wait).collect();
+        tokio::task::yield_now().await;
+        queue.remove(0).abort();
+        queue.remove(0).abort();
+        tokio::task::yield_now().await;
+        drop(first);
+        let begin = Instant::now();
+        queue.remove(0).await.unwrap().unwrap();
+        assert!(begin.elapsed() <= INTERVAL, "the slots of those who left were not kept");
+        assert_eq!(pacer.waiting.load(super::Ordering::SeqCst), 0);
+    }
+}

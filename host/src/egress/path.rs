@@ -86,8 +86,22 @@ mod tests {
     #[test]
     fn ordinary_paths_pass() {
         let paths = [
-            "", "/", "?a=1", "/a", "/a/b.json?x=..&y=/../z", "/.well-known", "/a..b/...", "/a.", "/..a", "/a%2Fb", "/%", "/%zz",
-            "/100%25", "/a;v=.", "/{id}", "/a//b",
+            "",
+            "/",
+            "?a=1",
+            "/a",
+            "/a/b.json?x=..&y=/../z",
+            "/.well-known",
+            "/a..b/...",
+            "/a.",
+            "/..a",
+            "/a%2Fb",
+            "/%",
+            "/%zz",
+            "/100%25",
+            "/a;v=.",
+            "/{id}",
+            "/a//b",
         ];
         for path in paths {
             assert_eq!(check(path), Ok(()), "{path}");
@@ -97,8 +111,25 @@ mod tests {
     #[test]
     fn dot_segments_are_refused_in_every_encoding() {
         let paths = [
-            "/.", "/..", "/../a", "/a/..", "/a/../b", "/a/./b", "/%2e", "/%2E%2e/a", "/.%2e/a", "/%2e./a", "/a/..?x", "/a%2f..%2fb",
-            "/a%5C..%5cb", "/a%2f..", "/%252e%252e/a", "/%25252e./a", "/..;/a", "/..;x=1", "/.%3bx",
+            "/.",
+            "/..",
+            "/../a",
+            "/a/..",
+            "/a/../b",
+            "/a/./b",
+            "/%2e",
+            "/%2E%2e/a",
+            "/.%2e/a",
+            "/%2e./a",
+            "/a/..?x",
+            "/a%2f..%2fb",
+            "/a%5C..%5cb",
+            "/a%2f..",
+            "/%252e%252e/a",
+            "/%25252e./a",
+            "/..;/a",
+            "/..;x=1",
+            "/.%3bx",
         ];
         for path in paths {
             assert!(check(path).is_err(), "{path}");
@@ -108,8 +139,22 @@ mod tests {
     #[test]
     fn what_could_change_the_host_or_the_request_is_refused() {
         let paths = [
-            "a", "@evil.test/", ".evil.test", ":80@evil.test", "//evil.test/a", "\\\\evil.test", "/\\evil.test", "/a\\b", "/a#b", "/a b",
-            "/a\r\nHost: x", "/a\n", "/a\tb", "/a\0", "/ä", "/a?b=\u{7f}",
+            "a",
+            "@evil.test/",
+            ".evil.test",
+            ":80@evil.test",
+            "//evil.test/a",
+            "\\\\evil.test",
+            "/\\evil.test",
+            "/a\\b",
+            "/a#b",
+            "/a b",
+            "/a\r\nHost: x",
+            "/a\n",
+            "/a\tb",
+            "/a\0",
+            "/ä",
+            "/a?b=\u{7f}",
         ];
         for path in paths {
             assert!(check(path).is_err(), "{path:?}");

@@ -97,3 +97,6 @@ fn add_query(url: &mut Url, credential: Option<&Credential>) {
         url.query_pairs_mut().append_pair(name, value.expose_secret());
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,3 +48,38 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let date = httpdate::parse_http_date(text).ok()?;
     Some(date.duration_since(SystemTime::now()).unwrap_or(Duration::ZERO))
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::{Duration, HeaderMap, Instant, MAX_RETRIES, RETRY_AFTER, SystemTime, pause, retry_after};
+
+    fn read(value: &str) -> Option<Duration> {
+        retry_after(&HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]))
+    }
+
+    #[test]
+    fn retry_after_is_read_in_both_forms() {
+        assert_eq!(read("120"), Some(Duration::from_secs(120)));
+        assert_eq!(read(" 0 "), Some(Duration::ZERO));
+        let soon = read(&httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100))).unwrap();
+        assert!((90..=100).contains(&soon.as_secs()), "{soon:?}");
+        assert_eq!(read("Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
+        for nonsense in ["", "-1", "soon", "1.5"] {
+            assert_eq!(read(nonsense), None, "{nonsense}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new()), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_grow_and_are_bounded_in_number_and_time() {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        for (retries, least, most) in [(0, 50, 150), (1, 100, 300)] {
+            let pause = pause(retries, None, deadline).unwrap().as_millis();
+            assert!((least..=most).contains(&pause), "{pause}");
+        }
+        assert_eq!(pause(MAX_RETRIES, None, deadline), None);
+        assert_eq!(pause(0, Some(Duration::from_secs(9)), deadline), Some(Duration::from_secs(9)));
+        assert_eq!(pause(0, Some(Duration::from_secs(10)), deadline), None);
+    }
+}

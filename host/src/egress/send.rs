@@ -1,7 +1,10 @@
 //! The life of one request.
 
 use bytes::Bytes;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION, CONTENT_TYPE, HeaderMap};
+use hyper::Method;
+use hyper::header::{
+    CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, HeaderMap, HeaderValue,
+};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::address::ForbiddenAddress;
@@ -47,7 +50,7 @@ impl Egress {
     }
 
     /// Sends one hop until there is an answer worth showing or nothing more to try.
-    async fn attempts(
+    pub(super) async fn attempts(
         &self,
         upstream: &Upstream,
         request: &Request,
@@ -125,7 +128,12 @@ fn compose(upstream: &Upstream, request: &Request, hop: &Hop) -> Result<reqwest:
 
 fn body(request: &Request, hop: &Hop, headers: &mut HeaderMap) -> Result<Option<Bytes>, EgressError> {
     if hop.with_body {
-        return request.body.encode(headers, request.credential.as_ref().filter(|_| hop.home));
+        let body = request.body.encode(headers, request.credential.as_ref().filter(|_| hop.home))?;
+        // Some services refuse these methods with 411 unless they are told that there is no body.
+        if body.is_none() && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH) {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
+        return Ok(body);
     }
     for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION] {
         headers.remove(name);
@@ -177,3 +185,6 @@ fn find<E: std::error::Error + 'static>(error: &reqwest::Error) -> Option<&E> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

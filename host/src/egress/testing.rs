@@ -61,7 +61,8 @@ impl Stub {
                         Ok::<_, Infallible>(answer(&seen, before))
                     }
                 });
-                let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+                let _ =
+                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
             }
         })
         .await;
@@ -112,7 +113,8 @@ pub(super) fn ok(body: &'static str) -> Answer {
 /// Knows the names that are given, and no other.
 pub(super) fn names(known: &[(&str, &[&str])]) -> Lookup {
     let addresses = |texts: &[&str]| texts.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect();
-    let known: HashMap<String, Vec<_>> = known.iter().map(|(name, texts)| ((*name).to_owned(), addresses(texts))).collect();
+    let known: HashMap<String, Vec<_>> =
+        known.iter().map(|(name, texts)| ((*name).to_owned(), addresses(texts))).collect();
     Arc::new(move |host| {
         let found = known.get(&host).cloned().ok_or_else(|| std::io::Error::other(format!("no such host: {host}")));
         Box::pin(async move { found })

@@ -264,7 +264,8 @@ fn parse_hosts(hosts: &[String]) -> Result<Vec<HostPort>, EgressError> {
 }
 
 fn parse_host(text: &str) -> Result<HostPort, EgressError> {
-    let wrong = || EgressError::invalid(format!("{text:?} is not a host such as `api.example.com` or `example.com:8443`"));
+    let wrong =
+        || EgressError::invalid(format!("{text:?} is not a host such as `api.example.com` or `example.com:8443`"));
     if text.is_empty() || text.contains(['/', '?', '#', '@', '\\', '*']) {
         return Err(wrong());
     }
@@ -274,3 +275,6 @@ fn parse_host(text: &str) -> Result<HostPort, EgressError> {
     let port = if text.ends_with(']') { None } else { text.rsplit_once(':').and_then(|(_, port)| port.parse().ok()) };
     Ok(HostPort { host, port })
 }
+
+#[cfg(test)]
+mod tests;

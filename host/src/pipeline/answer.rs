@@ -125,8 +125,9 @@ pub(super) async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphoreP
         "size": content.len(),
     });
     if !file.members.is_empty() {
-        let members = serde_json::from_str(&file.members)
-            .map_err(|error| Error::ConnectorFault(format!("the connector's members for a file are no JSON object: {error}")))?;
+        let members = serde_json::from_str(&file.members).map_err(|error| {
+            Error::ConnectorFault(format!("the connector's members for a file are no JSON object: {error}"))
+        })?;
         if let (Value::Object(document), Value::Object(members)) = (&mut document, members) {
             document.extend(members);
         }

@@ -47,8 +47,7 @@ impl Schema {
     /// # Errors
     /// Says what is wrong with the schema.
     pub fn compile(text: &str, envelope: bool) -> Result<Self, String> {
-        let document: Value =
-            serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
+        let document: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
         if document.get("type").and_then(Value::as_str) != Some("object") {
             return Err("must have \"type\": \"object\"".to_owned());
         }
@@ -80,9 +79,8 @@ impl Schema {
     pub fn read<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, Rejection> {
         let body = body.trim_ascii();
         let body = if body.is_empty() || body == b"null" { b"{}" } else { body };
-        let text = std::str::from_utf8(body).map_err(|error| {
-            Rejection::NotJson(format!("the body is not UTF-8 at byte {}", error.valid_up_to()))
-        })?;
+        let text = std::str::from_utf8(body)
+            .map_err(|error| Rejection::NotJson(format!("the body is not UTF-8 at byte {}", error.valid_up_to())))?;
         let not_json = |error: serde_json::Error| Rejection::NotJson(format!("the body is not JSON: {error}"));
         if !text.starts_with('{') {
             serde_json::from_str::<&RawValue>(text).map_err(not_json)?;
@@ -124,10 +122,12 @@ impl Schema {
         }
         let shape = Shape::from_members(fields.as_ref(), filters.as_ref());
         if let Err(wrong) = &shape {
-            violations.extend(wrong.iter().map(|violation| Violation {
-                pointer: violation.pointer.clone(),
-                detail: violation.detail.clone(),
-            }));
+            violations.extend(
+                wrong.iter().map(|violation| Violation {
+                    pointer: violation.pointer.clone(),
+                    detail: violation.detail.clone(),
+                }),
+            );
         }
         let value = Value::Object(value);
         for error in self.validator.iter_errors(&value) {
@@ -156,10 +156,7 @@ impl Schema {
             ValidationErrorKind::AdditionalProperties { unexpected } => {
                 let declared = self.declared(error);
                 for name in unexpected {
-                    add(
-                        format!("{pointer}/{}", escape(name)),
-                        unknown_field(name, &declared),
-                    );
+                    add(format!("{pointer}/{}", escape(name)), unknown_field(name, &declared));
                 }
             }
             ValidationErrorKind::Required { property } => {
@@ -257,11 +254,7 @@ fn list<T: fmt::Display>(items: impl Iterator<Item = T>) -> String {
 
 /// Escapes a name for a JSON Pointer (RFC 6901).
 fn escape(name: &str) -> Cow<'_, str> {
-    if name.contains(['~', '/']) {
-        Cow::Owned(name.replace('~', "~0").replace('/', "~1"))
-    } else {
-        Cow::Borrowed(name)
-    }
+    if name.contains(['~', '/']) { Cow::Owned(name.replace('~', "~0").replace('/', "~1")) } else { Cow::Borrowed(name) }
 }
 
 /// An object's text from the texts of its members.
@@ -350,9 +343,7 @@ mod tests {
 
     fn violations(body: &str) -> Vec<(String, String)> {
         match schema().read(body.as_bytes()).map(|_| ()) {
-            Err(Rejection::Invalid(violations)) => {
-                violations.into_iter().map(|v| (v.pointer, v.detail)).collect()
-            }
+            Err(Rejection::Invalid(violations)) => violations.into_iter().map(|v| (v.pointer, v.detail)).collect(),
             other => panic!("expected violations, got {other:?}"),
         }
     }

@@ -120,7 +120,9 @@ pub async fn run(
         return Err(Error::IntegrationRequired);
     }
     let permit = connector.admit().ok_or_else(|| {
-        Error::Busy("All places for calls of this connector are taken; try again, or raise `limits.concurrency`.".to_owned())
+        Error::Busy(
+            "All places for calls of this connector are taken; try again, or raise `limits.concurrency`.".to_owned(),
+        )
     })?;
     if let Some(limit) = &operation.manifest.rate_limit {
         connector
@@ -173,10 +175,7 @@ fn count_failure(metrics: &Metrics, connector: &Connector, failure: &Failure) {
         Failure::Trapped(_) => "trap",
         Failure::Busy => "busy",
     };
-    let labels = OutcomeLabels {
-        connector: connector.manifest().identifier.clone(),
-        outcome: outcome.to_owned(),
-    };
+    let labels = OutcomeLabels { connector: connector.manifest().identifier.clone(), outcome: outcome.to_owned() };
     metrics.sandbox_failures.get_or_create_owned(&labels).inc();
 }
 

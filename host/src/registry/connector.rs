@@ -51,7 +51,7 @@ pub struct Connector {
 }
 
 /// The services of a connector, by the names in its manifest.
-pub type Upstreams = HashMap<String, Upstream>;
+pub(super) type Upstreams = HashMap<String, Upstream>;
 
 /// One operation.
 pub struct Operation {
@@ -199,7 +199,11 @@ pub(super) fn limits(limits: &config::Limits) -> Limits {
 /// Whether a grant names a host: a name or an address, with a port where it is not the scheme's own.
 pub(super) fn is_host(host: &str) -> bool {
     Url::parse(&format!("https://{host}/")).is_ok_and(|url| {
-        url.path() == "/" && url.username().is_empty() && url.password().is_none() && !host.contains('*') && !host.is_empty()
+        url.path() == "/"
+            && url.username().is_empty()
+            && url.password().is_none()
+            && !host.contains('*')
+            && !host.is_empty()
     })
 }
 
@@ -233,7 +237,11 @@ fn reach(
 ) -> Result<Reach, String> {
     for name in config.upstreams.keys() {
         if !manifest.upstreams.iter().any(|upstream| upstream.name == *name) {
-            tracing::warn!(connector = manifest.identifier, upstream = name, "the configuration sets an upstream that the connector does not have");
+            tracing::warn!(
+                connector = manifest.identifier,
+                upstream = name,
+                "the configuration sets an upstream that the connector does not have"
+            );
         }
     }
     let mut reach = Reach { upstreams: Upstreams::new(), granted: BTreeSet::new(), missing: BTreeSet::new() };

@@ -14,12 +14,7 @@ const MAX_SCHEMA_BYTES: usize = 256 << 10;
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// Paths under `/connectors/{connector}/` that are the gateway's own.
-const RESERVED_PATHS: [&str; 4] = [
-    "integrations",
-    "integration-exists",
-    "auth-schema",
-    "success-authorize-callback",
-];
+const RESERVED_PATHS: [&str; 4] = ["integrations", "integration-exists", "auth-schema", "success-authorize-callback"];
 
 /// Checks a manifest against the rules that `wit/connector.wit` states.
 ///

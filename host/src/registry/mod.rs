@@ -11,12 +11,12 @@ mod versions;
 mod watch;
 
 use std::collections::HashMap;
+use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
-use std::fs;
 
 use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
@@ -200,11 +200,7 @@ impl Registry {
     ///
     /// # Errors
     /// When it is refused, and when files or grants cannot be written; then what is live stays.
-    pub async fn install(
-        &self,
-        module: Bytes,
-        grants: Option<&[String]>,
-    ) -> Result<Arc<Connector>, ChangeError> {
+    pub async fn install(&self, module: Bytes, grants: Option<&[String]>) -> Result<Arc<Connector>, ChangeError> {
         for host in grants.unwrap_or_default() {
             if !connector::is_host(host) {
                 return Err(ChangeError::InvalidHost(host.clone()));
@@ -425,9 +421,7 @@ impl Registry {
 
     fn forget_refusal(&self, path: &Path) {
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        self.refused.rcu(|known| {
-            known.iter().filter(|refused| refused.file != file).cloned().collect::<Vec<_>>()
-        });
+        self.refused.rcu(|known| known.iter().filter(|refused| refused.file != file).cloned().collect::<Vec<_>>());
     }
 
     fn count(&self, connector: &str, outcome: &str) {
@@ -477,9 +471,5 @@ fn list(folder: &Path) -> io::Result<HashMap<PathBuf, Seen>> {
 }
 
 fn seen(metadata: &fs::Metadata) -> io::Result<Seen> {
-    Ok(Seen {
-        modified: metadata.modified()?,
-        length: metadata.len(),
-        inode: metadata.ino(),
-    })
+    Ok(Seen { modified: metadata.modified()?, length: metadata.len(), inode: metadata.ino() })
 }

@@ -1,9 +1,9 @@
 //! Versions of modules that have served, kept so that the one before can be brought back.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use std::fs;
 
 /// Versions kept of each connector, the live one included.
 const KEPT: usize = 5;

@@ -29,11 +29,7 @@ impl Cache {
         fs::create_dir_all(&folder)?;
         let mut hasher = std::hash::DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        Ok(Self {
-            key: key(&folder.join("key"))?,
-            folder,
-            compatibility: hasher.finish(),
-        })
+        Ok(Self { key: key(&folder.join("key"))?, folder, compatibility: hasher.finish() })
     }
 
     fn name(&self, digest: &str) -> String {

@@ -32,7 +32,9 @@ pub enum CompileError {
     #[error("the module does not compile: {0}")]
     Invalid(String),
     /// It took more than the limits of `[compile]`.
-    #[error("compiling the module took more than {limit}; raise `compile.memory_mb` or `compile.cpu_s` if you trust it")]
+    #[error(
+        "compiling the module took more than {limit}; raise `compile.memory_mb` or `compile.cpu_s` if you trust it"
+    )]
     Limit {
         /// The limit, in words.
         limit: String,
@@ -43,11 +45,7 @@ pub enum CompileError {
 }
 
 /// Compiles the module in `source` into `artifact`, in a child process under the limits of `[compile]`.
-pub(super) async fn run(
-    source: &Path,
-    artifact: &Path,
-    limits: &config::Compile,
-) -> Result<(), CompileError> {
+pub(super) async fn run(source: &Path, artifact: &Path, limits: &config::Compile) -> Result<(), CompileError> {
     // Not the path it was started by: another version may lie there by now.
     let mut child = Command::new("/proc/self/exe")
         .arg("compile")
@@ -80,17 +78,13 @@ pub(super) async fn run(
     let finished = tokio::time::timeout(wall, async { tokio::join!(child.wait(), message) }).await;
     let Ok((status, message)) = finished else {
         child.kill().await?;
-        return Err(CompileError::Limit {
-            limit: format!("{} s", wall.as_secs()),
-        });
+        return Err(CompileError::Limit { limit: format!("{} s", wall.as_secs()) });
     };
     let status = status?;
     match status.code() {
         Some(0) => Ok(()),
         Some(REFUSED) => Err(CompileError::Invalid(message.trim().to_owned())),
-        _ => Err(CompileError::Limit {
-            limit: format!("{} MB or {} s of CPU", limits.memory_mb, limits.cpu_s),
-        }),
+        _ => Err(CompileError::Limit { limit: format!("{} MB or {} s of CPU", limits.memory_mb, limits.cpu_s) }),
     }
 }
 
@@ -117,12 +111,6 @@ fn compile(source: &Path, artifact: &Path, limits: &config::Compile) -> wasmtime
 }
 
 fn limit(resource: Resource, value: u64) -> io::Result<()> {
-    setrlimit(
-        resource,
-        Rlimit {
-            current: Some(value),
-            maximum: Some(value),
-        },
-    )?;
+    setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?;
     Ok(())
 }

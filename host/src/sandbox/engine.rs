@@ -3,10 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use wasmtime::{
-    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
-    WasmFeatures,
-};
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures};
 
 use crate::config;
 

@@ -10,8 +10,8 @@ use hyper::body::Body as _;
 use tokio::time::Instant;
 use wasmtime::component::Resource;
 
-pub use super::bindings::gateway::connector::http::{Error, Request};
 use super::bindings::gateway::connector::http::{Body, Credential, Host, HostResponse, Method};
+pub use super::bindings::gateway::connector::http::{Error, Request};
 use super::invocation::Guest;
 use super::json::Document;
 use super::limits::MAX_REQUESTS;
@@ -134,11 +134,7 @@ pub fn to_guest(error: EgressError) -> Error {
 
 impl From<egress::Response> for Response {
     fn from(response: egress::Response) -> Self {
-        Self {
-            status: response.status,
-            headers: response.headers,
-            body: ResponseBody::Unread(response.body),
-        }
+        Self { status: response.status, headers: response.headers, body: ResponseBody::Unread(response.body) }
     }
 }
 
@@ -180,7 +176,10 @@ impl Guest {
         self.requests <= MAX_REQUESTS
     }
 
-    fn keep(&mut self, sent: Result<egress::Response, EgressError>) -> wasmtime::Result<Result<Resource<Response>, Error>> {
+    fn keep(
+        &mut self,
+        sent: Result<egress::Response, EgressError>,
+    ) -> wasmtime::Result<Result<Resource<Response>, Error>> {
         Ok(match sent {
             Ok(response) => Ok(self.table.push(Response::from(response))?),
             Err(error) => Err(to_guest(error)),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use thiserror::Error;
-use wasmtime::component::{Lift, Lower, ComponentNamedList, ComponentExportIndex, InstancePre, ResourceTable};
+use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower, ResourceTable};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -180,20 +180,13 @@ impl WasiView for Guest {
                 .build();
             Box::new(Wasi { context, output })
         });
-        WasiCtxView {
-            ctx: &mut wasi.context,
-            table: &mut self.table,
-        }
+        WasiCtxView { ctx: &mut wasi.context, table: &mut self.table }
     }
 }
 
 impl Module {
     /// What the connector says about itself.
-    pub(super) async fn describe(
-        &self,
-        call: Call,
-        limits: Limits,
-    ) -> Result<manifest::Manifest, Failure> {
+    pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<manifest::Manifest, Failure> {
         let run = run_on_fiber::<_, (manifest::Manifest,)>(&self.linked, &self.describe, call, limits, ());
         let ((manifest,), _) = timed(run, limits.timeout).await?;
         Ok(manifest)
@@ -227,19 +220,14 @@ impl Module {
 
 type WitOutcome = Result<outcome::Outcome, outcome::Fault>;
 
-async fn timed<T>(
-    run: impl Future<Output = Result<T, Failure>>,
-    timeout: Duration,
-) -> Result<T, Failure> {
+async fn timed<T>(run: impl Future<Output = Result<T, Failure>>, timeout: Duration) -> Result<T, Failure> {
     // An epoch ends a guest that computes, but does not wake one that waits in a host function.
-    tokio::time::timeout(timeout, run)
-        .await
-        .unwrap_or(Err(Failure::TimedOut(timeout)))
+    tokio::time::timeout(timeout, run).await.unwrap_or(Err(Failure::TimedOut(timeout)))
 }
 
 fn store(engine: &wasmtime::Engine, call: Call, limits: Limits) -> Result<Store<Guest>, Failure> {
-    let mut store = Store::try_new(engine, Guest::new(call, limits))
-        .map_err(|error| Failure::Trapped(error.to_string()))?;
+    let mut store =
+        Store::try_new(engine, Guest::new(call, limits)).map_err(|error| Failure::Trapped(error.to_string()))?;
     store.limiter(|guest| &mut guest.memory);
     store.set_hostcall_fuel(limits.output_bytes);
     store.set_max_component_handles(MAX_HANDLES);
@@ -298,10 +286,7 @@ where
     finish(result, store)
 }
 
-fn finish<R>(
-    result: wasmtime::Result<R>,
-    mut store: Store<Guest>,
-) -> Result<(R, Store<Guest>), Failure> {
+fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R, Store<Guest>), Failure> {
     store.data_mut().flush_output();
     match result {
         Ok(answer) => Ok((answer, store)),

@@ -41,10 +41,7 @@ impl Document {
     }
 
     fn of(text: Bytes) -> Self {
-        Self {
-            text,
-            children: OnceLock::new(),
-        }
+        Self { text, children: OnceLock::new() }
     }
 
     /// The JSON text.
@@ -64,27 +61,23 @@ impl Document {
     }
 
     fn children(&self) -> &[Child] {
-        self.children
-            .get_or_init(|| match serde_json::from_slice::<Children<'_>>(&self.text) {
-                Ok(Children(children)) => children
-                    .into_iter()
-                    .map(|(name, value)| Child {
-                        name: name.map(Cow::into_owned),
-                        text: self.text.slice_ref(value.get().as_bytes()),
-                    })
-                    .collect(),
-                // A scalar has none.
-                Err(_) => Vec::new(),
-            })
+        self.children.get_or_init(|| match serde_json::from_slice::<Children<'_>>(&self.text) {
+            Ok(Children(children)) => children
+                .into_iter()
+                .map(|(name, value)| Child {
+                    name: name.map(Cow::into_owned),
+                    text: self.text.slice_ref(value.get().as_bytes()),
+                })
+                .collect(),
+            // A scalar has none.
+            Err(_) => Vec::new(),
+        })
     }
 
     fn child(&self, token: &str) -> Option<Document> {
         let child = match self.kind() {
             // RFC 6901: of members with the same name the behaviour is undefined; the last one counts, as in most parsers.
-            Kind::Object => self
-                .children()
-                .iter()
-                .rfind(|child| child.name.as_deref() == Some(token)),
+            Kind::Object => self.children().iter().rfind(|child| child.name.as_deref() == Some(token)),
             Kind::Array if token == "0" || !token.starts_with('0') => {
                 token.parse().ok().and_then(|index: usize| self.children().get(index))
             }
@@ -176,17 +169,9 @@ impl HostDocument for Guest {
         Ok(children.iter().filter_map(|child| child.name.clone()).collect())
     }
 
-    fn item(
-        &mut self,
-        document: Resource<Document>,
-        index: u32,
-    ) -> wasmtime::Result<Option<Resource<Document>>> {
-        let found = self
-            .table
-            .get(&document)?
-            .children()
-            .get(index as usize)
-            .map(|child| Document::of(child.text.clone()));
+    fn item(&mut self, document: Resource<Document>, index: u32) -> wasmtime::Result<Option<Resource<Document>>> {
+        let found =
+            self.table.get(&document)?.children().get(index as usize).map(|child| Document::of(child.text.clone()));
         Ok(found.map(|found| self.table.push(found)).transpose()?)
     }
 

@@ -78,11 +78,7 @@ pub(super) struct MemoryBudget {
 
 impl MemoryBudget {
     pub(super) fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            used: 0,
-            exceeded: false,
-        }
+        Self { limit, used: 0, exceeded: false }
     }
 
     fn take(&mut self, bytes: usize) -> bool {
@@ -100,21 +96,11 @@ impl MemoryBudget {
 }
 
 impl ResourceLimiter for MemoryBudget {
-    fn memory_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        _maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         Ok(self.take(desired.saturating_sub(current)))
     }
 
-    fn table_growing(
-        &mut self,
-        current: usize,
-        desired: usize,
-        _maximum: Option<usize>,
-    ) -> wasmtime::Result<bool> {
+    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         if desired > MAX_TABLE_ELEMENTS {
             self.exceeded = true;
             return Ok(false);

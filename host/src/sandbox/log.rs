@@ -1,7 +1,7 @@
 //! The `log` interface: lines for the operator.
 
-pub(super) use super::bindings::gateway::connector::log::Level;
 use super::bindings::gateway::connector::log::Host;
+pub(super) use super::bindings::gateway::connector::log::Level;
 use super::invocation::Guest;
 
 impl Host for Guest {

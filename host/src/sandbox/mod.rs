@@ -139,8 +139,8 @@ impl Sandbox {
             Some(artifact) => (artifact, true),
             None => (self.compile(bytes, digest).await?, false),
         };
-        let component = deserialize(&self.engine, &artifact)
-            .map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
+        let component =
+            deserialize(&self.engine, &artifact).map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
         let module = Module::link(&component, &self.linkers, &self.pool)?;
         Ok(Loaded { module, cached })
     }
@@ -161,12 +161,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// When it traps or breaks a limit.
-    pub async fn describe(
-        &self,
-        module: &Module,
-        call: Call,
-        limits: Limits,
-    ) -> Result<manifest::Manifest, Failure> {
+    pub async fn describe(&self, module: &Module, call: Call, limits: Limits) -> Result<manifest::Manifest, Failure> {
         module.describe(call, limits).await
     }
 }
@@ -183,10 +178,8 @@ fn deserialize(engine: &Engine, artifact: &[u8]) -> wasmtime::Result<Component> 
 /// # Errors
 /// When it is no core module, carries no contract, or does not keep to it.
 pub fn pack(core: &[u8]) -> wasmtime::Result<Vec<u8>> {
-    let encoded = wit_component::ComponentEncoder::default()
-        .validate(true)
-        .module(core)
-        .and_then(|mut encoder| encoder.encode());
+    let encoded =
+        wit_component::ComponentEncoder::default().validate(true).module(core).and_then(|mut encoder| encoder.encode());
     encoded.map_err(|error| wasmtime::format_err!("{error:#}"))
 }
 

@@ -2,9 +2,10 @@
 
 use thiserror::Error;
 use wasmtime::Engine;
-use wasmtime::component::{Component, ComponentExportIndex, HasSelf, InstancePre, Linker};
+use wasmtime::component::{Component, ComponentExportIndex, HasSelf, InstancePre, Linker, ResourceType};
 
 use super::bindings::gateway::connector;
+use super::http::Response;
 use super::invocation::Guest;
 
 /// A module that breaks the contract, in a sentence for its author.
@@ -60,6 +61,8 @@ impl Linkers {
     pub(super) fn new(engine: &Engine) -> wasmtime::Result<Self> {
         let mut immediate = Linker::new(engine);
         add_immediate(&mut immediate)?;
+        forbid(&mut immediate, "http", &HTTP_FUNCTIONS)?;
+        forbid(&mut immediate, "storage", &["get", "set", "delete"])?;
         let mut full = Linker::new(engine);
         add_immediate(&mut full)?;
         connector::http::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
@@ -75,6 +78,34 @@ fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::log::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::clock::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    Ok(())
+}
+
+/// The functions of `http` as a component names them.
+const HTTP_FUNCTIONS: [&str; 8] = [
+    "send",
+    "send-all",
+    "[method]response.status",
+    "[method]response.header",
+    "[method]response.peek",
+    "[method]response.bytes",
+    "[method]response.text",
+    "[method]response.document",
+];
+
+/// Defines an interface whose functions trap, and tell the author why.
+fn forbid(linker: &mut Linker<Guest>, interface: &str, functions: &[&str]) -> wasmtime::Result<()> {
+    let mut instance = linker.instance(&format!("gateway:connector/{interface}@1.0.0"))?;
+    if interface == "http" {
+        // Never made here, so there is nothing to drop.
+        instance.resource("response", ResourceType::host::<Response>(), |_, _| Ok(()))?;
+    }
+    for function in functions {
+        let name = format!("{interface}.{function}");
+        instance.func_new(function, move |_, _, _, _| {
+            wasmtime::bail!("it called `{name}`, though its manifest says that the operation is immediate")
+        })?;
+    }
     Ok(())
 }
 
@@ -116,7 +147,8 @@ impl Module {
             }
         }
         if let Some(required) = component.resources_required() {
-            let memories = ("memories", required.num_memories, limits.memories_per_component, "sandbox.memories_per_component");
+            let memories =
+                ("memories", required.num_memories, limits.memories_per_component, "sandbox.memories_per_component");
             let tables = ("tables", required.num_tables, limits.tables_per_component, "sandbox.tables_per_component");
             for (what, needed, limit, key) in [memories, tables] {
                 if needed > limit {
@@ -124,22 +156,14 @@ impl Module {
                 }
             }
         }
-        let export = |name: &'static str| {
-            component
-                .get_export_index(None, name)
-                .ok_or(ContractError::MissingExport(name))
-        };
+        let export =
+            |name: &'static str| component.get_export_index(None, name).ok_or(ContractError::MissingExport(name));
         let describe = export("describe")?;
         let invoke = export("invoke")?;
         let mismatch = |error: wasmtime::Error| ContractError::Mismatch(format!("{error:#}"));
         let linked = linkers.full.instantiate_pre(component).map_err(mismatch)?;
-        let immediate = if imports_wasi {
-            None
-        } else {
-            let mut linker = linkers.immediate.clone();
-            linker.define_unknown_imports_as_traps(component).map_err(mismatch)?;
-            Some(linker.instantiate_pre(component).map_err(mismatch)?)
-        };
+        let immediate =
+            if imports_wasi { None } else { Some(linkers.immediate.instantiate_pre(component).map_err(mismatch)?) };
         Ok(Self { linked, immediate, describe, invoke })
     }
 }

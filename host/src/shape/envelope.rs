@@ -106,7 +106,8 @@ impl Reader {
     fn values(&mut self, pointer: &str, value: Option<&Value>) -> Option<BTreeSet<Vec<u8>>> {
         const ADVICE: &str = "Give an array of the strings to match.";
         let Some(Value::Array(entries)) = value else {
-            let what = value.map_or_else(|| "The member is missing.".to_owned(), |other| format!("This is {}.", kind(other)));
+            let what =
+                value.map_or_else(|| "The member is missing.".to_owned(), |other| format!("This is {}.", kind(other)));
             self.report(pointer.to_owned(), format!("{what} {ADVICE}"));
             return None;
         };
@@ -131,7 +132,10 @@ impl Reader {
             None | Some(Value::Null | Value::String(_)) => {}
             Some(other) => self.report(
                 pointer,
-                format!("This is {}. Give the dotted path of the list to filter as a string, or leave it out.", kind(other)),
+                format!(
+                    "This is {}. Give the dotted path of the list to filter as a string, or leave it out.",
+                    kind(other)
+                ),
             ),
         }
         None

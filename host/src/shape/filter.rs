@@ -98,7 +98,8 @@ impl Walk<'_> {
             Kind::List => {
                 let list = self.examine(tree, path, crossing);
                 found.crossed = list.inner_crossed || list.holds_objects;
-                found.thinned = list.thinned || crossing == Crossing::Filter && list.filter(tree);
+                let removed = crossing == Crossing::Filter && list.filter(tree);
+                found.thinned = list.thinned || removed;
             }
             Kind::Scalar => {}
         }
@@ -141,7 +142,7 @@ impl Walk<'_> {
                 }
             }
             Kind::List => {
-                for element in inner_mut(tree).filter(|element| !is_removed(element)) {
+                for element in inner_mut(tree) {
                     thinned |= self.filter_at(root, element, field);
                 }
             }
@@ -228,7 +229,8 @@ impl Examined {
     /// Takes out what did not match, if the list is one to be filtered; true when this removed anything.
     fn filter(self, list: &mut [Node]) -> bool {
         let mut removed = false;
-        if self.holds_objects && self.field_present && !self.inner_crossed {
+        // Only an object has the field, so a list in which it is present is a list of objects.
+        if self.field_present && !self.inner_crossed {
             for element in inner_mut(list).filter_map(|element| element.first_mut()) {
                 removed |= !element.matched;
                 element.removed |= !element.matched;

@@ -36,8 +36,8 @@ use filter::Filter;
 use paths::Paths;
 use scan::Scanner;
 
-/// How many lists and objects may be open around one another. Providers nest a dozen deep; the limit is what bounds
-/// the recursion of this module, whose frames at this depth take some 100 KiB of stack.
+/// How many lists and objects may be open around one another. Providers nest a dozen deep; the limit bounds what a
+/// hostile document can make the recursion of filtering and writing take of the thread's stack.
 pub const MAX_DEPTH: u32 = 512;
 
 /// Not part of the document by RFC 8259, though some providers send it; it is stepped over and never passed on.

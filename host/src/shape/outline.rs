@@ -98,8 +98,7 @@ impl Reader<'_> {
                 self.close(container);
                 continue;
             }
-            is_after_item =
-                if container.is_object { self.members(container)? } else { self.elements(container)? };
+            is_after_item = if container.is_object { self.members(container)? } else { self.elements(container)? };
         }
         Ok(())
     }
@@ -224,7 +223,7 @@ impl Reader<'_> {
     }
 }
 
-#[inline(always)]
+#[inline]
 fn kind_of(first: u8) -> Kind {
     match first {
         b'{' => Kind::Object,
@@ -234,7 +233,7 @@ fn kind_of(first: u8) -> Kind {
 }
 
 /// Narrows a position; [`read`] has refused documents in which this could lose anything.
-#[inline(always)]
+#[inline]
 fn offset(position: usize) -> u32 {
     position as u32
 }

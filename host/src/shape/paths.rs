@@ -59,10 +59,14 @@ impl Paths {
     pub(super) fn new<'a>(fields: impl Iterator<Item = &'a str>, filters: impl Iterator<Item = String>) -> Self {
         let mut trie = Builder { stops: vec![Stop::default()], edges: BTreeMap::new() };
         for path in fields {
-            trie.insert(path, |interest, ends| *(if ends { &mut interest.field } else { &mut interest.fields_below }) = true);
+            trie.insert(path, |interest, ends| {
+                *(if ends { &mut interest.field } else { &mut interest.fields_below }) = true
+            });
         }
         for path in filters {
-            trie.insert(&path, |interest, ends| *(if ends { &mut interest.filter } else { &mut interest.filters_below }) = true);
+            trie.insert(&path, |interest, ends| {
+                *(if ends { &mut interest.filter } else { &mut interest.filters_below }) = true
+            });
         }
         trie.finish()
     }
@@ -159,7 +163,7 @@ fn head_mask(length: usize) -> u64 {
 
 /// The bit of a name's first byte. Nothing counts as a dot, because a name that begins with a dot begins with an
 /// empty segment.
-#[inline(always)]
+#[inline]
 fn first_byte_bit(name: &[u8]) -> u64 {
     1 << (name.first().unwrap_or(&b'.') & 63)
 }
@@ -187,6 +191,10 @@ mod tests {
     fn part_of_a_segment_is_no_step() {
         assert!(step(&["abc.d"], &["ab"]).is_none());
         assert!(step(&["ab.d"], &["abc"]).is_none());
+        for (segment, name) in [("same", "sane"), ("samename", "samenama"), ("samenames", "samenamed")] {
+            assert!(step(&[segment], &[name]).is_none());
+            assert!(step(&[segment], &[segment]).is_some());
+        }
     }
 
     #[test]

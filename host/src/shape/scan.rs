@@ -34,30 +34,30 @@ impl<'a> Scanner<'a> {
     }
 
     /// The byte at the position. The end reads as NUL, which the grammar allows nowhere.
-    #[inline(always)]
+    #[inline]
     pub(super) fn peek(&self) -> u8 {
         self.byte(self.position)
     }
 
-    #[inline(always)]
+    #[inline]
     fn byte(&self, at: usize) -> u8 {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
     /// The next eight bytes, the first one in the lowest bits; `None` where fewer are left.
-    #[inline(always)]
+    #[inline]
     fn word(&self, at: usize) -> Option<u64> {
         let word = self.bytes.get(at..)?.first_chunk()?;
         Some(u64::from_le_bytes(*word))
     }
 
     /// Steps over the byte that was peeked.
-    #[inline(always)]
+    #[inline]
     pub(super) fn advance(&mut self) {
         self.position += 1;
     }
 
-    #[inline(always)]
+    #[inline]
     pub(super) fn whitespace(&mut self) {
         if self.peek() <= b' ' {
             self.whitespace_run();
@@ -97,7 +97,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The text of a name that was stepped over, as it is written, and its [head](super::paths::head_of).
-    #[inline(always)]
+    #[inline]
     pub(super) fn written(&self, name: Name) -> (&'a [u8], u64) {
         let text = self.bytes.get(name.start + 1..name.end - 1).unwrap_or_default();
         (text, self.word(name.start + 1).unwrap_or_else(|| head_of(text)))
@@ -157,7 +157,7 @@ impl<'a> Scanner<'a> {
 
     /// Steps over the bracket that opens a container which `depth` others are open around: true when its first item
     /// is next, false when it is empty and has been stepped over.
-    #[inline(always)]
+    #[inline]
     pub(super) fn open(&mut self, is_object: bool, depth: u32) -> Result<bool, ShapeError> {
         if depth >= MAX_DEPTH {
             return Err(ShapeError::TooDeep { offset: self.position });
@@ -238,7 +238,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    #[inline(always)]
+    #[inline]
     fn digits(&mut self) -> Result<(), ShapeError> {
         if !self.peek().is_ascii_digit() {
             return Err(self.expected("a digit"));
@@ -308,7 +308,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The length of the escape that begins at `at`.
-    #[inline(always)]
+    #[inline]
     fn escape(&mut self, at: usize) -> Result<usize, ShapeError> {
         match self.byte(at + 1) {
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(2),
@@ -339,12 +339,12 @@ pub(super) struct Name {
     pub(super) escaped: bool,
 }
 
-#[inline(always)]
+#[inline]
 fn closing(is_object: bool) -> u8 {
     if is_object { b'}' } else { b']' }
 }
 
-#[inline(always)]
+#[inline]
 fn ends_plain_text(byte: u8) -> bool {
     (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
@@ -352,7 +352,7 @@ fn ends_plain_text(byte: u8) -> bool {
 /// Sets the high bit of the first byte of `word` that is a quote, a backslash or a control character.
 ///
 /// Bytes after the first one may be marked in error: a borrow can run on from it, never into it.
-#[inline(always)]
+#[inline]
 fn ends_of_plain_text(word: u64) -> u64 {
     // Swapping 0x20 and 0x22 leaves the quote and the control characters as the bytes below 0x21.
     let quote_or_control = (word ^ (0x02 * EVERY_BYTE)).wrapping_sub(0x21 * EVERY_BYTE);

@@ -102,11 +102,8 @@ pub enum KeyOrigin {
     Environment,
 }
 
-const ORIGINS: [(KeyOrigin, &str); 3] = [
-    (KeyOrigin::Command, "command"),
-    (KeyOrigin::FirstStart, "first_start"),
-    (KeyOrigin::Environment, "environment"),
-];
+const ORIGINS: [(KeyOrigin, &str); 3] =
+    [(KeyOrigin::Command, "command"), (KeyOrigin::FirstStart, "first_start"), (KeyOrigin::Environment, "environment")];
 
 /// A key, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -43,11 +43,7 @@ impl Store {
                 connection
                     .prepare("SELECT connector, host, granted_at FROM grants ORDER BY connector, host")?
                     .query_map([], |row| {
-                        Ok(Grant {
-                            connector: row.get(0)?,
-                            host: row.get(1)?,
-                            granted_at: from_millis(row.get(2)?),
-                        })
+                        Ok(Grant { connector: row.get(0)?, host: row.get(1)?, granted_at: from_millis(row.get(2)?) })
                     })?
                     .collect()
             })
@@ -68,13 +64,42 @@ impl Store {
                     "DELETE FROM grants WHERE connector = ?1 AND host NOT IN (SELECT value FROM json_each(?2))",
                     (&connector, kept),
                 )?;
-                let mut insert = transaction
-                    .prepare("INSERT INTO grants (connector, host, granted_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING")?;
+                let mut insert = transaction.prepare(
+                    "INSERT INTO grants (connector, host, granted_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                )?;
                 for host in &hosts {
                     insert.execute((&connector, host, now()))?;
                 }
                 Ok(())
             })
             .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn hosts(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[tokio::test]
+    async fn setting_grants_replaces_them_and_keeps_the_time_of_those_that_stay() {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        store.set_grants("demo", &hosts(&["b.example", "a.example"])).await.unwrap();
+        store.set_grants("other", &hosts(&["a.example"])).await.unwrap();
+        let first = store.all_grants().await.unwrap();
+        store.set_grants("demo", &hosts(&["c.example", "b.example"])).await.unwrap();
+        assert_eq!(store.grants("demo").await.unwrap(), ["b.example", "c.example"]);
+        assert_eq!(store.grants("other").await.unwrap(), ["a.example"]);
+        let now = store.all_grants().await.unwrap();
+        let of_b = |grants: &[Grant]| grants.iter().find(|grant| grant.host == "b.example").cloned();
+        assert_eq!(of_b(&now), of_b(&first));
+        store.set_grants("demo", &[]).await.unwrap();
+        assert!(store.grants("demo").await.unwrap().is_empty());
     }
 }

@@ -156,8 +156,9 @@ fn adopt(connection: &Connection, key: &NewApiKey) -> rusqlite::Result<Adopted> 
         if !is_as_wide {
             return Ok(Adopted::Narrower(former.id.clone()));
         }
-        let by_person = connection
-            .query_row("SELECT revoked_by_person FROM api_keys WHERE id = ?", [&former.id], |row| row.get(0))?;
+        let by_person =
+            connection
+                .query_row("SELECT revoked_by_person FROM api_keys WHERE id = ?", [&former.id], |row| row.get(0))?;
         if by_person {
             return Ok(Adopted::Revoked);
         }
@@ -201,3 +202,112 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
     })
 }
 
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::store::{Scope, Scopes, StorageScope};
+
+    fn key(id: &str) -> NewApiKey {
+        NewApiKey {
+            id: KeyId(id.into()),
+            name: "test".into(),
+            tenant: "default".into(),
+            subject: None,
+            scopes: Scopes::all(),
+            hash: [id.as_bytes()[0]; 32],
+            prefix: "cgw_test".into(),
+        }
+    }
+
+    async fn store() -> (Store, TempDir) {
+        let folder = TempDir::new().unwrap();
+        (Store::open(folder.path()).await.unwrap(), folder)
+    }
+
+    async fn good(store: &Store) -> Vec<String> {
+        let keys = store.keys().await.unwrap().into_iter();
+        keys.filter(|key| key.revoked_at.is_none()).map(|key| key.id.0).collect()
+    }
+
+    #[tokio::test]
+    async fn a_key_comes_back_as_it_was_stored() {
+        let (store, _folder) = store().await;
+        let new = NewApiKey {
+            subject: Some("ann".into()),
+            scopes: [Scope::Operate, Scope::Admin].into_iter().collect(),
+            ..key("a")
+        };
+        store.create_key(new.clone()).await.unwrap();
+        let stored = store.keys().await.unwrap().remove(0);
+        assert_eq!((stored.id, stored.subject, stored.scopes), (new.id, new.subject, new.scopes));
+        assert_eq!((stored.hash, stored.origin, stored.revoked_at), (new.hash, KeyOrigin::Command, None));
+        assert!(stored.created_at.elapsed().unwrap().as_secs() < 60);
+    }
+
+    #[tokio::test]
+    async fn the_same_key_is_not_stored_twice() {
+        let (store, _folder) = store().await;
+        store.create_key(key("a")).await.unwrap();
+        assert!(matches!(store.create_key(key("a2")).await, Err(StoreError::Duplicate)));
+    }
+
+    #[tokio::test]
+    async fn the_revision_grows_with_changes_of_keys_and_with_nothing_else() {
+        let (store, _folder) = store().await;
+        let first = store.keys_revision().await.unwrap();
+        store.create_key(key("a")).await.unwrap();
+        let created = store.keys_revision().await.unwrap();
+        assert!(created > first);
+        store.note_keys_used(vec![KeyId("a".into())]).await.unwrap();
+        let scope = StorageScope { connector: "demo".into(), integration: None };
+        store.storage_set(&scope, "key", vec![], None).await.unwrap();
+        assert_eq!(store.keys_revision().await.unwrap(), created);
+        assert!(store.keys().await.unwrap()[0].last_used_at.is_some());
+        store.revoke_key(&KeyId("a".into())).await.unwrap();
+        assert!(store.keys_revision().await.unwrap() > created);
+    }
+
+    #[tokio::test]
+    async fn the_first_key_is_made_once_even_if_it_is_revoked() {
+        let (store, _folder) = store().await;
+        assert!(store.create_first_key(key("a")).await.unwrap());
+        assert!(!store.create_first_key(key("b")).await.unwrap());
+        store.revoke_key(&KeyId("a".into())).await.unwrap();
+        assert!(!store.create_first_key(key("b")).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn an_adopted_key_takes_the_place_of_the_one_before_and_can_come_back() {
+        let (store, _folder) = store().await;
+        store.create_key(key("c")).await.unwrap();
+        for (id, expected) in [("a", ["c", "a"]), ("a", ["c", "a"]), ("b", ["c", "b"]), ("a", ["c", "a"])] {
+            assert_eq!(store.adopt_key(key(id)).await.unwrap(), Adopted::Accepted);
+            assert_eq!(good(&store).await, expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_adopted_key_that_a_person_revoked_does_not_come_back() {
+        let (store, _folder) = store().await;
+        store.adopt_key(key("a")).await.unwrap();
+        assert!(matches!(store.revoke_key(&KeyId("a".into())).await.unwrap(), Revoked::Now(_)));
+        assert_eq!(store.adopt_key(key("a")).await.unwrap(), Adopted::Revoked);
+        assert!(good(&store).await.is_empty());
+        // Nor one that had given way before it was revoked.
+        store.adopt_key(key("b")).await.unwrap();
+        store.adopt_key(key("c")).await.unwrap();
+        assert!(matches!(store.revoke_key(&KeyId("b".into())).await.unwrap(), Revoked::Before(_)));
+        assert_eq!(store.adopt_key(key("b")).await.unwrap(), Adopted::Revoked);
+        assert_eq!(good(&store).await, ["c"]);
+    }
+
+    #[tokio::test]
+    async fn a_key_of_fewer_rights_is_not_widened_by_being_adopted() {
+        let (store, _folder) = store().await;
+        store.create_key(NewApiKey { tenant: "acme".into(), ..key("a") }).await.unwrap();
+        assert_eq!(store.adopt_key(key("a")).await.unwrap(), Adopted::Narrower(KeyId("a".into())));
+        assert_eq!(store.keys().await.unwrap()[0].tenant, "acme");
+    }
+}

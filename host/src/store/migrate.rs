@@ -51,3 +51,35 @@ fn version(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     Ok((pragma("application_id")?, pragma("user_version")?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: &str = "CREATE TABLE one (a TEXT); INSERT INTO one VALUES ('kept');";
+
+    fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
+        run_all(connection, Path::new("test.db"), migrations)
+    }
+
+    #[test]
+    fn only_the_migrations_that_a_file_lacks_are_run() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &[FIRST]).unwrap();
+        migrate(&mut connection, &[FIRST]).unwrap();
+        migrate(&mut connection, &[FIRST, "ALTER TABLE one ADD COLUMN b TEXT"]).unwrap();
+        assert_eq!(version(&connection).unwrap(), (APPLICATION_ID, 2));
+        let kept: String = connection.query_row("SELECT a FROM one WHERE b IS NULL", [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, "kept");
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_file_as_it_was() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &[FIRST]).unwrap();
+        let failing = "CREATE TABLE two (a TEXT); CREATE TABLE one (a TEXT);";
+        assert!(migrate(&mut connection, &[FIRST, failing]).is_err());
+        assert_eq!(version(&connection).unwrap(), (APPLICATION_ID, 1));
+        assert!(connection.prepare("SELECT * FROM two").is_err());
+    }
+}

@@ -62,8 +62,7 @@ impl Store {
     pub async fn open(data_dir: &Path) -> Result<Self, StoreError> {
         let data_dir = data_dir.to_owned();
         sqlite::on_blocking_thread(move || {
-            make_private(&data_dir)
-                .map_err(|source| StoreError::DataDir { path: data_dir.clone(), source })?;
+            make_private(&data_dir).map_err(|source| StoreError::DataDir { path: data_dir.clone(), source })?;
             let sqlite = Sqlite::open(&data_dir.join(FILE))?;
             Ok(Self { sqlite })
         })
@@ -96,3 +95,6 @@ fn to_millis(time: SystemTime) -> i64 {
 fn from_millis(millis: i64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests;

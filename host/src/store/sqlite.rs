@@ -116,10 +116,8 @@ impl Sqlite {
         on_blocking_thread(move || {
             // Held here rather than by the caller, who may be cancelled while the work goes on.
             let _turn = turn;
-            let mut connection = pool
-                .take()
-                .map_or_else(|| connect(&path), Ok)
-                .map_err(|error| StoreError::new(&path, error))?;
+            let mut connection =
+                pool.take().map_or_else(|| connect(&path), Ok).map_err(|error| StoreError::new(&path, error))?;
             let result = work(&mut connection);
             pool.put(connection);
             result.map_err(|error| StoreError::new(&path, error))
@@ -157,11 +155,12 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
     let started = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && started.elapsed() < PATIENCE => {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && started.elapsed() < PATIENCE =>
+            {
                 std::thread::sleep(Duration::from_millis(10));
             }
             result => return result,
         }
     }
 }
-

@@ -58,10 +58,16 @@ fn check_head(table: &Table) -> Result<()> {
     for upstream in &table.upstreams {
         let url = upstream.base_url.value();
         if !url.is_empty() && !url.starts_with("https://") && !url.starts_with("http://") {
-            return err(upstream.base_url.span(), "a base URL begins with `https://`, or is empty when only the operator knows it");
+            return err(
+                upstream.base_url.span(),
+                "a base URL begins with `https://`, or is empty when only the operator knows it",
+            );
         }
         if url.contains(['?', '#']) || url.ends_with('/') {
-            return err(upstream.base_url.span(), "a base URL has no query, no fragment and no `/` at its end: paths are appended to it");
+            return err(
+                upstream.base_url.span(),
+                "a base URL has no query, no fragment and no `/` at its end: paths are appended to it",
+            );
         }
         if let Some(pacing) = &upstream.pacing {
             pacing_of(pacing)?;
@@ -132,10 +138,16 @@ fn check_row(table: &Table, row: &Row) -> Result<()> {
         Action::Function(path) => {
             let at = path.segments.first().map_or(span, |segment| segment.ident.span());
             if row.effect.is_none() {
-                return err(at, "say before `fn` what the function does to the user's data: `read`, `write` or `destructive`");
+                return err(
+                    at,
+                    "say before `fn` what the function does to the user's data: `read`, `write` or `destructive`",
+                );
             }
             if row.via.is_some() || !row.fixed_body.is_empty() || !row.default_query.is_empty() {
-                return err(span, "`via`, `fixed_body` and `default_query` belong to rows with a request; a function does it itself");
+                return err(
+                    span,
+                    "`via`, `fixed_body` and `default_query` belong to rows with a request; a function does it itself",
+                );
             }
             Ok(())
         }
@@ -160,7 +172,10 @@ fn check_path(table: &Table, row: &Row, path: &LitStr) -> Result<()> {
         let Piece::Text(text) = piece else { continue };
         let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?%".contains(&byte);
         if let Some(byte) = text.bytes().find(|byte| !legal(*byte)) {
-            return err(path.span(), format!("`{}` may not stand in a path as it is; percent-encode it", char::from(byte)));
+            return err(
+                path.span(),
+                format!("`{}` may not stand in a path as it is; percent-encode it", char::from(byte)),
+            );
         }
     }
     Ok(())
@@ -173,7 +188,10 @@ fn template(table: &Table, literal: &LitStr, row: Option<&Row>) -> Result<()> {
         let Piece::Placeholder(name) = piece else { continue };
         if let Some(setting) = name.strip_prefix(SETTINGS) {
             if !table.settings.iter().any(|known| known.name == setting) {
-                return err(literal.span(), format!("no setting `{setting}`; declare it: `setting {setting} \"default\";`"));
+                return err(
+                    literal.span(),
+                    format!("no setting `{setting}`; declare it: `setting {setting} \"default\";`"),
+                );
             }
         } else if row.is_none() {
             return err(literal.span(), format!("`{{{name}}}` is no setting; only `{{settings.name}}` may stand here"));
@@ -190,7 +208,10 @@ fn check_body(row: &Row) -> Result<()> {
     if let (Some(_), Some(member)) = (whole, member) {
         return err(
             member.name.span,
-            format!("`body` is the whole request body, so `{}` cannot be a member of it; say `in query`, or drop one", member.name.text),
+            format!(
+                "`body` is the whole request body, so `{}` cannot be a member of it; say `in query`, or drop one",
+                member.name.text
+            ),
         );
     }
     if let (Some(whole), false) = (whole, row.fixed_body.is_empty()) {
@@ -209,9 +230,16 @@ fn check_field(table: &Table, row: &Row, field: &Field) -> Result<()> {
     }
     let strings = matches!(&field.kind, Kind::String | Kind::StringOrList)
         || matches!(&field.kind, Kind::List(item) if **item == Kind::String);
-    if field.one_of.is_some() || field.pattern.is_some() || field.format.is_some() || field.encoding != Encoding::Segment {
+    if field.one_of.is_some()
+        || field.pattern.is_some()
+        || field.format.is_some()
+        || field.encoding != Encoding::Segment
+    {
         if !strings {
-            return err(field.span, "`one_of`, `pattern`, `format`, `keeps_slashes` and `odata_string` are for strings");
+            return err(
+                field.span,
+                "`one_of`, `pattern`, `format`, `keeps_slashes` and `odata_string` are for strings",
+            );
         }
         if field.encoding != Encoding::Segment && field.kind != Kind::String {
             return err(field.span, "`keeps_slashes` and `odata_string` are for a single string");
@@ -229,7 +257,8 @@ fn check_field(table: &Table, row: &Row, field: &Field) -> Result<()> {
     if !field.without.is_empty() && field.kind != Kind::Object {
         return err(field.span, "`without` is for objects");
     }
-    if matches!(&field.kind, Kind::List(item) if matches!(**item, Kind::List(_) | Kind::StringOrList | Kind::Entries(_))) {
+    if matches!(&field.kind, Kind::List(item) if matches!(**item, Kind::List(_) | Kind::StringOrList | Kind::Entries(_)))
+    {
         return err(field.span, "a list holds strings, numbers, booleans or objects");
     }
     check_default(table, field)
@@ -241,22 +270,32 @@ fn check_place(row: &Row, field: &Field) -> Result<()> {
     let place = row.place(field);
     if (place == Place::Path) != in_template {
         let span = field.place.map_or(name.span, |(_, span)| span);
-        return err(span, match in_template {
-            true => format!("the path has `{{{}}}`, so the field goes there", name.text),
-            false => format!("the path has no `{{{}}}`", name.text),
-        });
+        return err(
+            span,
+            match in_template {
+                true => format!("the path has `{{{}}}`, so the field goes there", name.text),
+                false => format!("the path has no `{{{}}}`", name.text),
+            },
+        );
     }
     if place == Place::Path && field.optional && field.default.as_ref().is_none_or(|default| !default.sent) {
         return err(name.span, format!("the path needs `{}`, so it cannot be optional", name.text));
     }
-    let scalar_like = !matches!(field.kind, Kind::Object) && !matches!(&field.kind, Kind::List(item) if **item == Kind::Object);
+    let scalar_like =
+        !matches!(field.kind, Kind::Object) && !matches!(&field.kind, Kind::List(item) if **item == Kind::Object);
     match place {
-        Place::Path if !scalar_like || matches!(field.kind, Kind::Entries(_)) => err(field.span, "an object cannot stand in a path"),
+        Place::Path if !scalar_like || matches!(field.kind, Kind::Entries(_)) => {
+            err(field.span, "an object cannot stand in a path")
+        }
         Place::Query | Place::Header if !scalar_like => {
             err(field.span, "an object cannot stand here; `entries[name, …]` spreads its members over parameters")
         }
-        Place::Body if matches!(field.kind, Kind::Entries(_)) => err(field.span, "entries go into the query or the headers; a body takes `object`"),
-        Place::Body if row.is_bodiless() && field.place.is_none() => err(field.span, "a request of this method has no body"),
+        Place::Body if matches!(field.kind, Kind::Entries(_)) => {
+            err(field.span, "entries go into the query or the headers; a body takes `object`")
+        }
+        Place::Body if row.is_bodiless() && field.place.is_none() => {
+            err(field.span, "a request of this method has no body")
+        }
         _ => Ok(()),
     }
 }

@@ -138,7 +138,14 @@ fn span_of(path: &Path) -> Span {
     path.segments.last().map_or_else(Span::call_site, |segment| segment.ident.span())
 }
 
-fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident, path: &LitStr, via: Option<&Path>) -> TokenStream {
+fn request(
+    table: &Table,
+    row: &Row,
+    method: &Ident,
+    upstream: &Ident,
+    path: &LitStr,
+    via: Option<&Path>,
+) -> TokenStream {
     let method = match method.to_string().as_str() {
         "GET" => quote!(Get),
         "HEAD" => quote!(Head),
@@ -212,7 +219,8 @@ fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
     let name = &field.name.text;
     let place = place(row, field);
     let required = !field.optional;
-    let integer = matches!(&field.kind, Kind::Integer) || matches!(&field.kind, Kind::List(item) if **item == Kind::Integer);
+    let integer =
+        matches!(&field.kind, Kind::Integer) || matches!(&field.kind, Kind::List(item) if **item == Kind::Integer);
     let in_body = row.place(field) == Place::Body && field.lists.is_none();
     let lists = match table.lists_of(field) {
         _ if in_body => quote!(AsTheyAre),

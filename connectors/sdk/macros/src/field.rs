@@ -313,6 +313,10 @@ impl Bounds {
                 syn::Error::new(error.span(), "expected bounds such as `1..=500`, `1..` or `..=500`")
             })?;
         }
-        if content.is_empty() { Ok(bounds) } else { Err(content.error("expected bounds such as `1..=500`, `1..` or `..=500`")) }
+        if content.is_empty() {
+            Ok(bounds)
+        } else {
+            Err(content.error("expected bounds such as `1..=500`, `1..` or `..=500`"))
+        }
     }
 }

@@ -38,9 +38,9 @@ impl Parse for Name {
             let literal: syn::LitStr = input.parse()?;
             return Ok(Self { text: literal.value(), span: literal.span() });
         }
-        let ident = input
-            .call(syn::ext::IdentExt::parse_any)
-            .map_err(|error: syn::Error| syn::Error::new(error.span(), "expected a name, in quotes if it is not an identifier"))?;
+        let ident = input.call(syn::ext::IdentExt::parse_any).map_err(|error: syn::Error| {
+            syn::Error::new(error.span(), "expected a name, in quotes if it is not an identifier")
+        })?;
         Ok(Self { text: syn::ext::IdentExt::unraw(&ident).to_string(), span: Ident::span(&ident) })
     }
 }

@@ -79,9 +79,9 @@ impl Parse for Row {
 impl Row {
     fn clause(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let span = input.span();
-        let word: Ident = input
-            .parse()
-            .map_err(|_| syn::Error::new(span, format!("expected a clause of `{}`, or `;` at its end", self.name.text)))?;
+        let word: Ident = input.parse().map_err(|_| {
+            syn::Error::new(span, format!("expected a clause of `{}`, or `;` at its end", self.name.text))
+        })?;
         match word.to_string().as_str() {
             "query" => self.entries("query", Place::Query, span, input)?,
             "headers" => self.entries("headers", Place::Header, span, input)?,

@@ -19,8 +19,13 @@ pub fn check(connector: &Connector) {
 
 fn problems(connector: &Connector) -> Result<(), String> {
     let manifest = run::manifest(connector);
-    if manifest.upstreams.len() > 16 || manifest.rate_limits.len() > 64 || !(1..=512).contains(&manifest.operations.len()) {
-        return Err("there are at most 16 upstreams, 64 rate limits and 512 operations, and at least one operation".to_owned());
+    if manifest.upstreams.len() > 16
+        || manifest.rate_limits.len() > 64
+        || !(1..=512).contains(&manifest.operations.len())
+    {
+        return Err(
+            "there are at most 16 upstreams, 64 rate limits and 512 operations, and at least one operation".to_owned()
+        );
     }
     unique("upstream", manifest.upstreams.iter().map(|upstream| upstream.name.as_str()))?;
     unique("rate limit", manifest.rate_limits.iter().map(|limit| limit.name.as_str()))?;

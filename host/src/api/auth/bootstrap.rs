@@ -25,7 +25,9 @@ pub enum BootstrapError {
     #[error("the key in GATEWAY_BOOTSTRAP_KEY was revoked; choose another value, or unset it")]
     Revoked,
     /// The chosen key was made by a command, for less.
-    #[error("GATEWAY_BOOTSTRAP_KEY is the key {0}, which was made with other rights; choose another value, or unset it")]
+    #[error(
+        "GATEWAY_BOOTSTRAP_KEY is the key {0}, which was made with other rights; choose another value, or unset it"
+    )]
     Narrower(KeyId),
     /// No key can be made.
     #[error(transparent)]

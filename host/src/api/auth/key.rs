@@ -89,9 +89,7 @@ pub(super) fn check(token: &str) -> Form {
         return Form::Foreign;
     }
     let is_whole = token.len() == PREFIX.len() + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
-        && token
-            .split_at_checked(token.len() - CHECKSUM_CHARACTERS)
-            .is_some_and(|(text, end)| checksum(text) == end);
+        && token.split_at_checked(token.len() - CHECKSUM_CHARACTERS).is_some_and(|(text, end)| checksum(text) == end);
     if is_whole { Form::Ours } else { Form::Damaged }
 }
 
@@ -119,7 +117,7 @@ fn checksum(text: &str) -> String {
 }
 
 /// CRC-32 as in gzip and Ethernet, bit by bit: a key is short, and seldom checked.
-fn crc32(bytes: &[u8]) -> u32 {
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg()))
     })

@@ -29,8 +29,8 @@ use tokio::time::{Instant, MissedTickBehavior};
 pub use self::bootstrap::{BootstrapError, DEFAULT_TENANT, bootstrap};
 pub use self::caller::{AuthError, Caller, MissingScope};
 pub use self::key::{NoRandomness, make_key};
-pub use crate::store::{Scope, Scopes};
 use crate::store::{ApiKey, KeyHash, Store, StoreError};
+pub use crate::store::{Scope, Scopes};
 
 /// How soon another process's change is noticed. Asking costs one row.
 const POLL: Duration = Duration::from_secs(1);
@@ -94,10 +94,12 @@ impl Authenticator {
         }
         // It may have been made a moment ago. Callers can send well-formed keys of their own making as fast as they like, so
         // that looking is rationed; what is not looked for now is found by the next poll.
-        if self.looks.check().is_ok() && self.refresh_if_changed().await.map_err(AuthError::Unavailable)? {
-            return self.look_up(&hash).unwrap_or(Err(AuthError::Unknown));
+        if self.looks.check().is_err() {
+            return Err(AuthError::Unknown);
         }
-        Err(AuthError::Unknown)
+        self.refresh_if_changed().await.map_err(AuthError::Unavailable)?;
+        // Also when there was no change: the poll may have come between.
+        self.look_up(&hash).unwrap_or(Err(AuthError::Unknown))
     }
 
     /// Follows changes of the keys, and notes which are used. Runs until it is dropped.
@@ -108,7 +110,7 @@ impl Authenticator {
         let mut is_failing = false;
         loop {
             polls.tick().await;
-            let mut result = self.refresh_if_changed().await.map(|_| ());
+            let mut result = self.refresh_if_changed().await;
             if noted.elapsed() >= NOTE_USE {
                 noted = Instant::now();
                 result = result.and(self.note_use().await);
@@ -153,13 +155,11 @@ impl Authenticator {
         Some(Ok(Arc::clone(&entry.caller)))
     }
 
-    /// Whether there was something new.
-    async fn refresh_if_changed(&self) -> Result<bool, StoreError> {
-        let is_changed = self.store.keys_revision().await? != self.known.load().revision;
-        if is_changed {
-            self.refresh().await?;
+    async fn refresh_if_changed(&self) -> Result<(), StoreError> {
+        if self.store.keys_revision().await? == self.known.load().revision {
+            return Ok(());
         }
-        Ok(is_changed)
+        self.refresh().await
     }
 
     async fn refresh(&self) -> Result<(), StoreError> {

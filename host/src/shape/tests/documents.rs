@@ -8,8 +8,23 @@ use super::apply_to_bytes;
 #[test]
 fn every_token_of_the_grammar_is_known() {
     for document in [
-        "0", "-0", "-1.50e-10", "1E+5", "[1,2.5]", "true", "false", "null", "\"\"", "{}", "[]", " [ ] ", "\t\r\n{ } ",
-        r#""\"\\\/\b\f\n\r\t\u12aF""#, "\"\u{7f}\"", r#"{"":{"":[[],{}]}}"#, "\"long enough to be read in words, not bytes\"",
+        "0",
+        "-0",
+        "-1.50e-10",
+        "1E+5",
+        "[1,2.5]",
+        "true",
+        "false",
+        "null",
+        "\"\"",
+        "{}",
+        "[]",
+        " [ ] ",
+        "\t\r\n{ } ",
+        r#""\"\\\/\b\f\n\r\t\u12aF""#,
+        "\"\u{7f}\"",
+        r#"{"":{"":[[],{}]}}"#,
+        "\"long enough to be read in words, not bytes\"",
     ] {
         assert!(apply_to_bytes(document.as_bytes()).is_ok(), "{document}");
         assert!(serde_json::from_str::<IgnoredAny>(document).is_ok(), "{document}");
@@ -19,12 +34,63 @@ fn every_token_of_the_grammar_is_known() {
 #[test]
 fn what_is_no_json_is_refused_wherever_it_stands() {
     for broken in [
-        "", " ", "+1", "01", "1.", ".5", "1e", "1e+", "-", "--1", "0x1", "NaN", "tru", "True", "nul", "falsee", "'a'",
-        "\"", "\"a", "\"\\\"", "\"\\x\"", "\"\\u12g4\"", "\"\\u12", "\"a\nb\"", "\"long enough for a whole word\u{1f}\"", "\0",
-        "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1}", "{", "}", "{]", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,}",
-        "{\"a\" 1}", "{a:1}", "{1:1}", "{,}", "1 1", "[] []", "// a", "[1]/**/", "\u{a0}1",
+        "",
+        " ",
+        "+1",
+        "01",
+        "1.",
+        ".5",
+        "1e",
+        "1e+",
+        "-",
+        "--1",
+        "0x1",
+        "NaN",
+        "tru",
+        "True",
+        "nul",
+        "falsee",
+        "'a'",
+        "\"",
+        "\"a",
+        "\"\\\"",
+        "\"\\x\"",
+        "\"\\u12g4\"",
+        "\"\\u12",
+        "\"a\nb\"",
+        "\"long enough for a whole word\u{1f}\"",
+        "\0",
+        "[",
+        "]",
+        "[1",
+        "[1,",
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "[1}",
+        "{",
+        "}",
+        "{]",
+        "{\"a\"",
+        "{\"a\":",
+        "{\"a\":1",
+        "{\"a\":1,}",
+        "{\"a\" 1}",
+        "{a:1}",
+        "{1:1}",
+        "{,}",
+        "1 1",
+        "[] []",
+        "// a",
+        "[1]/**/",
+        "\u{a0}1",
     ] {
-        let embedded = [broken.to_owned(), format!(r#"{{"a":{broken}}}"#), format!(r#"{{"a":{{"b":{broken}}}}}"#), format!("[0,{broken}]")];
+        let embedded = [
+            broken.to_owned(),
+            format!(r#"{{"a":{broken}}}"#),
+            format!(r#"{{"a":{{"b":{broken}}}}}"#),
+            format!("[0,{broken}]"),
+        ];
         for document in embedded {
             if serde_json::from_str::<IgnoredAny>(&document).is_err() {
                 let error = apply_to_bytes(document.as_bytes()).expect_err(&document);
@@ -65,7 +131,8 @@ fn a_byte_order_mark_is_not_passed_on() {
 fn nesting_is_limited_on_every_way_through_the_document() {
     let limit = MAX_DEPTH as usize;
     let lists = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    let objects = |depth: usize, name: &str| format!("{}1{}", format!(r#"{{"{name}":"#).repeat(depth), "}".repeat(depth));
+    let objects =
+        |depth: usize, name: &str| format!("{}1{}", format!(r#"{{"{name}":"#).repeat(depth), "}".repeat(depth));
     let path = vec!["a"; limit + 1].join(".");
     for (fits, too_deep) in [
         (lists(limit), lists(limit + 1)),
@@ -73,7 +140,9 @@ fn nesting_is_limited_on_every_way_through_the_document() {
         (objects(limit, "x"), objects(limit + 1, "x")),
     ] {
         let deep = super::shape(&[&path], &serde_json::Value::Null);
-        for shape in [&deep, &super::shape(&["q"], &serde_json::Value::Null), &super::shape(&[], &serde_json::Value::Null)] {
+        for shape in
+            [&deep, &super::shape(&["q"], &serde_json::Value::Null), &super::shape(&[], &serde_json::Value::Null)]
+        {
             assert!(shape.apply(fits.as_bytes()).is_ok());
             assert!(matches!(shape.apply(too_deep.as_bytes()), Err(ShapeError::TooDeep { .. })));
         }

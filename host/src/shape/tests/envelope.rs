@@ -36,7 +36,11 @@ fn lists_must_be_lists() {
 
 #[test]
 fn fields_are_strings_that_are_not_empty() {
-    check(&json!(["a", "", 1, null, ["b"]]), &Value::Null, &["/response_fields/1", "/response_fields/2", "/response_fields/3", "/response_fields/4"]);
+    check(
+        &json!(["a", "", 1, null, ["b"]]),
+        &Value::Null,
+        &["/response_fields/1", "/response_fields/2", "/response_fields/3", "/response_fields/4"],
+    );
 }
 
 #[test]

@@ -27,7 +27,11 @@ fn a_name_that_only_begins_like_the_path_is_no_match() {
 #[test]
 fn names_are_compared_beyond_their_first_bytes() {
     check(&["responseStatus"], r#"{"responseStatut":1,"responseStatus":2,"response":3}"#, r#"{"responseStatus":2}"#);
-    check(&["responseA", "responseB.c"], r#"{"responseA":1,"responseB":{"c":2}}"#, r#"{"responseA":1,"responseB":{"c":2}}"#);
+    check(
+        &["responseA", "responseB.c"],
+        r#"{"responseA":1,"responseB":{"c":2}}"#,
+        r#"{"responseA":1,"responseB":{"c":2}}"#,
+    );
 }
 
 #[test]
@@ -143,5 +147,9 @@ fn many_fields_of_one_object_are_all_found() {
 
 #[test]
 fn whitespace_stays_inside_what_is_kept_whole_only() {
-    check(&["a", "b.c"], " { \"a\" : [ 1 ,\n2 ] , \"b\" : { \"c\" : 1 } , \"d\" : 2 } ", "{\"a\" : [ 1 ,\n2 ],\"b\":{\"c\" : 1}}");
+    check(
+        &["a", "b.c"],
+        " { \"a\" : [ 1 ,\n2 ] , \"b\" : { \"c\" : 1 } , \"d\" : 2 } ",
+        "{\"a\" : [ 1 ,\n2 ],\"b\":{\"c\" : 1}}",
+    );
 }

@@ -61,12 +61,23 @@ fn a_list_that_the_path_ends_at_is_not_crossed() {
 #[test]
 fn lists_without_objects_are_walked_through() {
     check(by("l.s", &["x"]), r#"{"l":[[{"s":"x"},{"s":"y"}],[{"s":"y"}],[]]}"#, r#"{"l":[[{"s":"x"}],[],[]]}"#);
+    check(
+        by("l.m.s", &["x"]),
+        r#"{"l":[{"m":[[{"s":"x"},{"s":"y"}]]},{"m":{"s":"y"}}]}"#,
+        r#"{"l":[{"m":[[{"s":"x"}]]},{"m":{"s":"y"}}]}"#,
+    );
+    let nothing_to_remove = r#"{"l":[{"m":[[{"s":"x"}]]},{"m":{"s":"y"}}]}"#;
+    check(by("l.m.s", &["x"]), nothing_to_remove, nothing_to_remove);
     check(by("l.s", &["x"]), r#"{"l":[1,"x",null]}"#, r#"{"l":[1,"x",null]}"#);
 }
 
 #[test]
 fn at_a_root_the_list_there_is_filtered() {
-    check(at("d.l", "o.s", &["x"]), r#"{"d":{"l":[{"o":{"s":"x"}},{"o":{"s":"y"}}]}}"#, r#"{"d":{"l":[{"o":{"s":"x"}}]}}"#);
+    check(
+        at("d.l", "o.s", &["x"]),
+        r#"{"d":{"l":[{"o":{"s":"x"}},{"o":{"s":"y"}}]}}"#,
+        r#"{"d":{"l":[{"o":{"s":"x"}}]}}"#,
+    );
 }
 
 #[test]
@@ -80,8 +91,9 @@ fn the_way_to_the_root_goes_through_every_list() {
 
 #[test]
 fn a_root_that_is_not_the_last_list_filters_nothing() {
-    let document = r#"{"l":[{"m":[{"s":"x"}]},{"m":{"s":"y"}},{"m":{"s":"x"}}]}"#;
+    let document = r#"{"l":[{"m":[{"s":"x"},{"s":"y"}]},{"m":{"s":"y"}},{"m":{"s":"x"}}]}"#;
     check(at("l", "m.s", &["x"]), document, document);
+    check_all(&[at("l", "m.s", &["x"])], &["l.m.s"], document, document);
 }
 
 #[test]
@@ -100,7 +112,9 @@ fn each_root_list_is_judged_by_itself() {
 
 #[test]
 fn a_root_that_ends_at_no_list_of_objects_filters_nothing() {
-    for document in [r#"{"l":{"s":"y"}}"#, r#"{"l":[1]}"#, r#"{"l":[[{"s":"y"}]]}"#, r#"{"l":null}"#, r#"{"k":[{"s":"y"}]}"#] {
+    for document in
+        [r#"{"l":{"s":"y"}}"#, r#"{"l":[1]}"#, r#"{"l":[[{"s":"y"}]]}"#, r#"{"l":null}"#, r#"{"k":[{"s":"y"}]}"#]
+    {
         check(at("l", "s", &["x"]), document, document);
     }
 }
@@ -135,7 +149,11 @@ fn strings_are_compared_by_what_they_say() {
 
 #[test]
 fn numbers_and_booleans_are_compared_by_their_text() {
-    check(by("s", &["1", "true"]), r#"[{"s":1},{"s":1.0},{"s":true},{"s":false},{"s":"1"}]"#, r#"[{"s":1},{"s":true},{"s":"1"}]"#);
+    check(
+        by("s", &["1", "true"]),
+        r#"[{"s":1},{"s":1.0},{"s":true},{"s":false},{"s":"1"}]"#,
+        r#"[{"s":1},{"s":true},{"s":"1"}]"#,
+    );
     check(by("s", &["1.0"]), r#"[{"s":1},{"s":1.0}]"#, r#"[{"s":1.0}]"#);
 }
 
@@ -181,7 +199,11 @@ fn no_values_keep_no_element() {
 
 #[test]
 fn the_next_step_is_the_longest_member_name() {
-    check(by("a.b.s", &["x"]), r#"[{"a":{"b":{"s":"x"}},"a.b":{"s":"y"}},{"a.b":{"s":"x"}}]"#, r#"[{"a.b":{"s":"x"}}]"#);
+    check(
+        by("a.b.s", &["x"]),
+        r#"[{"a":{"b":{"s":"x"}},"a.b":{"s":"y"}},{"a.b":{"s":"x"}}]"#,
+        r#"[{"a.b":{"s":"x"}}]"#,
+    );
     check(by("a.b", &["x"]), r#"[{"a":{"b":"x"},"a.b":"y"},{"a":{"b":"x"}}]"#, r#"[{"a":{"b":"x"}}]"#);
 }
 
@@ -193,7 +215,11 @@ fn the_walk_does_not_come_back_from_the_longest_name() {
 
 #[test]
 fn every_member_of_a_duplicate_name_is_looked_at() {
-    check(by("s", &["x"]), r#"[{"s":"x","s":"y"},{"s":"y","s":"x"},{"s":"y","s":"z"}]"#, r#"[{"s":"x","s":"y"},{"s":"y","s":"x"}]"#);
+    check(
+        by("s", &["x"]),
+        r#"[{"s":"x","s":"y"},{"s":"y","s":"x"},{"s":"y","s":"z"}]"#,
+        r#"[{"s":"x","s":"y"},{"s":"y","s":"x"}]"#,
+    );
     check(by("l.s", &["x"]), r#"{"l":[{"s":"y"}],"l":[{"s":"x"},{"s":"y"}]}"#, r#"{"l":[],"l":[{"s":"x"}]}"#);
 }
 
@@ -247,8 +273,15 @@ fn what_is_kept_whole_is_filtered_inside() {
 }
 
 #[test]
+fn scalars_keep_their_places_about_a_list_that_is_filtered_inside() {
+    check(by("m.s", &["x"]), r#"[1,"a",{},2,[],3,{"m":[{"s":"y"}]},4,5]"#, r#"[1,"a",{},2,[],3,{"m":[]},4,5]"#);
+}
+
+#[test]
 fn a_walk_that_leads_nowhere_filters_nothing() {
-    for document in [r#"{"a":1}"#, r#"{"l":{"s":"y"}}"#, r#"{"l":[]}"#, "[]", "[1]", "1", "\"l\"", r#"{"k":[{"s":"y"}]}"#] {
+    for document in
+        [r#"{"a":1}"#, r#"{"l":{"s":"y"}}"#, r#"{"l":[]}"#, "[]", "[1]", "1", "\"l\"", r#"{"k":[{"s":"y"}]}"#]
+    {
         check(by("l.s", &["x"]), document, document);
     }
 }

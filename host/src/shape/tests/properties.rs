@@ -11,12 +11,36 @@ use super::super::{Shape, ShapeError};
 
 /// Names as they are written: few, so that paths meet them, with dots, escapes, and one that says nothing.
 const NAMES: [&str; 14] = [
-    r#""a""#, r#""b""#, r#""c""#, r#""a""#, r#""b""#, r#""a.b""#, r#""b.c""#, r#""a.b.c""#, r#""""#, r#"".""#, r#""a.""#,
-    r#""\u0061""#, r#""b\u002ec""#, r#""\ud800""#,
+    r#""a""#,
+    r#""b""#,
+    r#""c""#,
+    r#""a""#,
+    r#""b""#,
+    r#""a.b""#,
+    r#""b.c""#,
+    r#""a.b.c""#,
+    r#""""#,
+    r#"".""#,
+    r#""a.""#,
+    r#""\u0061""#,
+    r#""b\u002ec""#,
+    r#""\ud800""#,
 ];
 
 const SCALARS: [&str; 14] = [
-    "1", "1.0", "-2E3", "true", "false", "null", r#""x""#, r#""y""#, r#""x""#, r#""\u0078""#, r#""1""#, r#""""#, r#""ü\"\\""#,
+    "1",
+    "1.0",
+    "-2E3",
+    "true",
+    "false",
+    "null",
+    r#""x""#,
+    r#""y""#,
+    r#""x""#,
+    r#""\u0078""#,
+    r#""1""#,
+    r#""""#,
+    r#""ü\"\\""#,
     r#""\udc00""#,
 ];
 
@@ -43,8 +67,11 @@ fn path() -> impl Strategy<Value = String> {
 
 fn filter() -> impl Strategy<Value = ModelFilter> {
     let values = vec(prop::sample::select(&VALUES[..]).prop_map(str::to_owned), 0..4);
-    (prop::option::of(path()), path(), values)
-        .prop_map(|(root, field_name, values)| ModelFilter { root, field_name, values })
+    (prop::option::of(path()), path(), values).prop_map(|(root, field_name, values)| ModelFilter {
+        root,
+        field_name,
+        values,
+    })
 }
 
 fn shape(fields: &[String], filters: &[ModelFilter]) -> Shape {
@@ -60,7 +87,8 @@ fn shape(fields: &[String], filters: &[ModelFilter]) -> Shape {
 /// Regressions are kept beside this file.
 fn config() -> ProptestConfig {
     let persistence = FileFailurePersistence::WithSource("regressions");
-    ProptestConfig { failure_persistence: Some(Box::new(persistence)), ..ProptestConfig::default() }
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases.max(2048), failure_persistence: Some(Box::new(persistence)), ..default }
 }
 
 proptest! {
@@ -128,7 +156,8 @@ proptest! {
 }
 
 fn agrees_with_serde_json(shape: &Shape, document: &[u8]) -> Result<(), TestCaseError> {
-    let is_json = |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
+    let is_json =
+        |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
     match shape.apply(document) {
         Ok(answer) => {
             let document = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bindings::gateway::connector::http::{
-    self, Body, Credential, Error, Method, Request, Response, TypedBytes,
-};
+use crate::bindings::gateway::connector::http::{self, Body, Credential, Error, Method, Request, Response, TypedBytes};
 use crate::bindings::gateway::connector::outcome::{Fault, Outcome};
 use crate::{Answer, reply, text};
 
@@ -101,7 +99,9 @@ fn body(input: &Value) -> Option<Body> {
 }
 
 fn pairs(list: &Value) -> Vec<(String, String)> {
-    let pair = |pair: &Value| (pair[0].as_str().unwrap_or_default().to_owned(), pair[1].as_str().unwrap_or_default().to_owned());
+    let pair = |pair: &Value| {
+        (pair[0].as_str().unwrap_or_default().to_owned(), pair[1].as_str().unwrap_or_default().to_owned())
+    };
     list.as_array().map(|list| list.iter().map(pair).collect()).unwrap_or_default()
 }
 

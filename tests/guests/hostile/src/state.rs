@@ -42,10 +42,15 @@ fn step(step: &Value) -> Value {
             Err(error) => named(&error),
         },
         "set" => done(storage::set(key, step[2].as_str().unwrap_or_default().as_bytes(), seconds)),
-        "set_large" => done(storage::set(key, &vec![b'x'; usize::try_from(step[2].as_u64().unwrap_or_default()).unwrap_or_default()], seconds)),
+        "set_large" => done(storage::set(
+            key,
+            &vec![b'x'; usize::try_from(step[2].as_u64().unwrap_or_default()).unwrap_or_default()],
+            seconds,
+        )),
         "set_many" => {
             let count = step[2].as_u64().unwrap_or_default();
-            let stored = (0..count).take_while(|number| storage::set(&format!("{key}{number}"), b"x", None).is_ok()).count();
+            let stored =
+                (0..count).take_while(|number| storage::set(&format!("{key}{number}"), b"x", None).is_ok()).count();
             json!(stored)
         }
         "delete" => done(storage::delete(key)),

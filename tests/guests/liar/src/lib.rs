@@ -91,7 +91,9 @@ fn operation(path: &str, immediate: bool, rate_limit: Option<&str>) -> Operation
         path: path.to_owned(),
         summary: path.replace('_', " "),
         description: String::new(),
-        input_schema: r#"{"type": "object", "additionalProperties": false, "properties": {"word": {"type": "string"}}}"#.to_owned(),
+        input_schema:
+            r#"{"type": "object", "additionalProperties": false, "properties": {"word": {"type": "string"}}}"#
+                .to_owned(),
         example: Some("{}".to_owned()),
         envelope: true,
         effect: Effect::Read,

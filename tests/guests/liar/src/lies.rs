@@ -17,7 +17,8 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "huge description" => manifest.description = "x".repeat(1 << 20),
         "no operations" => manifest.operations.clear(),
         "many operations" => {
-            manifest.operations = (0..600).map(|number| operation(&format!("operation_{number}"), false, None)).collect();
+            manifest.operations =
+                (0..600).map(|number| operation(&format!("operation_{number}"), false, None)).collect();
         }
         "same operation twice" => manifest.operations.push(operation("version", false, None)),
         "reserved path" => manifest.operations.push(operation("integrations", false, None)),
@@ -29,9 +30,14 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "schema of a list" => schema(manifest, r#"{"type": "array"}"#),
         "schema of itself" => schema(manifest, r##"{"type": "object", "allOf": [{"$ref": "#"}]}"##),
         "schema from a file" => schema(manifest, r#"{"type": "object", "allOf": [{"$ref": "file:///etc/passwd"}]}"#),
-        "schema from the network" => schema(manifest, r#"{"type": "object", "allOf": [{"$ref": "http://127.0.0.1:9/schema"}]}"#),
+        "schema from the network" => {
+            schema(manifest, r#"{"type": "object", "allOf": [{"$ref": "http://127.0.0.1:9/schema"}]}"#)
+        }
         "schema with huge pattern" => {
-            schema(manifest, r#"{"type": "object", "properties": {"word": {"type": "string", "pattern": "((a{1000}){1000}){1000}"}}}"#);
+            schema(
+                manifest,
+                r#"{"type": "object", "properties": {"word": {"type": "string", "pattern": "((a{1000}){1000}){1000}"}}}"#,
+            );
         }
         "schema with slow pattern" => {
             schema(manifest, r#"{"type": "object", "properties": {"word": {"type": "string", "pattern": "^(a+)+$"}}}"#);
@@ -48,7 +54,9 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
             manifest.upstreams[0].pacing = Some(Pacing { interval_ms: 1, concurrency: 0, max_wait_ms: 1 });
         }
         "oauth2" => manifest.auth = oauth2("https://accounts.example/authorize", "https://accounts.example/token"),
-        "token url elsewhere" => manifest.auth = oauth2("https://accounts.example/authorize", "https://thief.invalid/token"),
+        "token url elsewhere" => {
+            manifest.auth = oauth2("https://accounts.example/authorize", "https://thief.invalid/token")
+        }
         "panic" => panic!("the guest panics while it describes itself"),
         "endless loop" => loop {
             black_box(0);

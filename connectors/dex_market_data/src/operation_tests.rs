@@ -1,0 +1,122 @@
+//! Every row's request, and the one operation that is code.
+
+use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
+use connector_sdk::{Fault, Outcome};
+
+use crate::CONNECTOR;
+
+fn path(operation: &str, input: &str) -> String {
+    let request = forwarded(&CONNECTOR, operation, input);
+    assert_eq!((request.upstream.as_str(), request.headers.len(), request.body.is_none()), ("api", 0, true));
+    request.path
+}
+
+#[test]
+fn rows_are_the_services_methods() {
+    for (operation, input, expected) in [
+        ("get_token_pools", r#"{"chain_id":"solana","token_address":"JUP"}"#, "/token-pairs/v1/solana/JUP"),
+        ("get_token_profiles", "{}", "/token-profiles/latest/v1"),
+        ("get_token_boosts", "{}", "/token-boosts/latest/v1"),
+        ("get_top_token_boosts", "{}", "/token-boosts/top/v1"),
+        ("check_token_orders", r#"{"chain_id":"solana","token_address":"A55"}"#, "/orders/v1/solana/A55"),
+        ("get_pairs_by_address", r#"{"chain_id":"base","pair_id":"0xa"}"#, "/latest/dex/pairs/base/0xa"),
+        ("get_pairs_by_address", r#"{"chain_id":"base","pair_id":["0xa","0xb"]}"#, "/latest/dex/pairs/base/0xa,0xb"),
+        ("search_pairs", r#"{"q":"SOL/USDC"}"#, "/latest/dex/search?q=SOL%2FUSDC"),
+        ("get_recently_updated_token_profiles", "{}", "/token-profiles/recent-updates/v1"),
+        ("get_community_takeovers", "{}", "/community-takeovers/latest/v1"),
+    ] {
+        assert_eq!(path(operation, input), expected);
+    }
+}
+
+#[test]
+fn a_value_stays_within_its_segment() {
+    assert_eq!(
+        path("get_token_pools", r#"{"chain_id":"a/../b?c","token_address":"x y"}"#),
+        "/token-pairs/v1/a%2F..%2Fb%3Fc/x%20y"
+    );
+    for chain in ["..", ".", ""] {
+        let input = format!(r#"{{"chain_id":"{chain}","token_address":"x"}}"#);
+        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "get_token_pools", &input) else {
+            panic!("{chain:?}")
+        };
+        assert_eq!(violations[0].pointer, "/chain_id");
+    }
+}
+
+#[test]
+fn operations_draw_on_the_two_budgets_of_the_service() {
+    let listings = [
+        "get_token_profiles",
+        "get_token_boosts",
+        "get_top_token_boosts",
+        "check_token_orders",
+        "get_recently_updated_token_profiles",
+        "get_community_takeovers",
+    ];
+    for operation in CONNECTOR.operations {
+        let expected = if listings.contains(&operation.path) { "listings" } else { "market" };
+        assert_eq!(operation.about.rate_limit, Some(expected), "{}", operation.path);
+    }
+    let budgets: Vec<_> =
+        CONNECTOR.rate_limits.iter().map(|limit| (limit.name, limit.requests, limit.period_seconds)).collect();
+    assert_eq!(budgets, [("market", 300, 60), ("listings", 60, 60)]);
+}
+
+#[test]
+fn pairs_of_a_chain_are_forwarded_without_doubles() {
+    let input = r#"{"chain_id":"solana","token_addresses":["b","a","b","c, a"]}"#;
+    assert_eq!(path("get_pairs_by_token", input), "/tokens/v1/solana/b,a,c");
+}
+
+#[test]
+fn pairs_of_all_chains_are_reduced_to_the_list() {
+    for (body, expected) in [
+        (r#"{"schemaVersion":"1.0.0","pairs":[{"priceUsd":"0.10","fdv":1.0}]}"#, r#"[{"priceUsd":"0.10","fdv":1.0}]"#),
+        (r#"{"schemaVersion":"1.0.0","pairs":null}"#, "[]"),
+        ("[]", "[]"),
+    ] {
+        let gateway = Gateway::new().answer(Answer::json(200, body));
+        let text = match invoke(&CONNECTOR, "get_pairs_by_token", r#"{"token_addresses":"a"}"#) {
+            Ok(Outcome::ReplyDocument(document)) => document.text(),
+            Ok(Outcome::Reply(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(text, expected);
+        assert_eq!(gateway.requests()[0].path, "/latest/dex/tokens/a");
+    }
+}
+
+#[test]
+fn without_the_older_method_a_chain_is_asked_for() {
+    for status in [404, 410] {
+        let _gateway = Gateway::new().answer(Answer::new(status, ""));
+        let Err(Fault::InvalidInput(violations)) =
+            invoke(&CONNECTOR, "get_pairs_by_token", r#"{"token_addresses":["a"]}"#)
+        else {
+            panic!("{status}")
+        };
+        assert_eq!(violations[0].pointer, "/chain_id");
+    }
+}
+
+#[test]
+fn another_failure_of_the_service_is_passed_on() {
+    let _gateway = Gateway::new().answer(Answer::json(429, r#"{"error":"slow down"}"#).header("retry-after", "7"));
+    let Err(Fault::Upstream(failure)) = invoke(&CONNECTOR, "get_pairs_by_token", r#"{"token_addresses":["a"]}"#) else {
+        panic!("upstream")
+    };
+    assert_eq!((failure.status, failure.retry_after_seconds), (429, Some(7)));
+    assert_eq!(failure.body.as_deref(), Some(r#"{"error":"slow down"}"#));
+}
+
+#[test]
+fn more_than_thirty_addresses_are_refused() {
+    let addresses: Vec<String> = (0..31).map(|number| number.to_string()).collect();
+    let input = format!(r#"{{"token_addresses":"{}"}}"#, addresses.join(","));
+    assert!(matches!(invoke(&CONNECTOR, "get_pairs_by_token", &input), Err(Fault::InvalidInput(_))));
+    assert!(matches!(
+        invoke(&CONNECTOR, "get_pairs_by_token", r#"{"token_addresses":", "}"#),
+        Err(Fault::InvalidInput(_))
+    ));
+}

@@ -1,0 +1,74 @@
+//! What was submitted in the last day.
+
+use connector_sdk::{Fault, Outcome, Request, clock};
+use serde::Serialize;
+
+use crate::dates::Minute;
+use crate::paper::Paper;
+use crate::{GetDailyUpdates, categories, query, service};
+
+/// Results asked for in one call; the service asks for slices rather than one large answer.
+const SLICE: usize = 500;
+
+#[derive(Serialize)]
+struct Updates {
+    from: String,
+    to: String,
+    categories: Vec<String>,
+    total_results: u64,
+    papers: Vec<Paper>,
+}
+
+pub(crate) fn updates(input: GetDailyUpdates) -> Result<Outcome, Fault> {
+    let to = Minute::of_milliseconds(clock::now());
+    let from = to.a_day_earlier();
+    let in_categories = query::any_category(&terms(&input.categories)?, "categories")?;
+    let search_query = format!("{in_categories} AND {}", query::submitted_between(&from.compact(), &to.compact()));
+    let most = usize::try_from(input.max_results).unwrap_or_default();
+    let (total_results, papers) = newest(&search_query, most)?;
+    Outcome::json(&Updates { from: from.iso(), to: to.iso(), categories: input.categories, total_results, papers })
+}
+
+/// The terms of the query language; every unknown category is told at once.
+fn terms(given: &[String]) -> Result<Vec<String>, Fault> {
+    let mut terms = Vec::new();
+    let mut unknown = Vec::new();
+    for (index, name) in given.iter().enumerate() {
+        match categories::term(name) {
+            Some(term) if terms.contains(&term) => {}
+            Some(term) => terms.push(term),
+            None => unknown.push(connector_sdk::Violation {
+                pointer: format!("/categories/{index}"),
+                detail: "Give a category or an archive that get_categories lists.".to_owned(),
+            }),
+        }
+    }
+    if unknown.is_empty() { Ok(terms) } else { Err(Fault::InvalidInput(unknown)) }
+}
+
+/// Slice after slice until there are `most` papers, or no more; each paper once, since the list can move between two calls.
+fn newest(search_query: &str, most: usize) -> Result<(u64, Vec<Paper>), Fault> {
+    let mut papers: Vec<Paper> = Vec::new();
+    let mut start = 0;
+    loop {
+        let wanted = SLICE.min(most.saturating_sub(papers.len()));
+        let request = Request::get("api", "/query")
+            .query("search_query", search_query)
+            .query("start", start)
+            .query("max_results", wanted)
+            .query("sortBy", "submittedDate")
+            .query("sortOrder", "descending");
+        let feed = service::query(request, "/categories")?;
+        let found = feed.papers.len();
+        for paper in feed.papers {
+            if papers.len() < most && !papers.iter().any(|known| known.base_id == paper.base_id) {
+                papers.push(paper);
+            }
+        }
+        start += found;
+        let is_end = found == 0 || u64::try_from(start).is_ok_and(|start| start >= feed.total_results);
+        if is_end || papers.len() >= most {
+            return Ok((feed.total_results, papers));
+        }
+    }
+}

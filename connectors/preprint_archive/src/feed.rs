@@ -1,0 +1,249 @@
+//! Atom (RFC 4287) with the service's extensions, read into papers. Names are resolved by namespace; the order of elements does
+//! not matter, and what is not known is skipped.
+
+use quick_xml::XmlVersion;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::name::{Namespace, ResolveResult};
+use quick_xml::reader::NsReader;
+
+use crate::paper::{Author, Category, Paper, split_version};
+
+const ATOM: &str = "http://www.w3.org/2005/Atom";
+const ARXIV: &str = "http://arxiv.org/schemas/atom";
+const OPENSEARCH: &str = "http://a9.com/-/spec/opensearch/1.1/";
+
+/// A page of results.
+#[derive(Debug, Default)]
+pub(crate) struct Feed {
+    pub(crate) total_results: u64,
+    pub(crate) start: u64,
+    pub(crate) items_per_page: u64,
+    pub(crate) updated: Option<String>,
+    pub(crate) papers: Vec<Paper>,
+    /// The text of an entry that is an error.
+    pub(crate) error: Option<String>,
+}
+
+/// The text is no Atom feed, or breaks off.
+#[derive(Debug)]
+pub(crate) struct NoFeed;
+
+/// Reads a feed.
+pub(crate) fn parse(xml: &str) -> Result<Feed, NoFeed> {
+    let mut reader = NsReader::from_str(xml);
+    reader.config_mut().expand_empty_elements = true;
+    let mut state = State::default();
+    loop {
+        let (namespace, event) = reader.read_resolved_event().map_err(|_| NoFeed)?;
+        match event {
+            Event::Start(start) => {
+                let name = known(&namespace, start.local_name().as_ref());
+                state.start(name, &start)?;
+            }
+            Event::End(_) => state.end(),
+            Event::Text(text) => state.text.push_str(&text),
+            Event::CData(data) => state.text.push_str(&data),
+            Event::GeneralRef(reference) => state.reference(&reference),
+            Event::Eof if state.is_complete && state.open.is_empty() => return Ok(state.feed),
+            Event::Eof => return Err(NoFeed),
+            _ => {}
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Name {
+    Feed,
+    Entry,
+    Author,
+    AuthorName,
+    Affiliation,
+    Id,
+    Title,
+    Summary,
+    Published,
+    Updated,
+    Link,
+    Category,
+    PrimaryCategory,
+    Comment,
+    JournalRef,
+    Doi,
+    TotalResults,
+    StartIndex,
+    ItemsPerPage,
+    Unknown,
+}
+
+fn known(namespace: &ResolveResult<'_>, local: &str) -> Name {
+    let ResolveResult::Bound(Namespace(namespace)) = namespace else { return Name::Unknown };
+    match (*namespace, local) {
+        (ATOM, "feed") => Name::Feed,
+        (ATOM, "entry") => Name::Entry,
+        (ATOM, "author") => Name::Author,
+        (ATOM, "name") => Name::AuthorName,
+        (ATOM, "id") => Name::Id,
+        (ATOM, "title") => Name::Title,
+        (ATOM, "summary") => Name::Summary,
+        (ATOM, "published") => Name::Published,
+        (ATOM, "updated") => Name::Updated,
+        (ATOM, "link") => Name::Link,
+        (ATOM, "category") => Name::Category,
+        (ARXIV, "affiliation") => Name::Affiliation,
+        (ARXIV, "primary_category") => Name::PrimaryCategory,
+        (ARXIV, "comment") => Name::Comment,
+        (ARXIV, "journal_ref") => Name::JournalRef,
+        (ARXIV, "doi") => Name::Doi,
+        (OPENSEARCH, "totalResults") => Name::TotalResults,
+        (OPENSEARCH, "startIndex") => Name::StartIndex,
+        (OPENSEARCH, "itemsPerPage") => Name::ItemsPerPage,
+        _ => Name::Unknown,
+    }
+}
+
+#[derive(Default)]
+struct State {
+    feed: Feed,
+    open: Vec<Name>,
+    /// Text since the last start of an element.
+    text: String,
+    paper: Paper,
+    author: Author,
+    is_complete: bool,
+}
+
+impl State {
+    fn start(&mut self, name: Name, element: &BytesStart<'_>) -> Result<(), NoFeed> {
+        if self.open.is_empty() && name != Name::Feed {
+            return Err(NoFeed);
+        }
+        self.text.clear();
+        match name {
+            Name::Entry => self.paper = Paper::default(),
+            Name::Author => self.author = Author::default(),
+            Name::Link if self.in_entry() => self.link(element),
+            Name::Category if self.in_entry() => {
+                let term = attribute(element, "term").unwrap_or_default();
+                self.paper.categories.push(Category { term, scheme: attribute(element, "scheme") });
+            }
+            Name::PrimaryCategory if self.in_entry() => self.paper.primary_category = attribute(element, "term"),
+            _ => {}
+        }
+        self.open.push(name);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        let Some(name) = self.open.pop() else { return };
+        match name {
+            Name::Feed => self.is_complete = true,
+            Name::Entry => self.finish_entry(),
+            Name::Author if self.in_entry() => self.paper.authors.push(std::mem::take(&mut self.author)),
+            _ => self.leaf(name),
+        }
+    }
+
+    /// The text of an element without elements in it.
+    fn leaf(&mut self, name: Name) {
+        let text = self.text.trim();
+        match (self.open.last(), name) {
+            (Some(Name::Feed), Name::TotalResults) => self.feed.total_results = text.parse().unwrap_or_default(),
+            (Some(Name::Feed), Name::StartIndex) => self.feed.start = text.parse().unwrap_or_default(),
+            (Some(Name::Feed), Name::ItemsPerPage) => self.feed.items_per_page = text.parse().unwrap_or_default(),
+            (Some(Name::Feed), Name::Updated) => self.feed.updated = Some(text.to_owned()),
+            (Some(Name::Author), Name::AuthorName) => self.author.name = collapsed(text),
+            (Some(Name::Author), Name::Affiliation) => {
+                let affiliation = self.author.affiliation.get_or_insert_default();
+                if !affiliation.is_empty() {
+                    affiliation.push_str("; ");
+                }
+                affiliation.push_str(&collapsed(text));
+            }
+            (Some(Name::Entry), Name::Id) => self.paper.id = text.to_owned(),
+            (Some(Name::Entry), Name::Title) => self.paper.title = collapsed(text),
+            (Some(Name::Entry), Name::Summary) => self.paper.summary = collapsed(text),
+            (Some(Name::Entry), Name::Published) => self.paper.published = text.to_owned(),
+            (Some(Name::Entry), Name::Updated) => self.paper.updated = text.to_owned(),
+            (Some(Name::Entry), Name::Comment) => self.paper.comment = Some(collapsed(text)),
+            (Some(Name::Entry), Name::JournalRef) => self.paper.journal_ref = Some(collapsed(text)),
+            (Some(Name::Entry), Name::Doi) => self.paper.doi = Some(text.to_owned()),
+            _ => {}
+        }
+    }
+
+    fn finish_entry(&mut self) {
+        let mut paper = std::mem::take(&mut self.paper);
+        if paper.id.contains("/api/errors") {
+            self.feed.error.get_or_insert(paper.summary);
+            return;
+        }
+        if let Some((_, id)) = paper.id.split_once("/abs/") {
+            paper.id = id.to_owned();
+        }
+        let (base, version) = split_version(&paper.id);
+        paper.base_id = base.to_owned();
+        paper.version = version;
+        self.feed.papers.push(paper);
+    }
+
+    fn link(&mut self, element: &BytesStart<'_>) {
+        let Some(address) = attribute(element, "href") else { return };
+        let address = match address.strip_prefix("http://") {
+            Some(rest) => format!("https://{rest}"),
+            None => address,
+        };
+        let links = &mut self.paper.links;
+        match (attribute(element, "title").as_deref(), attribute(element, "rel").as_deref()) {
+            (Some("pdf"), _) => links.pdf = Some(address),
+            (Some("doi"), _) => links.doi = Some(address),
+            // Atom's default relation is `alternate`.
+            (_, Some("alternate") | None) => links.abstract_page = Some(address),
+            _ => {}
+        }
+    }
+
+    fn in_entry(&self) -> bool {
+        self.open.last() == Some(&Name::Entry)
+    }
+
+    /// Character references and XML's own entities; any other is kept as it stands.
+    fn reference(&mut self, reference: &BytesRef<'_>) {
+        let character = match reference.resolve_char_ref() {
+            Ok(Some(character)) => Some(character),
+            _ => match &**reference {
+                "amp" => Some('&'),
+                "lt" => Some('<'),
+                "gt" => Some('>'),
+                "quot" => Some('"'),
+                "apos" => Some('\''),
+                _ => None,
+            },
+        };
+        match character {
+            Some(character) => self.text.push(character),
+            None => self.text.extend(["&", &**reference, ";"]),
+        }
+    }
+}
+
+fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
+    let found = element.attributes().flatten().find(|attribute| attribute.key.as_ref() == name)?;
+    let value = found.normalized_value(XmlVersion::Implicit1_0);
+    Some(value.map_or_else(|_| found.value.to_string(), |value| value.into_owned()))
+}
+
+/// White space runs become one blank, and the ends are trimmed.
+fn collapsed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "feed_tests.rs"]
+mod tests;

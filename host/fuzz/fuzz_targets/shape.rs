@@ -1,0 +1,55 @@
+//! Shaping on any bytes: it never panics, takes JSON and nothing else, answers with JSON, and projecting twice is
+//! projecting once.
+//!
+//! The input is a line of response fields, a line of filters, and the document. Paths and values are separated by
+//! spaces; a filter is `root field values…`, filters are separated by semicolons, and a root of `-` stands for none.
+
+#![no_main]
+
+use connector_gateway::shape::{Shape, ShapeError};
+use libfuzzer_sys::fuzz_target;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
+
+fuzz_target!(|input: &[u8]| {
+    let mut parts = input.splitn(3, |byte| *byte == b'\n');
+    let (Some(fields), Some(filters), Some(document)) = (parts.next(), parts.next(), parts.next()) else { return };
+    let (Ok(fields), Ok(filters)) = (str::from_utf8(fields), str::from_utf8(filters)) else { return };
+    let fields: Value = fields.split_whitespace().collect();
+    let filters: Value = filters.split(';').filter_map(filter).collect();
+
+    check(&fields, &filters, document);
+    if let Some(projected) = check(&fields, &Value::Null, document) {
+        assert_eq!(check(&fields, &Value::Null, &projected), Some(projected), "projecting twice");
+    }
+});
+
+fn filter(text: &str) -> Option<Value> {
+    let mut words = text.split_whitespace();
+    let root = words.next().filter(|root| *root != "-");
+    let field = words.next()?;
+    Some(json!({"root": root, "field_name": field, "type": "string_list", "values": words.collect::<Vec<_>>()}))
+}
+
+/// Shapes the document; `None` where it was rightly refused.
+fn check(fields: &Value, filters: &Value, document: &[u8]) -> Option<Vec<u8>> {
+    let shape = Shape::from_members(Some(fields), Some(filters)).expect("the envelope is valid");
+    match shape.apply(document) {
+        Ok(answer) => {
+            assert!(is_json(document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document)), "took what is no JSON");
+            assert!(is_json(&answer), "answered with {:?}", String::from_utf8_lossy(&answer));
+            Some(answer)
+        }
+        Err(ShapeError::TooDeep { .. } | ShapeError::TooLarge) => None,
+        Err(error) => {
+            assert!(!is_json(document), "refused JSON: {error}");
+            None
+        }
+    }
+}
+
+/// serde_json's opinion, by the one way of reading that checks the grammar and nothing beyond it: a `Value` also
+/// wants numbers that fit a float and escapes that make whole characters.
+fn is_json(document: &[u8]) -> bool {
+    str::from_utf8(document).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
+}

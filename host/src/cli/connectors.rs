@@ -1,0 +1,174 @@
+//! The commands `connectors …`. They work on the modules folder and the store, so that they do the same whether a gateway
+//! is serving or not; one that serves takes a change up within a second.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::arguments::{ConnectorsCommand, ListArguments};
+use super::table::Table;
+use crate::config::Config;
+use crate::metrics::Metrics;
+use crate::registry::{ChangeError, Connector, Registry};
+use crate::sandbox;
+use crate::sandbox::manifest::AuthScheme;
+use crate::serve::{ServeError, open_registry};
+
+/// Why a command failed, in one line that says what to do.
+#[derive(Debug, Error)]
+pub enum ConnectorsError {
+    /// The store or the sandbox does not start.
+    #[error(transparent)]
+    Start(#[from] ServeError),
+    /// The change was not made.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// A module is not good.
+    #[error("`{}` is refused: {reason}", file.display())]
+    Refused {
+        /// The module.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A file cannot be read or written.
+    #[error("`{}`: {source}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// Standard output is closed.
+    #[error("the answer cannot be written: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+/// Runs one command.
+///
+/// # Errors
+/// See [`ConnectorsError`].
+pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), ConnectorsError> {
+    if let ConnectorsCommand::Pack { file, output } = command {
+        return pack(file, output);
+    }
+    let registry = open_registry(&Arc::new(config), &Arc::new(Metrics::default())).await?;
+    match command {
+        ConnectorsCommand::Pack { .. } => Ok(()),
+        ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,
+        ConnectorsCommand::Check { file } => {
+            let connector = check(&registry, file).await?;
+            describe(&connector)
+        }
+        ConnectorsCommand::Add { file, grants } => {
+            let module = read(file)?;
+            let grants = (!grants.is_empty()).then_some(grants.as_slice());
+            let connector = registry.install(module.into(), grants).await.map_err(|error| match error {
+                ChangeError::Refused(reason) => ConnectorsError::Refused { file: file.clone(), reason },
+                error => error.into(),
+            })?;
+            describe(&connector)?;
+            eprintln!("Added; a gateway that is serving swaps it in within a second.");
+            Ok(())
+        }
+        ConnectorsCommand::Remove { id } => {
+            registry.remove(id).await?;
+            eprintln!("Removed `{id}`; a gateway that is serving lets requests under way end.");
+            Ok(())
+        }
+        ConnectorsCommand::Rollback { id } => {
+            let connector = registry.rollback(id).await?;
+            let manifest = connector.manifest();
+            eprintln!("Brought back `{id}` {} ({}).", manifest.version, connector.digest());
+            Ok(())
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
+    fs::read(file).map_err(|source| ConnectorsError::File { file: file.to_owned(), source })
+}
+
+fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
+    let component = sandbox::pack(&read(file)?)
+        .map_err(|error| ConnectorsError::Refused { file: file.to_owned(), reason: format!("{error:#}") })?;
+    // Untouched where nothing changed, so that a gateway that watches the folder has nothing to do.
+    if fs::read(output).is_ok_and(|present| present == component) {
+        return Ok(());
+    }
+    crate::files::write_atomically(output, |written| written.write_all(&component))
+        .map_err(|source| ConnectorsError::File { file: output.to_owned(), source })
+}
+
+async fn check(registry: &Registry, file: &Path) -> Result<Connector, ConnectorsError> {
+    registry.check(&read(file)?).await.map_err(|reason| ConnectorsError::Refused { file: file.to_owned(), reason })
+}
+
+/// What a connector is, and what it asks for.
+fn describe(connector: &Connector) -> Result<(), ConnectorsError> {
+    let manifest = connector.manifest();
+    let auth = match &manifest.auth {
+        AuthScheme::None => "none",
+        AuthScheme::Oauth2(_) => "OAuth 2.0",
+        AuthScheme::ApiKey(_) => "API key",
+    };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{} {}: {}", manifest.identifier, manifest.version, manifest.title)?;
+    writeln!(out, "  sha256      {}", connector.digest())?;
+    writeln!(out, "  users       {auth}")?;
+    writeln!(out, "  operations  {}", connector.operations().count())?;
+    for host in connector.granted_hosts() {
+        writeln!(out, "  reaches     {host}")?;
+    }
+    for host in connector.missing_hosts() {
+        writeln!(out, "  asks for    {host} (not granted: add the module with --grant {host})")?;
+    }
+    Ok(())
+}
+
+async fn list(registry: &Registry, arguments: ListArguments) -> Result<(), ConnectorsError> {
+    registry.scan(false).await?;
+    let live = registry.live();
+    let mut connectors: Vec<_> = live.values().collect();
+    connectors.sort_by_key(|connector| connector.name());
+    let refused = registry.refused();
+    if arguments.json {
+        let connectors: Vec<Value> = connectors
+            .iter()
+            .map(|connector| {
+                json!({
+                    "connector": connector.manifest().identifier,
+                    "version": connector.manifest().version,
+                    "sha256": connector.digest(),
+                    "shipped": connector.is_shipped(),
+                    "operations": connector.operations().count(),
+                    "missing_hosts": connector.missing_hosts(),
+                })
+            })
+            .collect();
+        let refused: Vec<Value> =
+            refused.iter().map(|refused| json!({"file": refused.file, "reason": refused.reason})).collect();
+        println!("{}", json!({"connectors": connectors, "refused": refused}));
+        return Ok(());
+    }
+    let mut table = Table::new(["CONNECTOR", "VERSION", "SHA-256", "OPERATIONS", "NOTE"]);
+    for connector in connectors {
+        let missing = connector.missing_hosts();
+        table.row([
+            connector.manifest().identifier.clone(),
+            connector.manifest().version.clone(),
+            connector.digest().chars().take(12).collect(),
+            connector.operations().count().to_string(),
+            if missing.is_empty() { String::new() } else { format!("not granted: {}", missing.join(" ")) },
+        ]);
+    }
+    print!("{table}");
+    for refused in refused.iter() {
+        println!("refused: {}: {}", refused.file, refused.reason);
+    }
+    Ok(())
+}

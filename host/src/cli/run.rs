@@ -1,0 +1,71 @@
+//! From the arguments to the one call that does the work.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use super::arguments::{Arguments, Command};
+use super::{connectors, keys};
+use crate::config::{self, Config};
+use crate::metrics::Metrics;
+use crate::store::Store;
+use crate::{logging, openapi, sandbox, serve};
+
+/// Does what the command line asks for.
+pub fn run(arguments: &Arguments) -> ExitCode {
+    // The compiling process has no configuration, no environment and no threads beyond the compiler's.
+    if let Command::Compile(compile) = &arguments.command {
+        let limits =
+            config::Compile { memory_mb: compile.memory_mb, cpu_s: compile.cpu_s, ..config::Compile::default() };
+        return sandbox::compile_child(&compile.input, &compile.output, &limits);
+    }
+    match with_configuration(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("connector-gateway: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type AnyError = Box<dyn std::error::Error>;
+
+fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
+    let mut config = load(arguments.config.as_deref())?;
+    if !matches!(arguments.command, Command::Serve) {
+        // What a command has to say it says itself; the log is for what goes wrong besides.
+        config.log =
+            tracing_subscriber::filter::Targets::new().with_default(tracing::level_filters::LevelFilter::ERROR);
+    }
+    logging::start(&config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(dispatch(&arguments.command, config));
+    // A thread that waits for a name server must not hold up the end.
+    runtime.shutdown_background();
+    result
+}
+
+fn load(file: Option<&Path>) -> Result<Config, AnyError> {
+    Ok(Config::load(file, config::environment())?)
+}
+
+async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
+    match command {
+        Command::Serve => serve::serve(config).await?,
+        Command::Keys(command) => {
+            let store = Store::connect(&config).await?;
+            keys::run(command, &store, &mut io::stdout(), &mut io::stderr()).await?;
+        }
+        Command::Connectors(command) => connectors::run(command, config).await?,
+        Command::Openapi => {
+            let config = Arc::new(config);
+            let registry = serve::open_registry(&config, &Arc::new(Metrics::default())).await?;
+            registry.scan(false).await?;
+            println!("{:#}", openapi::of_registry(&config, &registry));
+        }
+        // Done before there was a configuration.
+        Command::Compile(_) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::EgressError;
+use super::{Pacing, Upstream, UpstreamSettings};
+
+fn settings(base_url: &str, granted: &[&str]) -> UpstreamSettings {
+    UpstreamSettings {
+        name: "api".to_owned(),
+        base_url: base_url.to_owned(),
+        granted_hosts: granted.iter().map(|host| (*host).to_owned()).collect(),
+        ..UpstreamSettings::default()
+    }
+}
+
+fn target(base_url: &str, path: &str) -> String {
+    let host = base_url.trim_start_matches("https://").split('/').next().unwrap();
+    Upstream::new(settings(base_url, &[host])).unwrap().target(path).unwrap().into()
+}
+
+#[test]
+fn a_path_is_appended_to_the_base_url() {
+    let cases = [
+        ("https://api.example.com", "/a?b=c", "https://api.example.com/a?b=c"),
+        ("https://api.example.com/", "/a", "https://api.example.com/a"),
+        ("https://api.example.com/v1", "/a%2Fb", "https://api.example.com/v1/a%2Fb"),
+        ("https://api.example.com/v1/", "/a", "https://api.example.com/v1/a"),
+        ("https://api.example.com/v1/", "", "https://api.example.com/v1/"),
+        ("https://api.example.com/v1", "?q=1", "https://api.example.com/v1?q=1"),
+        ("https://api.example.com", "?q=1", "https://api.example.com/?q=1"),
+        ("https://API.Example.com:443/v1", "/@evil.test/{x}", "https://api.example.com/v1/@evil.test/%7Bx%7D"),
+        ("https://api.example.com:8443", "/:80", "https://api.example.com:8443/:80"),
+    ];
+    for (base_url, path, expected) in cases {
+        assert_eq!(target(base_url, path), expected, "{base_url} {path}");
+    }
+}
+
+#[test]
+fn grants_are_exact_in_host_and_port() {
+    let granted =
+        |base_url: &str, granted: &str| Upstream::new(settings(base_url, &[granted])).unwrap().target("/").is_ok();
+    assert!(granted("https://api.example.com", "api.example.com"));
+    assert!(granted("https://api.example.com", "API.example.com:443"));
+    assert!(granted("http://api.example.com", "api.example.com"));
+    assert!(granted("https://api.example.com:8443", "api.example.com:8443"));
+    assert!(granted("https://bücher.example", "xn--bcher-kva.example"));
+    assert!(!granted("https://api.example.com:8443", "api.example.com"));
+    assert!(!granted("https://api.example.com", "api.example.com:80"));
+    assert!(!granted("https://api.example.com", "example.com"));
+    assert!(!granted("https://evil-api.example.com", "api.example.com"));
+    assert!(!granted("https://api.example.com.evil.test", "api.example.com"));
+    assert!(!granted("https://api.example.com.", "api.example.com"));
+}
+
+#[test]
+fn wrong_addresses_in_the_settings_are_refused() {
+    let base_urls = "api.example.com ftp://a.test file:///a https://user@a.test https://:p@a.test https://a.test?q https://a.test#f https://";
+    for base_url in base_urls.split(' ') {
+        assert!(Upstream::new(settings(base_url, &["a.test"])).is_err(), "{base_url}");
+    }
+    for host in ["*.example.com", "https://a.test", "a.test/x", "user@a.test", "", "a.test:99999", "a b"] {
+        assert!(Upstream::new(settings("https://a.test", &[host])).is_err(), "{host}");
+    }
+}
+
+#[test]
+fn forbidden_addresses_are_refused_before_anything_is_sent() {
+    for host in ["127.0.0.1", "10.0.0.1", "[::1]", "[fd00::1]:8443"] {
+        let base_url = format!("https://{host}");
+        let guarded = Upstream::new(settings(&base_url, &[host])).unwrap();
+        assert!(matches!(guarded.target("/"), Err(EgressError::Denied { .. })), "{host}");
+        let open = UpstreamSettings { allow_private_network: true, ..settings(&base_url, &[host]) };
+        assert!(Upstream::new(open).unwrap().target("/").is_ok(), "{host}");
+    }
+}
+
+#[test]
+fn a_queue_survives_a_swap_if_place_and_pace_are_the_same() {
+    let paced = |base_url: &str, seconds| {
+        let pacing =
+            Pacing { interval: Duration::from_secs(seconds), concurrency: 1, max_wait: Duration::from_secs(9) };
+        Upstream::new(UpstreamSettings { pacing: Some(pacing), ..settings(base_url, &["a.test"]) }).unwrap()
+    };
+    let old = paced("https://a.test/v1", 3);
+    for (mut new, same) in [
+        (paced("https://a.test/v2", 3), true),
+        (paced("https://a.test/v1", 4), false),
+        (paced("https://b.test/v1", 3), false),
+    ] {
+        new.inherit(&old);
+        assert_eq!(Arc::ptr_eq(new.pacer.as_ref().unwrap(), old.pacer.as_ref().unwrap()), same);
+    }
+}

@@ -1,0 +1,124 @@
+//! Connectors as bytes: those that were built, and altered ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The text in the guest `liar` that says what it tells of itself.
+const STORY: &[u8] = b"story=";
+const STORY_BYTES: usize = 48;
+
+/// Sections of a component that matter here.
+const CUSTOM_SECTION: u8 = 0;
+const COMPONENT_SECTION: u8 = 4;
+const INSTANCE_SECTION: u8 = 5;
+
+/// Magic, version and layer of a component.
+const PREAMBLE_BYTES: usize = 8;
+
+/// The workspace.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A connector that belongs to the product.
+///
+/// # Panics
+/// When it was not built.
+pub fn shipped(name: &str) -> Vec<u8> {
+    read(&root().join("modules").join(format!("{name}.wasm")), "make build")
+}
+
+/// A guest from `tests/guests`.
+///
+/// # Panics
+/// When it was not built.
+pub fn guest(name: &str) -> Vec<u8> {
+    read(&root().join("target/guests").join(format!("{name}.wasm")), "make guests")
+}
+
+fn read(path: &Path, command: &str) -> Vec<u8> {
+    fs::read(path).unwrap_or_else(|error| panic!("{}: {error}; `{command}` builds it", path.display()))
+}
+
+/// The guest `liar`, telling a story: `version=…`, or the name of a lie.
+///
+/// # Panics
+/// When the story is too long.
+pub fn liar(story: &str) -> Vec<u8> {
+    let mut module = guest("liar");
+    let start = module.windows(STORY.len()).position(|window| window == STORY).expect("the guest holds its story");
+    let place = &mut module[start + STORY.len()..start + STORY_BYTES];
+    assert!(story.len() <= place.len(), "the story `{story}` has more than {} bytes", place.len());
+    place.fill(b' ');
+    place[..story.len()].copy_from_slice(story.as_bytes());
+    module
+}
+
+/// A component from its text.
+///
+/// # Panics
+/// When the text is wrong.
+pub fn from_text(text: &str) -> Vec<u8> {
+    wat::parse_str(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The text of `tests/guests/<name>.wat`.
+///
+/// # Panics
+/// When there is none.
+pub fn text(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests").join(format!("{name}.wat"));
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The same module with other bytes: it does what it did, and is another version to whoever compares digests.
+pub fn with_note(module: &[u8], note: &str) -> Vec<u8> {
+    let mut content = leb128(4);
+    content.extend(b"note");
+    content.extend(note.as_bytes());
+    with_section(module, CUSTOM_SECTION, &content)
+}
+
+/// The same module with a further component inside, which is instantiated together with it.
+pub fn with_component(module: &[u8], component: &[u8]) -> Vec<u8> {
+    let index = sections(module).filter(|(id, _)| *id == COMPONENT_SECTION).count();
+    let module = with_section(module, COMPONENT_SECTION, component);
+    let mut instance = vec![1, 0];
+    instance.extend(leb128(index));
+    instance.push(0);
+    with_section(&module, INSTANCE_SECTION, &instance)
+}
+
+fn with_section(module: &[u8], id: u8, content: &[u8]) -> Vec<u8> {
+    let mut module = module.to_vec();
+    module.push(id);
+    module.extend(leb128(content.len()));
+    module.extend(content);
+    module
+}
+
+/// Identifier and content of each section of a component.
+fn sections(module: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = &module[PREAMBLE_BYTES..];
+    std::iter::from_fn(move || {
+        let (&id, after) = rest.split_first()?;
+        let bytes = after.iter().position(|byte| byte & 0x80 == 0)? + 1;
+        let length = after[..bytes].iter().rev().fold(0, |length, byte| length << 7 | usize::from(byte & 0x7f));
+        let (content, next) = after[bytes..].split_at_checked(length)?;
+        rest = next;
+        Some((id, content))
+    })
+}
+
+fn leb128(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let byte = u8::try_from(number & 0x7f).unwrap_or_default();
+        number >>= 7;
+        if number == 0 {
+            bytes.push(byte);
+            return bytes;
+        }
+        bytes.push(byte | 0x80);
+    }
+}

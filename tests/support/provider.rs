@@ -1,0 +1,341 @@
+//! A stand-in for a service: an HTTP server on loopback that answers as it is told, and remembers what it was asked.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::service::service_fn;
+use hyper::{HeaderMap, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use crate::{runtime, wait_for};
+
+type Handler = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
+
+/// What the service was asked.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// GET, POST, …
+    pub method: String,
+    /// The path, as it was sent.
+    pub path: String,
+    /// The query, as it was sent, without the question mark; empty where there is none.
+    pub query: String,
+    /// All headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+impl Seen {
+    /// A header; empty when it is absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// A parameter of the query, decoded.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        self.parameters().into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// The parameters of the query, decoded.
+    pub fn parameters(&self) -> Vec<(String, String)> {
+        let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
+        let decoded = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+        decoded.map(|(key, value)| (decode(key), decode(value))).collect()
+    }
+}
+
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        match (byte, after) {
+            (b'+', _) => bytes.push(b' '),
+            (b'%', [high, low, after @ ..]) => {
+                let digits = [*high, *low];
+                let digits = std::str::from_utf8(&digits).unwrap_or("zz");
+                bytes.push(u8::from_str_radix(digits, 16).expect("the query is percent-encoded"));
+                rest = after;
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).expect("the query is UTF-8")
+}
+
+/// Holds answers back until it is opened.
+#[derive(Clone)]
+pub struct Gate {
+    sender: Arc<watch::Sender<bool>>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self { sender: Arc::new(watch::Sender::new(false)) }
+    }
+}
+
+impl Gate {
+    /// Lets all through, now and later.
+    pub fn open(&self) {
+        self.sender.send_replace(true);
+    }
+
+    async fn pass(&self) {
+        // The sender lives as long as this gate does.
+        let _ = self.sender.subscribe().wait_for(|open| *open).await;
+    }
+}
+
+/// What the service answers.
+#[derive(Clone)]
+pub struct Reply {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Body,
+    gate: Option<Gate>,
+    delay: Duration,
+}
+
+#[derive(Clone)]
+enum Body {
+    /// With its length declared.
+    Whole(Bytes),
+    /// Piece by piece.
+    Pieces(Vec<Bytes>),
+    /// These bytes, again and again.
+    Endless(Bytes),
+    /// These bytes of many more, then the connection is cut.
+    Cut(Bytes),
+    /// The connection is cut before any answer.
+    None,
+}
+
+impl Reply {
+    fn new(status: u16, body: Body) -> Self {
+        Self { status, headers: Vec::new(), body, gate: None, delay: Duration::ZERO }
+    }
+
+    /// A JSON document, status 200.
+    #[expect(clippy::needless_pass_by_value, reason = "so that tests write json!({…}) where it is used")]
+    pub fn json(document: Value) -> Self {
+        Self::typed("application/json", document.to_string())
+    }
+
+    /// Bytes of a media type, status 200.
+    pub fn typed(content_type: &str, body: impl Into<Bytes>) -> Self {
+        Self::new(200, Body::Whole(body.into())).header("content-type", content_type)
+    }
+
+    /// No body and no type.
+    pub fn empty(status: u16) -> Self {
+        Self::new(status, Body::Whole(Bytes::new()))
+    }
+
+    /// A redirect.
+    pub fn redirect(location: &str) -> Self {
+        Self::empty(302).header("location", location)
+    }
+
+    /// A body in pieces, without a declared length, status 200.
+    pub fn pieces(content_type: &str, pieces: &[&str]) -> Self {
+        let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece.as_bytes())).collect();
+        Self::new(200, Body::Pieces(pieces)).header("content-type", content_type)
+    }
+
+    /// A body that does not end, status 200.
+    pub fn endless(content_type: &str) -> Self {
+        Self::new(200, Body::Endless(Bytes::from(vec![b'x'; 64 << 10]))).header("content-type", content_type)
+    }
+
+    /// A body that breaks off, status 200.
+    pub fn cut_off(content_type: &str, beginning: &str) -> Self {
+        let beginning = Bytes::copy_from_slice(beginning.as_bytes());
+        Self::new(200, Body::Cut(beginning)).header("content-type", content_type)
+    }
+
+    /// No answer at all: the connection is closed.
+    pub fn hang_up() -> Self {
+        Self::new(200, Body::None)
+    }
+
+    /// The same with another status.
+    #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// The same with a further header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same, once the gate is open.
+    #[must_use]
+    pub fn behind(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
+    }
+
+    /// The same after a while.
+    #[must_use]
+    pub fn after(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+}
+
+/// The running stand-in. It ends when it is dropped.
+pub struct Provider {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    task: AbortHandle,
+}
+
+#[derive(Default)]
+struct Shared {
+    routes: Mutex<HashMap<String, Handler>>,
+    seen: Mutex<Vec<Seen>>,
+}
+
+impl Provider {
+    /// Starts one that answers 404 to everything.
+    ///
+    /// # Panics
+    /// When loopback has no port left.
+    pub fn start() -> Self {
+        let listener = runtime().block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared::default());
+        let task = runtime().spawn(serve(listener, Arc::clone(&shared))).abort_handle();
+        Self { address, shared, task }
+    }
+
+    /// Answers requests for a path; the path `*` takes those that no other does. A later answer replaces an earlier one.
+    ///
+    /// # Panics
+    /// When a handler has.
+    pub fn on(&self, path: &str, handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> &Self {
+        self.shared.routes.lock().unwrap().insert(path.to_owned(), Arc::new(handler));
+        self
+    }
+
+    /// Answers requests for a path, always alike.
+    pub fn reply(&self, path: &str, reply: Reply) -> &Self {
+        self.on(path, move |_| reply.clone())
+    }
+
+    /// Where it is: `http://127.0.0.1:…`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// What it was asked so far.
+    ///
+    /// # Panics
+    /// When a handler has.
+    pub fn seen(&self) -> Vec<Seen> {
+        self.shared.seen.lock().unwrap().clone()
+    }
+
+    /// Forgets what it was asked, and gives it back.
+    ///
+    /// # Panics
+    /// When a handler has.
+    pub fn take_seen(&self) -> Vec<Seen> {
+        std::mem::take(&mut self.shared.seen.lock().unwrap())
+    }
+
+    /// Waits until it has been asked this often in all.
+    ///
+    /// # Panics
+    /// When it is not.
+    #[track_caller]
+    pub fn wait_for_requests(&self, count: usize) {
+        wait_for("the stand-in to be asked", || (self.seen().len() >= count).then_some(()));
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+type ReplyBody = UnsyncBoxBody<Bytes, io::Error>;
+
+async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            let service = service_fn(move |request| answer(Arc::clone(&shared), request));
+            // A caller that goes away early is none of the stand-in's business.
+            let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
+        });
+    }
+}
+
+async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Response<ReplyBody>, io::Error> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let seen = Seen {
+        method: head.method.to_string(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: head.headers,
+        body,
+    };
+    let handler = {
+        let routes = shared.routes.lock().unwrap();
+        routes.get(&seen.path).or_else(|| routes.get("*")).cloned()
+    };
+    let reply = handler.map_or_else(|| Reply::empty(404), |handler| handler(&seen));
+    shared.seen.lock().unwrap().push(seen);
+    if let Some(gate) = &reply.gate {
+        gate.pass().await;
+    }
+    tokio::time::sleep(reply.delay).await;
+    let mut response = Response::builder().status(reply.status);
+    for (name, value) in &reply.headers {
+        response = response.header(name, value);
+    }
+    Ok(response.body(body_of(reply.body)?).expect("the test scripts a valid response"))
+}
+
+fn body_of(body: Body) -> Result<ReplyBody, io::Error> {
+    let cut = || io::Error::other("cut as the test wants it");
+    let frame = |bytes| Ok::<_, io::Error>(Frame::data(bytes));
+    Ok(match body {
+        Body::Whole(bytes) => Full::new(bytes).map_err(|never: Infallible| match never {}).boxed_unsync(),
+        Body::Pieces(pieces) => {
+            StreamBody::new(futures_util::stream::iter(pieces.into_iter().map(frame))).boxed_unsync()
+        }
+        Body::Endless(bytes) => {
+            StreamBody::new(futures_util::stream::repeat_with(move || frame(bytes.clone()))).boxed_unsync()
+        }
+        Body::Cut(bytes) => StreamBody::new(futures_util::stream::iter([frame(bytes), Err(cut())])).boxed_unsync(),
+        Body::None => return Err(cut()),
+    })
+}
