@@ -14,7 +14,12 @@ target=wasm32-unknown-unknown
 export CARGO_TARGET_DIR="$root/target/wasm"
 
 # A small stack is enough for connectors and costs fewer pages; it lies first, so that an overflow traps and overwrites nothing.
-flags='-C link-arg=-zstack-size=65536 -C link-arg=--stack-first'
+# The directories of this machine are no part of a module. Flags are separated by 0x1f, so that a directory may hold blanks, and
+# are for the target alone: what runs while building is built without them.
+separator=$(printf '\037')
+flags="-Clink-arg=-zstack-size=65536${separator}-Clink-arg=--stack-first"
+flags="$flags${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo${separator}--remap-path-prefix=$root=gateway"
+export CARGO_ENCODED_RUSTFLAGS="$flags"
 
 all=yes
 packages=
@@ -40,14 +45,14 @@ has_target() {
 # Names of packages hold no blanks, so $packages may be split.
 # shellcheck disable=SC2086
 build_ordinary() {
-    CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags" cargo build --locked --profile connector --target "$target" $packages
+    cargo build --locked --profile connector --target "$target" $packages
 }
 
 # shellcheck disable=SC2086
 build_debian() {
     # A toolchain manager puts its own rustc before this one by these variables.
     env -u RUSTUP_TOOLCHAIN RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc \
-        CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS="$flags" \
+        CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19 \
         /usr/bin/cargo build --locked --profile connector --target "$target" -Z build-std=std,panic_abort $packages
 }
 

@@ -115,6 +115,13 @@ impl Call {
         self
     }
 
+    /// Sends these bytes without saying how many they are.
+    pub fn chunked(mut self, body: impl Into<Bytes>) -> Self {
+        let piece = futures_util::stream::iter([Ok::<_, std::io::Error>(body.into())]);
+        self.request = self.request.body(reqwest::Body::wrap_stream(piece));
+        self
+    }
+
     /// Sends a JSON document.
     pub fn json(self, body: &Value) -> Self {
         self.header("content-type", "application/json").body(body.to_string())
@@ -174,6 +181,11 @@ impl Pending {
     /// When the request was cancelled, which nothing does.
     pub fn try_wait(self) -> Result<Answer, reqwest::Error> {
         runtime().block_on(self.task).unwrap()
+    }
+
+    /// Goes away without waiting for the answer.
+    pub fn give_up(self) {
+        self.task.abort();
     }
 
     /// Whether there is an answer.

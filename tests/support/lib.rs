@@ -2,9 +2,10 @@
 //! to bottom, and what has to go on meanwhile (stand-in services, load) runs on threads of its own.
 //!
 //! # Layout
-//! - [`gateway`]: a gateway process with folders of its own; [`process`]: how such a process begins and surely ends
+//! - [`setup`]: what a gateway is started with; [`home`]: its folders, and the command line on them; [`gateway`]: the process
+//! - [`process`]: how a process begins, and that it surely ends
 //! - [`client`]: requests to it, and what is expected of answers; [`load`]: many of them while something else happens
-//! - [`provider`]: a stand-in for a service on loopback; [`arxiv`], [`dexscreener`]: stand-ins for those two
+//! - [`provider`]: a stand-in for a service on loopback; [`reply`]: what it answers; [`arxiv`], [`dexscreener`]: those two
 //! - [`module`]: connectors as bytes, and how to alter them
 //! - [`gzip`]: compressed bodies, good and evil
 #![expect(
@@ -19,10 +20,13 @@ pub mod client;
 pub mod dexscreener;
 pub mod gateway;
 pub mod gzip;
+pub mod home;
 pub mod load;
 pub mod module;
 pub mod process;
 pub mod provider;
+pub mod reply;
+pub mod setup;
 
 use std::sync::OnceLock;
 use std::thread;
@@ -31,9 +35,12 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 pub use client::{Answer, Client};
-pub use gateway::{Gateway, Setup};
+pub use gateway::Gateway;
+pub use home::Home;
 pub use load::Load;
-pub use provider::{Gate, Provider, Reply, Seen};
+pub use provider::{Provider, Seen};
+pub use reply::{Gate, Reply};
+pub use setup::Setup;
 
 /// Long enough for a busy machine. A condition that holds is found at once; only one that never does takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -97,8 +97,7 @@ impl Process {
     /// # Panics
     /// When it is gone already.
     pub fn ask_to_end(&self) {
-        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
-        kill_process(pid, Signal::TERM).expect("the process is there");
+        self.signal(Signal::TERM);
     }
 
     /// Waits for its end.
@@ -113,22 +112,23 @@ impl Process {
         status
     }
 
-    /// Ends it at once (SIGKILL), as a crash would.
+    /// Ends it at once (SIGKILL), as a crash would, and does not wait.
     ///
     /// # Panics
-    /// When it cannot be ended.
-    pub fn kill(&mut self) {
-        // The guard first: it would otherwise aim at an id that may be another's by then.
-        self.guard.kill().unwrap();
-        self.guard.wait().unwrap();
-        self.child.kill().unwrap();
-        self.wait();
+    /// When it is gone already.
+    pub fn kill(&self) {
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        kill_process(pid, signal).expect("the process is there");
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both may be gone already, which is as well.
+        // The guard first: it would else aim at an id that may be another's by then. Both may be gone already, which is as well.
         let _ = self.guard.kill();
         let _ = self.guard.wait();
         let _ = self.child.kill();

@@ -1,25 +1,21 @@
 //! A stand-in for a service: an HTTP server on loopback that answers as it is told, and remembers what it was asked.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
-use hyper::body::{Frame, Incoming};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::reply::{Reply, ReplyBody};
 use crate::{runtime, wait_for};
 
 type Handler = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
@@ -75,131 +71,6 @@ fn decode(text: &str) -> String {
         }
     }
     String::from_utf8(bytes).expect("the query is UTF-8")
-}
-
-/// Holds answers back until it is opened.
-#[derive(Clone)]
-pub struct Gate {
-    sender: Arc<watch::Sender<bool>>,
-}
-
-impl Default for Gate {
-    fn default() -> Self {
-        Self { sender: Arc::new(watch::Sender::new(false)) }
-    }
-}
-
-impl Gate {
-    /// Lets all through, now and later.
-    pub fn open(&self) {
-        self.sender.send_replace(true);
-    }
-
-    async fn pass(&self) {
-        // The sender lives as long as this gate does.
-        let _ = self.sender.subscribe().wait_for(|open| *open).await;
-    }
-}
-
-/// What the service answers.
-#[derive(Clone)]
-pub struct Reply {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Body,
-    gate: Option<Gate>,
-    delay: Duration,
-}
-
-#[derive(Clone)]
-enum Body {
-    /// With its length declared.
-    Whole(Bytes),
-    /// Piece by piece.
-    Pieces(Vec<Bytes>),
-    /// These bytes, again and again.
-    Endless(Bytes),
-    /// These bytes of many more, then the connection is cut.
-    Cut(Bytes),
-    /// The connection is cut before any answer.
-    None,
-}
-
-impl Reply {
-    fn new(status: u16, body: Body) -> Self {
-        Self { status, headers: Vec::new(), body, gate: None, delay: Duration::ZERO }
-    }
-
-    /// A JSON document, status 200.
-    #[expect(clippy::needless_pass_by_value, reason = "so that tests write json!({…}) where it is used")]
-    pub fn json(document: Value) -> Self {
-        Self::typed("application/json", document.to_string())
-    }
-
-    /// Bytes of a media type, status 200.
-    pub fn typed(content_type: &str, body: impl Into<Bytes>) -> Self {
-        Self::new(200, Body::Whole(body.into())).header("content-type", content_type)
-    }
-
-    /// No body and no type.
-    pub fn empty(status: u16) -> Self {
-        Self::new(status, Body::Whole(Bytes::new()))
-    }
-
-    /// A redirect.
-    pub fn redirect(location: &str) -> Self {
-        Self::empty(302).header("location", location)
-    }
-
-    /// A body in pieces, without a declared length, status 200.
-    pub fn pieces(content_type: &str, pieces: &[&str]) -> Self {
-        let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece.as_bytes())).collect();
-        Self::new(200, Body::Pieces(pieces)).header("content-type", content_type)
-    }
-
-    /// A body that does not end, status 200.
-    pub fn endless(content_type: &str) -> Self {
-        Self::new(200, Body::Endless(Bytes::from(vec![b'x'; 64 << 10]))).header("content-type", content_type)
-    }
-
-    /// A body that breaks off, status 200.
-    pub fn cut_off(content_type: &str, beginning: &str) -> Self {
-        let beginning = Bytes::copy_from_slice(beginning.as_bytes());
-        Self::new(200, Body::Cut(beginning)).header("content-type", content_type)
-    }
-
-    /// No answer at all: the connection is closed.
-    pub fn hang_up() -> Self {
-        Self::new(200, Body::None)
-    }
-
-    /// The same with another status.
-    #[must_use]
-    pub fn status(mut self, status: u16) -> Self {
-        self.status = status;
-        self
-    }
-
-    /// The same with a further header.
-    #[must_use]
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        self.headers.push((name.to_owned(), value.to_owned()));
-        self
-    }
-
-    /// The same, once the gate is open.
-    #[must_use]
-    pub fn behind(mut self, gate: &Gate) -> Self {
-        self.gate = Some(gate.clone());
-        self
-    }
-
-    /// The same after a while.
-    #[must_use]
-    pub fn after(mut self, delay: Duration) -> Self {
-        self.delay = delay;
-        self
-    }
 }
 
 /// The running stand-in. It ends when it is dropped.
@@ -284,8 +155,6 @@ impl Drop for Provider {
     }
 }
 
-type ReplyBody = UnsyncBoxBody<Bytes, io::Error>;
-
 async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((stream, _)) = listener.accept().await {
         let shared = Arc::clone(&shared);
@@ -313,29 +182,5 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
     };
     let reply = handler.map_or_else(|| Reply::empty(404), |handler| handler(&seen));
     shared.seen.lock().unwrap().push(seen);
-    if let Some(gate) = &reply.gate {
-        gate.pass().await;
-    }
-    tokio::time::sleep(reply.delay).await;
-    let mut response = Response::builder().status(reply.status);
-    for (name, value) in &reply.headers {
-        response = response.header(name, value);
-    }
-    Ok(response.body(body_of(reply.body)?).expect("the test scripts a valid response"))
-}
-
-fn body_of(body: Body) -> Result<ReplyBody, io::Error> {
-    let cut = || io::Error::other("cut as the test wants it");
-    let frame = |bytes| Ok::<_, io::Error>(Frame::data(bytes));
-    Ok(match body {
-        Body::Whole(bytes) => Full::new(bytes).map_err(|never: Infallible| match never {}).boxed_unsync(),
-        Body::Pieces(pieces) => {
-            StreamBody::new(futures_util::stream::iter(pieces.into_iter().map(frame))).boxed_unsync()
-        }
-        Body::Endless(bytes) => {
-            StreamBody::new(futures_util::stream::repeat_with(move || frame(bytes.clone()))).boxed_unsync()
-        }
-        Body::Cut(bytes) => StreamBody::new(futures_util::stream::iter([frame(bytes), Err(cut())])).boxed_unsync(),
-        Body::None => return Err(cut()),
-    })
+    reply.into_response().await
 }

@@ -52,7 +52,7 @@ pub(crate) fn parse(xml: &str) -> Result<Feed, NoFeed> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Name {
+enum Element {
     Feed,
     Entry,
     Author,
@@ -75,36 +75,36 @@ enum Name {
     Unknown,
 }
 
-fn known(namespace: &ResolveResult<'_>, local: &str) -> Name {
-    let ResolveResult::Bound(Namespace(namespace)) = namespace else { return Name::Unknown };
+fn known(namespace: &ResolveResult<'_>, local: &str) -> Element {
+    let ResolveResult::Bound(Namespace(namespace)) = namespace else { return Element::Unknown };
     match (*namespace, local) {
-        (ATOM, "feed") => Name::Feed,
-        (ATOM, "entry") => Name::Entry,
-        (ATOM, "author") => Name::Author,
-        (ATOM, "name") => Name::AuthorName,
-        (ATOM, "id") => Name::Id,
-        (ATOM, "title") => Name::Title,
-        (ATOM, "summary") => Name::Summary,
-        (ATOM, "published") => Name::Published,
-        (ATOM, "updated") => Name::Updated,
-        (ATOM, "link") => Name::Link,
-        (ATOM, "category") => Name::Category,
-        (ARXIV, "affiliation") => Name::Affiliation,
-        (ARXIV, "primary_category") => Name::PrimaryCategory,
-        (ARXIV, "comment") => Name::Comment,
-        (ARXIV, "journal_ref") => Name::JournalRef,
-        (ARXIV, "doi") => Name::Doi,
-        (OPENSEARCH, "totalResults") => Name::TotalResults,
-        (OPENSEARCH, "startIndex") => Name::StartIndex,
-        (OPENSEARCH, "itemsPerPage") => Name::ItemsPerPage,
-        _ => Name::Unknown,
+        (ATOM, "feed") => Element::Feed,
+        (ATOM, "entry") => Element::Entry,
+        (ATOM, "author") => Element::Author,
+        (ATOM, "name") => Element::AuthorName,
+        (ATOM, "id") => Element::Id,
+        (ATOM, "title") => Element::Title,
+        (ATOM, "summary") => Element::Summary,
+        (ATOM, "published") => Element::Published,
+        (ATOM, "updated") => Element::Updated,
+        (ATOM, "link") => Element::Link,
+        (ATOM, "category") => Element::Category,
+        (ARXIV, "affiliation") => Element::Affiliation,
+        (ARXIV, "primary_category") => Element::PrimaryCategory,
+        (ARXIV, "comment") => Element::Comment,
+        (ARXIV, "journal_ref") => Element::JournalRef,
+        (ARXIV, "doi") => Element::Doi,
+        (OPENSEARCH, "totalResults") => Element::TotalResults,
+        (OPENSEARCH, "startIndex") => Element::StartIndex,
+        (OPENSEARCH, "itemsPerPage") => Element::ItemsPerPage,
+        _ => Element::Unknown,
     }
 }
 
 #[derive(Default)]
 struct State {
     feed: Feed,
-    open: Vec<Name>,
+    open: Vec<Element>,
     /// Text since the last start of an element.
     text: String,
     paper: Paper,
@@ -113,20 +113,20 @@ struct State {
 }
 
 impl State {
-    fn start(&mut self, name: Name, element: &BytesStart<'_>) -> Result<(), NoFeed> {
-        if self.open.is_empty() && name != Name::Feed {
+    fn start(&mut self, name: Element, element: &BytesStart<'_>) -> Result<(), NoFeed> {
+        if self.open.is_empty() && name != Element::Feed {
             return Err(NoFeed);
         }
         self.text.clear();
         match name {
-            Name::Entry => self.paper = Paper::default(),
-            Name::Author => self.author = Author::default(),
-            Name::Link if self.in_entry() => self.link(element),
-            Name::Category if self.in_entry() => {
+            Element::Entry => self.paper = Paper::default(),
+            Element::Author => self.author = Author::default(),
+            Element::Link if self.in_entry() => self.link(element),
+            Element::Category if self.in_entry() => {
                 let term = attribute(element, "term").unwrap_or_default();
                 self.paper.categories.push(Category { term, scheme: attribute(element, "scheme") });
             }
-            Name::PrimaryCategory if self.in_entry() => self.paper.primary_category = attribute(element, "term"),
+            Element::PrimaryCategory if self.in_entry() => self.paper.primary_category = attribute(element, "term"),
             _ => {}
         }
         self.open.push(name);
@@ -136,37 +136,37 @@ impl State {
     fn end(&mut self) {
         let Some(name) = self.open.pop() else { return };
         match name {
-            Name::Feed => self.is_complete = true,
-            Name::Entry => self.finish_entry(),
-            Name::Author if self.in_entry() => self.paper.authors.push(std::mem::take(&mut self.author)),
+            Element::Feed => self.is_complete = true,
+            Element::Entry => self.finish_entry(),
+            Element::Author if self.in_entry() => self.paper.authors.push(std::mem::take(&mut self.author)),
             _ => self.leaf(name),
         }
     }
 
     /// The text of an element without elements in it.
-    fn leaf(&mut self, name: Name) {
+    fn leaf(&mut self, name: Element) {
         let text = self.text.trim();
         match (self.open.last(), name) {
-            (Some(Name::Feed), Name::TotalResults) => self.feed.total_results = text.parse().unwrap_or_default(),
-            (Some(Name::Feed), Name::StartIndex) => self.feed.start = text.parse().unwrap_or_default(),
-            (Some(Name::Feed), Name::ItemsPerPage) => self.feed.items_per_page = text.parse().unwrap_or_default(),
-            (Some(Name::Feed), Name::Updated) => self.feed.updated = Some(text.to_owned()),
-            (Some(Name::Author), Name::AuthorName) => self.author.name = collapsed(text),
-            (Some(Name::Author), Name::Affiliation) => {
+            (Some(Element::Feed), Element::TotalResults) => self.feed.total_results = text.parse().unwrap_or_default(),
+            (Some(Element::Feed), Element::StartIndex) => self.feed.start = text.parse().unwrap_or_default(),
+            (Some(Element::Feed), Element::ItemsPerPage) => self.feed.items_per_page = text.parse().unwrap_or_default(),
+            (Some(Element::Feed), Element::Updated) => self.feed.updated = Some(text.to_owned()),
+            (Some(Element::Author), Element::AuthorName) => self.author.name = collapsed(text),
+            (Some(Element::Author), Element::Affiliation) => {
                 let affiliation = self.author.affiliation.get_or_insert_default();
                 if !affiliation.is_empty() {
                     affiliation.push_str("; ");
                 }
                 affiliation.push_str(&collapsed(text));
             }
-            (Some(Name::Entry), Name::Id) => self.paper.id = text.to_owned(),
-            (Some(Name::Entry), Name::Title) => self.paper.title = collapsed(text),
-            (Some(Name::Entry), Name::Summary) => self.paper.summary = collapsed(text),
-            (Some(Name::Entry), Name::Published) => self.paper.published = text.to_owned(),
-            (Some(Name::Entry), Name::Updated) => self.paper.updated = text.to_owned(),
-            (Some(Name::Entry), Name::Comment) => self.paper.comment = Some(collapsed(text)),
-            (Some(Name::Entry), Name::JournalRef) => self.paper.journal_ref = Some(collapsed(text)),
-            (Some(Name::Entry), Name::Doi) => self.paper.doi = Some(text.to_owned()),
+            (Some(Element::Entry), Element::Id) => self.paper.id = text.to_owned(),
+            (Some(Element::Entry), Element::Title) => self.paper.title = collapsed(text),
+            (Some(Element::Entry), Element::Summary) => self.paper.summary = collapsed(text),
+            (Some(Element::Entry), Element::Published) => self.paper.published = text.to_owned(),
+            (Some(Element::Entry), Element::Updated) => self.paper.updated = text.to_owned(),
+            (Some(Element::Entry), Element::Comment) => self.paper.comment = Some(collapsed(text)),
+            (Some(Element::Entry), Element::JournalRef) => self.paper.journal_ref = Some(collapsed(text)),
+            (Some(Element::Entry), Element::Doi) => self.paper.doi = Some(text.to_owned()),
             _ => {}
         }
     }
@@ -203,7 +203,7 @@ impl State {
     }
 
     fn in_entry(&self) -> bool {
-        self.open.last() == Some(&Name::Entry)
+        self.open.last() == Some(&Element::Entry)
     }
 
     /// Character references and XML's own entities; any other is kept as it stands.

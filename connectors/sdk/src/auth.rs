@@ -1,6 +1,7 @@
 //! How users of a connector are authenticated at the service, as constant data for the table's `auth` statement.
 
 /// The scheme of a connector.
+#[expect(clippy::large_enum_variant, reason = "there is one, a constant, in each connector")]
 pub enum Auth {
     /// Users need no account.
     None,

@@ -58,9 +58,9 @@ pub enum Content {
     Response(Response),
 }
 
-/// What is wrong with an input, and where. `pointer` is a JSON Pointer, as in `/items/0`; empty means the whole input.
 impl Fault {
-    /// The input is wrong in one way that the schema does not express. `detail` is a sentence that says what to do.
+    /// The input is wrong in one way that the schema does not express. `pointer` is a JSON Pointer into it, as in `/items/0`;
+    /// empty means the whole input. `detail` is a sentence that says what to do.
     pub fn invalid_input(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::InvalidInput(vec![Violation { pointer: pointer.into(), detail: detail.into() }])
     }

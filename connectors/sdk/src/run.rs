@@ -4,7 +4,7 @@ use crate::bindings::gateway::connector::manifest::Manifest;
 use crate::input::{Fields, Input};
 use crate::outcome;
 pub use crate::outcome::Answer;
-use crate::table::{Connector, Row};
+use crate::table::{Connector, Operation, Row};
 use crate::{Fault, Outcome, Request, describe, thin};
 
 /// The manifest of a connector.
@@ -18,10 +18,30 @@ pub fn manifest(connector: &Connector) -> Manifest {
 /// # Errors
 /// What the operation says; [`Fault::Failed`] for a name that the connector does not have.
 pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Answer {
-    match connector.operations.iter().find(|known| known.path == operation) {
+    match find(connector, operation) {
         Some(found) => (found.run)(input),
-        None => Err(Fault::Failed(format!("{} has no operation {operation}", connector.identifier))),
+        None => Err(unknown(connector, operation)),
     }
+}
+
+/// As [`invoke`], for a connector all of whose operations only forward. Then nothing of the other outcomes is linked, and the
+/// module imports nothing.
+///
+/// # Errors
+/// As [`invoke`].
+pub fn invoke_forward(connector: &Connector, operation: &str, input: &str) -> Result<Request, Fault> {
+    match find(connector, operation).and_then(|found| found.row) {
+        Some(row) => thin::request(row, input),
+        None => Err(unknown(connector, operation)),
+    }
+}
+
+fn find<'a>(connector: &'a Connector, operation: &str) -> Option<&'a Operation> {
+    connector.operations.iter().find(|known| known.path == operation)
+}
+
+fn unknown(connector: &Connector, operation: &str) -> Fault {
+    Fault::Failed(format!("{} has no operation {operation}", connector.identifier))
 }
 
 /// A row that is one request.

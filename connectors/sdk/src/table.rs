@@ -64,6 +64,8 @@ pub struct Operation {
     pub path: &'static str,
     /// Runs it on an input that the schema has accepted.
     pub run: fn(&str) -> Answer,
+    /// The row, when the operation only forwards what it says.
+    pub row: Option<&'static Row>,
     /// What the manifest says about it.
     pub about: &'static About,
 }

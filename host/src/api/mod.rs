@@ -42,6 +42,10 @@ async fn authorize<B>(gateway: &Gateway, request: &Request<B>, scope: Option<Sco
 }
 
 fn unauthenticated(error: &AuthError) -> Problem {
+    if let AuthError::Unavailable(cause) = error {
+        tracing::error!(error = %cause, "the keys cannot be read");
+        return problem::STORE_UNAVAILABLE.because("The keys cannot be read just now; try again.").retry_after(1);
+    }
     problem::UNAUTHENTICATED
         .because(format!(
             "{error}. Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one."

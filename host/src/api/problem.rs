@@ -119,6 +119,8 @@ kinds! {
     CONNECTOR_FAILED = ("connector-failed", INTERNAL_SERVER_ERROR, "The connector failed", Connector, false, Connector);
     /// The gateway failed.
     INTERNAL = ("internal", INTERNAL_SERVER_ERROR, "The gateway failed", Operator, true, Gateway);
+    /// The database does not answer.
+    STORE_UNAVAILABLE = ("store-unavailable", SERVICE_UNAVAILABLE, "The store does not answer", Operator, true, Gateway);
     /// Over the concurrency limit.
     BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many requests at once", Operator, true, Gateway);
     /// The gateway is about to stop.

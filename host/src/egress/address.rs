@@ -121,7 +121,6 @@ impl Resolve for GuardedResolver {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::super::testing::{egress_with, fetch, get, names};
     use super::super::{EgressError, Upstream, UpstreamSettings};

@@ -91,7 +91,6 @@ impl Entry {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::{Budget, Budgets, Duration, Instant};
 

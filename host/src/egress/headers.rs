@@ -112,7 +112,6 @@ pub(super) fn travelling(headers: &HeaderMap) -> HeaderMap {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::{EgressError, Headers, MAX_HEADERS};
 

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+use aho_corasick::{AhoCorasick, Input, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use bytes::{Bytes, BytesMut};
@@ -108,11 +108,7 @@ impl Search {
             return None;
         }
         // Building fails only for more patterns than a secret can make.
-        let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::NoncontiguousNFA))
-            .match_kind(MatchKind::LeftmostFirst)
-            .build(&beginnings)
-            .ok()?;
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(&beginnings).ok()?;
         let longest = beginnings.iter().map(Vec::len).max().unwrap_or(0);
         Some(Self { automaton, beginnings, longest })
     }

@@ -98,7 +98,6 @@ impl Drop for Waiting<'_> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::{Arc, Duration, EgressError, Instant, Pacer, Pacing, Permit};
 

@@ -50,7 +50,6 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::{Duration, HeaderMap, Instant, MAX_RETRIES, RETRY_AFTER, SystemTime, pause, retry_after};
 

@@ -173,17 +173,9 @@ pub(super) fn root_cause(error: &reqwest::Error) -> String {
 }
 
 /// Looks for a cause by its type, also inside of `io::Error`, which passes over the error that it wraps.
-fn find<E: std::error::Error + 'static>(error: &reqwest::Error) -> Option<&E> {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        let wrapped = error.downcast_ref::<std::io::Error>().and_then(|error| error.get_ref());
-        let found = error.downcast_ref().or_else(|| wrapped.and_then(|wrapped| wrapped.downcast_ref()));
-        if found.is_some() {
-            return found;
-        }
-        cause = error.source();
-    }
-    None
+fn find<'a, E: std::error::Error + 'static>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a E> {
+    let wrapped = || error.downcast_ref::<std::io::Error>()?.get_ref().and_then(|wrapped| find(wrapped));
+    error.downcast_ref().or_else(wrapped).or_else(|| error.source().and_then(|source| find(source)))
 }
 
 #[cfg(test)]

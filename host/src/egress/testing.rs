@@ -1,5 +1,4 @@
 //! Stand-in upstreams on loopback, for the tests of this folder.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -40,6 +40,10 @@ impl SystemRoots {
         }
         // A failure is not kept: root certificates may be installed while the gateway runs.
         let verifier = Verifier::new(Arc::clone(&self.provider)).map_err(|error| {
+            let error = match error {
+                Error::General(text) => text,
+                other => other.to_string(),
+            };
             Error::General(format!(
                 "this machine has no usable root certificates ({error}): install its `ca-certificates`, or set SSL_CERT_FILE"
             ))

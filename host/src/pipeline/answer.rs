@@ -3,13 +3,12 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http_body_util::BodyExt;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Error;
-use super::body::{Body, full};
+use super::body::{Body, full, streamed};
 use crate::egress::{self, EgressError, retry_after};
 use crate::metrics;
 use crate::registry::Operation;
@@ -68,7 +67,7 @@ pub(super) async fn of_response(
     let media_type = media_type(&response.headers);
     if is_json(&media_type) {
         if form.shape.is_identity() {
-            return Ok(Answer::json(stream(response.body, permit)));
+            return Ok(Answer::json(streamed(response.body, permit)));
         }
         let document = response.body.collect(form.limits.response_bytes).await?;
         return of_json(document, form);
@@ -154,20 +153,11 @@ fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit
         Content::Bytes(bytes) => full(bytes),
         Content::Response(response) => match response.into_body() {
             ResponseBody::Read(bytes) => full(bytes),
-            ResponseBody::Unread(body) => stream(body.at_most(limit), permit),
+            ResponseBody::Unread(body) => streamed(body.at_most(limit), permit),
             ResponseBody::Failed(error) => return Err(error.into()),
         },
     };
     Ok(Answer { headers, body })
-}
-
-/// A body that keeps the place of its call until it has been sent.
-fn stream(body: egress::ResponseBody, permit: OwnedSemaphorePermit) -> Body {
-    body.map_frame(move |frame| {
-        let _held = &permit;
-        frame
-    })
-    .boxed_unsync()
 }
 
 /// What an upstream's refusal is to the caller.

@@ -1,14 +1,51 @@
 //! Bodies of answers.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
+use hyper::body::{Frame, SizeHint};
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::egress::{EgressError, ResponseBody};
 
 /// The body of an answer: held in memory, or streamed from an upstream. An error in it ends the connection, so that a
 /// caller never takes half an answer for a whole one.
-pub type Body = UnsyncBoxBody<Bytes, crate::egress::EgressError>;
+pub type Body = UnsyncBoxBody<Bytes, EgressError>;
 
 /// A body that is there as a whole.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// An upstream's body, which keeps the place of its call until it has been sent.
+pub fn streamed(body: ResponseBody, permit: OwnedSemaphorePermit) -> Body {
+    Streamed { body, _permit: permit }.boxed_unsync()
+}
+
+struct Streamed {
+    body: ResponseBody,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl hyper::body::Body for Streamed {
+    type Data = Bytes;
+    type Error = EgressError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }

@@ -320,7 +320,6 @@ impl<'de> Deserialize<'de> for Name<'de> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -66,7 +66,6 @@ impl Versions {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use std::thread::sleep;
     use std::time::Duration;

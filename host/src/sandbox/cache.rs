@@ -109,7 +109,6 @@ fn new_key(path: &Path) -> io::Result<hmac::Key> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -192,7 +192,6 @@ impl HostDocument for Guest {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

@@ -111,7 +111,6 @@ impl ResourceLimiter for MemoryBudget {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

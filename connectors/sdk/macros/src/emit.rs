@@ -6,6 +6,7 @@ use syn::{Ident, LitStr, Path};
 
 use crate::check;
 use crate::field::{Encoding, Field, Kind, Lists, Place};
+use crate::input;
 use crate::json::{Value, quote as json_quote};
 use crate::row::{self, Action, Effect, Piece, Row, SETTINGS};
 use crate::schema;
@@ -20,22 +21,29 @@ pub(crate) fn table(table: &Table) -> TokenStream {
         quote!(::connector_sdk::table::RateLimit { name: #name, requests: #requests, period_seconds: #seconds })
     });
     let operations = table.rows.iter().map(|row| operation(table, row));
-    let inputs = table.rows.iter().filter_map(input_type);
+    let inputs = table.rows.iter().filter_map(input::input_type);
+    let invoke = if table.rows.iter().all(|row| is_forward(table, row)) {
+        quote!(
+            ::connector_sdk::run::invoke_forward(&super::CONNECTOR, &operation, &input)
+                .map(::connector_sdk::bindings::Outcome::Forward)
+        )
+    } else {
+        quote!(::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input))
+    };
     quote! {
         #[doc = #documentation]
-        pub static CONNECTOR: ::connector_sdk::table::Connector = {
-            #[allow(unused_imports, reason = "what the `auth` statement may name")]
-            use ::connector_sdk::auth::*;
-            ::connector_sdk::table::Connector {
-                identifier: #identifier,
-                version: ::core::env!("CARGO_PKG_VERSION"),
-                title: #title,
-                description: #documentation,
-                auth: #auth,
-                upstreams: &[#(#upstreams),*],
-                rate_limits: &[#(#rate_limits),*],
-                operations: &[#(#operations),*],
-            }
+        pub static CONNECTOR: ::connector_sdk::table::Connector = ::connector_sdk::table::Connector {
+            identifier: #identifier,
+            version: ::core::env!("CARGO_PKG_VERSION"),
+            title: #title,
+            description: #documentation,
+            auth: {
+                use ::connector_sdk::auth::*;
+                #auth
+            },
+            upstreams: &[#(#upstreams),*],
+            rate_limits: &[#(#rate_limits),*],
+            operations: &[#(#operations),*],
         };
         #(#inputs)*
         #[cfg(target_family = "wasm")]
@@ -46,7 +54,7 @@ pub(crate) fn table(table: &Table) -> TokenStream {
                     ::connector_sdk::run::manifest(&super::CONNECTOR)
                 }
                 fn invoke(operation: ::std::string::String, input: ::std::string::String) -> ::connector_sdk::run::Answer {
-                    ::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input)
+                    #invoke
                 }
             }
             ::connector_sdk::bindings::export!(Component with_types_in ::connector_sdk::bindings);
@@ -89,7 +97,7 @@ fn operation(table: &Table, row: &Row) -> TokenStream {
     let rate_limit = optional(row.rate_limit.as_ref().map(Ident::to_string));
     let (envelope, background) = (row.envelope, row.background);
     let via = row.via.as_ref().or(table.via.as_ref());
-    let immediate = matches!(row.action, Action::Request { .. }) && via.is_none();
+    let immediate = is_forward(table, row);
     let effect = match row.effect() {
         Some(Effect::Read) => quote!(Read),
         Some(Effect::Write) | None => quote!(Write),
@@ -99,21 +107,30 @@ fn operation(table: &Table, row: &Row) -> TokenStream {
         Action::Function(function) => call(row, function),
         Action::Request { method, upstream, path } => request(table, row, method, upstream, path, via),
     };
-    quote!(::connector_sdk::table::Operation {
-        path: #path,
-        run: #run,
-        about: &::connector_sdk::table::About {
-            summary: #summary,
-            description: #description,
-            input_schema: #input_schema,
-            example: #example,
-            envelope: #envelope,
-            effect: ::connector_sdk::table::Effect::#effect,
-            background: #background,
-            immediate: #immediate,
-            rate_limit: #rate_limit,
-        },
+    quote!({
+        #run
+        ::connector_sdk::table::Operation {
+            path: #path,
+            run: RUN,
+            row: ROW,
+            about: &::connector_sdk::table::About {
+                summary: #summary,
+                description: #description,
+                input_schema: #input_schema,
+                example: #example,
+                envelope: #envelope,
+                effect: ::connector_sdk::table::Effect::#effect,
+                background: #background,
+                immediate: #immediate,
+                rate_limit: #rate_limit,
+            },
+        }
     })
+}
+
+/// Whether the operation is its request and nothing else.
+fn is_forward(table: &Table, row: &Row) -> bool {
+    matches!(row.action, Action::Request { .. }) && row.via.is_none() && table.via.is_none()
 }
 
 fn optional(text: Option<String>) -> TokenStream {
@@ -126,11 +143,20 @@ fn optional(text: Option<String>) -> TokenStream {
 /// The span is that of the function's name, so that a wrong signature is reported there.
 fn call(row: &Row, function: &Path) -> TokenStream {
     let span = span_of(function);
-    if row.has_fields {
-        let input = input_name(row);
+    let run = if row.has_fields {
+        let input = input::input_name(row);
         quote_spanned!(span=> |input| ::connector_sdk::run::call::<#input>(input, #function))
     } else {
         quote_spanned!(span=> |_| ::connector_sdk::run::call_without_input(#function))
+    };
+    run_and_row(&run, &quote!(::core::option::Option::None))
+}
+
+/// The two constants that an operation is made of.
+fn run_and_row(run: &TokenStream, row: &TokenStream) -> TokenStream {
+    quote! {
+        const RUN: fn(&str) -> ::connector_sdk::run::Answer = #run;
+        const ROW: ::core::option::Option<&'static ::connector_sdk::table::Row> = #row;
     }
 }
 
@@ -172,11 +198,20 @@ fn request(
     let headers = table.headers.iter().map(|header| self::header(table, row, header));
     let body = body(row);
     let run = match via {
-        None => quote!(|input| ::connector_sdk::run::forward(&ROW, input)),
-        Some(function) => quote_spanned!(span_of(function)=> |input| ::connector_sdk::run::via(&ROW, input, #function)),
+        None => quote!(|input| ::connector_sdk::run::forward(&REQUEST, input)),
+        Some(function) => {
+            quote_spanned!(span_of(function)=> |input| ::connector_sdk::run::via(&REQUEST, input, #function))
+        }
     };
-    quote!({
-        static ROW: ::connector_sdk::table::Row = ::connector_sdk::table::Row {
+    let constants = run_and_row(
+        &run,
+        &match via {
+            None => quote!(::core::option::Option::Some(&REQUEST)),
+            Some(_) => quote!(::core::option::Option::None),
+        },
+    );
+    quote! {
+        static REQUEST: ::connector_sdk::table::Row = ::connector_sdk::table::Row {
             method: ::connector_sdk::http::Method::#method,
             upstream: #upstream,
             path: &[#(#pieces),*],
@@ -186,8 +221,8 @@ fn request(
             headers: &[#(#headers),*],
             body: #body,
         };
-        #run
-    })
+        #constants
+    }
 }
 
 fn pieces(table: &Table, row: &Row, template: &str) -> Vec<TokenStream> {
@@ -330,99 +365,6 @@ fn group(members: &mut Vec<(usize, Vec<String>)>, depth: usize) {
             group(&mut inner, depth + 1);
         }
         members.append(&mut inner);
-    }
-}
-
-/// `get_pairs` takes a `GetPairs`: a field for each of the row's, typed as the schema says.
-fn input_type(row: &Row) -> Option<TokenStream> {
-    if !matches!(row.action, Action::Function(_)) || !row.has_fields {
-        return None;
-    }
-    let name = input_name(row);
-    let documentation = format!("Input of `{}`.", row.name.text);
-    let fields = row.fields.iter().map(input_field);
-    let reads = row.fields.iter().map(input_read);
-    Some(quote! {
-        #[doc = #documentation]
-        #[derive(Clone, Debug)]
-        pub struct #name { #(#fields),* }
-        impl ::connector_sdk::input::Input for #name {
-            fn read(fields: &::connector_sdk::input::Fields<'_>) -> ::core::result::Result<Self, ::connector_sdk::Fault> {
-                ::core::result::Result::Ok(Self { #(#reads),* })
-            }
-        }
-    })
-}
-
-fn input_name(row: &Row) -> Ident {
-    let camel: String = row
-        .name
-        .text
-        .split(['_', '-'])
-        .map(|word| {
-            let mut letters = word.chars();
-            letters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
-        })
-        .collect();
-    Ident::new(&camel, row.name.span)
-}
-
-fn input_field(field: &Field) -> TokenStream {
-    let name = rust_name(field);
-    let documentation = if field.documentation.is_empty() { &field.name.text } else { &field.documentation };
-    let plain = rust_type(&field.kind);
-    let ty = if field.optional && field.default.is_none() { quote!(::core::option::Option<#plain>) } else { plain };
-    quote! {
-        #[doc = #documentation]
-        pub #name: #ty
-    }
-}
-
-fn input_read(field: &Field) -> TokenStream {
-    let name = rust_name(field);
-    let text = &field.name.text;
-    match &field.default {
-        None if field.optional => quote!(#name: fields.optional(#text)?),
-        None => quote!(#name: fields.required(#text)?),
-        Some(default) => {
-            let default = match &default.value.value {
-                Value::Number(text) => text.parse::<TokenStream>().unwrap_or_default(),
-                Value::Boolean(boolean) => quote!(#boolean),
-                Value::String(text) if field.kind == Kind::String => quote!(::std::string::String::from(#text)),
-                _ => {
-                    let json = default.value.text();
-                    quote!(::connector_sdk::input::FromJson::from_json(#json).unwrap_or_default())
-                }
-            };
-            quote!(#name: match fields.optional(#text)? {
-                ::core::option::Option::Some(value) => value,
-                ::core::option::Option::None => #default,
-            })
-        }
-    }
-}
-
-/// The field's name, raw where it is a word of the language.
-fn rust_name(field: &Field) -> Ident {
-    match syn::parse_str::<Ident>(&field.name.text) {
-        Ok(_) => Ident::new(&field.name.text, field.name.span),
-        Err(_) => Ident::new_raw(&field.name.text, field.name.span),
-    }
-}
-
-fn rust_type(kind: &Kind) -> TokenStream {
-    match kind {
-        Kind::String => quote!(::std::string::String),
-        Kind::Integer => quote!(i64),
-        Kind::Number => quote!(f64),
-        Kind::Boolean => quote!(bool),
-        Kind::Object => quote!(::connector_sdk::input::Json),
-        Kind::StringOrList => quote!(::connector_sdk::input::OneOrMany),
-        Kind::Entries(_) => quote!(::connector_sdk::input::Entries),
-        Kind::List(item) => {
-            let item = rust_type(item);
-            quote!(::std::vec::Vec<#item>)
-        }
     }
 }
 

@@ -116,7 +116,7 @@ pub(crate) fn documentation(input: ParseStream<'_>) -> syn::Result<String> {
         let Some(text) = text else {
             return Err(syn::Error::new_spanned(attribute, "only documentation comments (`///`) may stand here"));
         };
-        lines.extend(text.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()));
+        lines.extend(text.split('\n').map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()));
     }
     Ok(lines.join("\n").trim().to_owned())
 }

@@ -4,15 +4,18 @@
 //! - `table`, `row`, `field`, `json`: the table as it is written, one module a level.
 //! - `check`: what must hold between its parts; every error points at the word that is wrong.
 //! - `schema`: the JSON Schema of a row, made here so that the module carries it as text.
-//! - `emit`: the Rust code of the table, constant data wherever possible.
+//! - `emit`, `input`: the Rust code of the table, constant data wherever possible, and the input types of its functions.
 
 mod check;
 mod emit;
 mod field;
+mod input;
 mod json;
 mod row;
 mod schema;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 

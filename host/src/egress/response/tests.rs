@@ -1,5 +1,3 @@
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::time::Duration;
 
 use base64::Engine as _;

@@ -1,5 +1,4 @@
 //! What shaping promises, a test for each sentence.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail this way")]
 
 mod documents;
 mod envelope;

@@ -9,7 +9,7 @@ mod state;
 
 use serde_json::Value;
 
-use self::bindings::gateway::connector::manifest::{AuthScheme, Effect, Operation, RateLimit, Upstream};
+use self::bindings::gateway::connector::manifest::{AuthScheme, Effect, Operation, Upstream};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::{Guest, Manifest};
 
@@ -68,7 +68,7 @@ impl Guest for Hostile {
             description: String::new(),
             auth: AuthScheme::None,
             upstreams: vec![upstream("api", "http://api.example"), upstream("other", "http://other.example")],
-            rate_limits: vec![RateLimit { name: "twice".to_owned(), requests: 2, period_seconds: 3600 }],
+            rate_limits: Vec::new(),
             operations: OPERATIONS.iter().map(|(path, immediate, _)| operation(path, *immediate)).collect(),
         }
     }

@@ -46,7 +46,7 @@ pub(crate) fn huge_reply(input: &Value) -> Answer {
 
 pub(crate) fn huge_log(input: &Value) -> Answer {
     let lines = input["lines"].as_u64().unwrap_or_default();
-    let line = "guest-line ".repeat(1000);
+    let line = input["text"].as_str().map_or_else(|| "guest-line ".repeat(1000), str::to_owned);
     for _ in 0..lines {
         log::write(Level::Info, &line);
     }

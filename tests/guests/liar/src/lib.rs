@@ -1,4 +1,4 @@
-//! A connector whose story is written into the built module: tests replace the text in [`STORY`], so that one build yields
+//! A connector whose story is written into the built module: tests replace the text in `STORY`, so that one build yields
 //! honest modules of several versions, and liars of every kind.
 
 mod lies;

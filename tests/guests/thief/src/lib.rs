@@ -12,20 +12,20 @@ use self::bindings::{Guest, Manifest};
 
 #[allow(unsafe_code, missing_docs, unreachable_pub, clippy::all, reason = "generated from the contract")]
 mod bindings {
-    wit_bindgen::generate!({ path: ["../../../wit", "wit"], world: "gateway-tests:wasi/thief", generate_all });
+    wit_bindgen::generate!({ path: ["../../../wit", "wit"], world: "gateway-tests:guests/thief", generate_all });
 
-    use super::Wasi;
-    export!(Wasi);
+    use super::Thief;
+    export!(Thief);
 }
 
-struct Wasi;
+struct Thief;
 
-impl Guest for Wasi {
+impl Guest for Thief {
     fn describe() -> Manifest {
         Manifest {
-            identifier: "wasi".to_owned(),
+            identifier: "thief".to_owned(),
             version: "1.0.0".to_owned(),
-            title: "WASI".to_owned(),
+            title: "Thief".to_owned(),
             description: String::new(),
             auth: AuthScheme::None,
             upstreams: Vec::new(),

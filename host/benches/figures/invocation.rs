@@ -1,0 +1,97 @@
+//! One invocation of the thin operation, start to outcome: a fresh instance, its answer, and its end. Through the library,
+//! with nothing around it; the call that the outcome asks for is not made.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use connector_gateway::config::Config;
+use connector_gateway::sandbox::{Call, Limits, Module, Outcome as Answer, Sandbox};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
+
+use crate::gateway::{self, Home};
+use crate::table::{Figure, Goal, Unit, median};
+use crate::{Outcome, Settings, machine};
+
+const GOAL: f64 = 15e-6;
+
+/// Invocations between two looks at the clock.
+const BATCH: u32 = 100;
+
+const INPUT: &str = r#"{"item_id":"17","view":"full"}"#;
+
+/// Measures the section.
+pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    // A gateway is started only to leave the compiled module in its data directory.
+    let home = Home::new(gateway::NOWHERE)?;
+    drop(runtime.block_on(home.start())?);
+    let sandbox = Sandbox::start(&Config { data_dir: home.data(), ..Config::default() })?;
+    let bytes = gateway::guest()?;
+    let loaded = runtime.block_on(sandbox.load(&bytes, &gateway::digest(&bytes)))?;
+    if !loaded.cached {
+        return Err("the gateway left no compiled module behind".into());
+    }
+    let module = Arc::new(loaded.module);
+
+    let rounds = settings.pick(5, 3);
+    let time = settings.time(0.4, 0.2);
+    let mut figures = Vec::new();
+    for (what, tasks) in
+        [("sequential".to_owned(), 1), (format!("on {} cores at once", machine::cores()), machine::cores())]
+    {
+        let mut seconds = [Vec::new(), Vec::new()];
+        for _ in 0..rounds {
+            for (immediate, seconds) in [true, false].into_iter().zip(&mut seconds) {
+                seconds.push(round(&runtime, &module, tasks, immediate, time)?);
+            }
+        }
+        let [at_once, on_fiber] = seconds.map(median);
+        figures.push(
+            Figure::new(format!("invocation, {what}"), Unit::Seconds, at_once)
+                .beside("on a fiber", on_fiber)
+                .goal(Goal::AtMost(GOAL)),
+        );
+    }
+    Ok(figures)
+}
+
+/// What an invocation takes of a core, in seconds, where this many tasks invoke without a pause.
+fn round(runtime: &Runtime, module: &Arc<Module>, tasks: usize, immediate: bool, time: Duration) -> Outcome<f64> {
+    let started = Instant::now();
+    let count = runtime.block_on(async {
+        let mut under_way = JoinSet::new();
+        for _ in 0..tasks {
+            under_way.spawn(invoke_for(Arc::clone(module), immediate, started, time));
+        }
+        let mut count = 0;
+        while let Some(done) = under_way.join_next().await {
+            count += done??;
+        }
+        Outcome::Ok(count)
+    })?;
+    Ok(started.elapsed().as_secs_f64() * tasks as f64 / f64::from(count))
+}
+
+async fn invoke_for(module: Arc<Module>, immediate: bool, started: Instant, time: Duration) -> Outcome<u32> {
+    let limits = Limits {
+        memory_bytes: 32 << 20,
+        cpu: Duration::from_secs(1),
+        timeout: Duration::from_secs(30),
+        output_bytes: 32 << 20,
+        response_bytes: 32 << 20,
+        download_bytes: 50 << 20,
+    };
+    let mut count = 0;
+    while started.elapsed() < time {
+        for _ in 0..BATCH {
+            let make_call = || Call::for_description("bench");
+            match module.invoke(make_call, limits, "get_item", INPUT, immediate).await? {
+                Ok(Answer::Forward(_)) => count += 1,
+                Ok(_) => return Err("the thin operation answered other than with a request".into()),
+                Err(fault) => return Err(format!("the thin operation answered {fault:?}").into()),
+            }
+        }
+    }
+    Ok(count)
+}

@@ -1,0 +1,141 @@
+//! Load: calls on a number of connections, each as soon as the one before it is answered.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::{Method, Request, StatusCode, Uri};
+use tokio::task::JoinSet;
+
+use crate::client::Connection;
+use crate::gateway::KEY;
+use crate::{Outcome, upstream};
+
+/// A request that is sent over and over, and must be answered with the upstream's item.
+#[derive(Clone)]
+pub(crate) struct Target {
+    /// Whose it is.
+    pub(crate) name: &'static str,
+    /// Where it goes.
+    pub(crate) address: SocketAddr,
+    path: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Target {
+    pub(crate) fn new(name: &'static str, address: SocketAddr, path: &'static str, body: String) -> Self {
+        let text = |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static(""));
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, text(&address.to_string()));
+        headers.insert(AUTHORIZATION, text(&format!("Bearer {KEY}")));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Self { name, address, path: Uri::from_static(path), headers, body: body.into() }
+    }
+
+    /// The request.
+    pub(crate) fn request(&self) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(self.body.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.path.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+}
+
+/// Connections to a target.
+pub(crate) struct Load {
+    target: Target,
+    connections: Vec<Connection>,
+    /// Length of the answer.
+    expected: usize,
+}
+
+/// What came of a round.
+pub(crate) struct Round {
+    /// Calls that were answered as they should be.
+    pub(crate) succeeded: usize,
+    /// What came instead, in words.
+    pub(crate) failures: Vec<String>,
+    /// From sending a call to the end of its answer, in seconds, in ascending order.
+    pub(crate) latencies: Vec<f64>,
+    /// How long the round was, in seconds.
+    pub(crate) seconds: f64,
+}
+
+impl Load {
+    /// Opens the connections, and makes sure that the target gives the right answer.
+    pub(crate) async fn open(target: Target, connections: usize) -> Outcome<Self> {
+        let item = upstream::item();
+        let mut open = Vec::with_capacity(connections);
+        for _ in 0..connections {
+            open.push(Connection::open(target.address).await?);
+        }
+        if let Some(connection) = open.first_mut()
+            && connection.call(target.request()).await? != item
+        {
+            return Err(format!("{} does not pass the answer on as it is", target.name).into());
+        }
+        Ok(Self { target, connections: open, expected: item.len() })
+    }
+
+    /// Calls for a time.
+    pub(crate) async fn run(&mut self, time: Duration) -> Outcome<Round> {
+        let started = Instant::now();
+        self.run_while(move || started.elapsed() < time).await
+    }
+
+    /// Calls as long as this holds. A connection whose call fails is given up.
+    pub(crate) async fn run_while(&mut self, goes_on: impl Fn() -> bool + Clone + Send + 'static) -> Outcome<Round> {
+        let started = Instant::now();
+        let mut tasks = JoinSet::new();
+        for mut connection in self.connections.drain(..) {
+            let (target, expected, goes_on) = (self.target.clone(), self.expected, goes_on.clone());
+            tasks.spawn(async move {
+                let mut latencies = Vec::new();
+                let mut failures = Vec::new();
+                while failures.is_empty() && goes_on() {
+                    let sent = Instant::now();
+                    match connection.measure(target.request()).await {
+                        Ok((StatusCode::OK, length)) if length == expected => {
+                            latencies.push(sent.elapsed().as_secs_f64());
+                        }
+                        Ok((status, length)) => failures.push(format!("{status} with {length} bytes")),
+                        Err(error) => failures.push(error.to_string()),
+                    }
+                }
+                (connection, latencies, failures)
+            });
+        }
+        let mut round = Round { succeeded: 0, failures: Vec::new(), latencies: Vec::new(), seconds: 0.0 };
+        while let Some(done) = tasks.join_next().await {
+            let (connection, latencies, failures) = done?;
+            self.connections.push(connection);
+            round.latencies.extend(latencies);
+            round.failures.extend(failures);
+        }
+        round.seconds = started.elapsed().as_secs_f64();
+        round.succeeded = round.latencies.len();
+        round.latencies.sort_by(f64::total_cmp);
+        Ok(round)
+    }
+}
+
+impl Round {
+    /// The latency that this share of the calls stayed within.
+    pub(crate) fn percentile(&self, share: f64) -> f64 {
+        let index = (self.latencies.len() as f64 * share) as usize;
+        self.latencies.get(index).or(self.latencies.last()).copied().unwrap_or(f64::NAN)
+    }
+
+    /// An error if any call failed.
+    pub(crate) fn check(&self, name: &str) -> Outcome<()> {
+        match self.failures.first() {
+            None if self.succeeded > 0 => Ok(()),
+            None => Err(format!("{name}: no call came to an end").into()),
+            Some(first) => Err(format!("{name}: {} calls failed, the first with {first}", self.failures.len()).into()),
+        }
+    }
+}

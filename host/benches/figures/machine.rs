@@ -1,0 +1,79 @@
+//! What the system tells of processes and of itself, read from `/proc`.
+
+use std::fs;
+
+use crate::Outcome;
+
+/// Clock ticks in a second as `/proc` counts them: a constant of Linux's interface on every common architecture.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// Computing time of a process and its children, in seconds.
+pub(crate) fn cpu_seconds(pid: u32) -> Outcome<f64> {
+    let mut ticks = stat(pid)?.cpu_ticks;
+    for entry in fs::read_dir("/proc")? {
+        let Some(other) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        // Any process may end while it is looked at.
+        if let Ok(stat) = stat(other)
+            && stat.parent == pid
+        {
+            ticks += stat.cpu_ticks;
+        }
+    }
+    Ok(ticks as f64 / TICKS_PER_SECOND)
+}
+
+struct Stat {
+    parent: u32,
+    cpu_ticks: u64,
+    /// Of children that have ended and were waited for.
+    former_children_ticks: u64,
+}
+
+fn stat(pid: u32) -> Outcome<Stat> {
+    let line = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The name of the program comes second, in parentheses, and may hold anything. After it: state, parent, and so on.
+    let fields: Vec<&str> = line.rsplit_once(')').ok_or("/proc has another form than expected")?.1.split(' ').collect();
+    let field = |index: usize| fields.get(index).ok_or("/proc has fewer fields than expected");
+    let ticks = |user: usize, system: usize| Outcome::Ok(field(user)?.parse::<u64>()? + field(system)?.parse::<u64>()?);
+    Ok(Stat { parent: field(2)?.parse()?, cpu_ticks: ticks(12, 13)?, former_children_ticks: ticks(14, 15)? })
+}
+
+/// Computing time of the processes that this one has started and that have ended, in seconds.
+pub(crate) fn former_children_seconds() -> Outcome<f64> {
+    Ok(stat(std::process::id())?.former_children_ticks as f64 / TICKS_PER_SECOND)
+}
+
+/// Computing time of this thread, in seconds. Unlike the wall clock it stands still while others have the processor.
+pub(crate) fn own_thread_seconds() -> Outcome<f64> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat")?;
+    let nanoseconds: f64 = text.split(' ').next().unwrap_or_default().parse()?;
+    Ok(nanoseconds / 1e9)
+}
+
+/// Memory that a process has of its own and shares, in bytes.
+pub(crate) fn resident_bytes(pid: u32) -> Outcome<f64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("the process has no memory")?;
+    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
+    Ok(kilobytes * 1024.0)
+}
+
+/// Processors that this process may use.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// One line on the machine, since every absolute figure depends on it.
+pub(crate) fn facts() -> String {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let cpuinfo = read("/proc/cpuinfo");
+    let model =
+        cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("?", |it| it.1);
+    let meminfo = read("/proc/meminfo");
+    let memory = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
+    let gigabytes = memory.and_then(|kilobytes| kilobytes.parse::<f64>().ok()).map_or(0.0, |kilobytes| kilobytes / 1e6);
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let load = read("/proc/loadavg");
+    let load = load.split(' ').take(3).collect::<Vec<_>>().join(" ");
+    format!("{} × {model}, {gigabytes:.0} GB, Linux {}; load average {load}, this run included", cores(), kernel.trim())
+}

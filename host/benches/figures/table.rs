@@ -1,0 +1,154 @@
+//! A measured figure, and the table that all of them are printed in.
+
+use std::fmt;
+
+/// What a number counts.
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    /// Requests in a second.
+    PerSecond,
+    /// Seconds, printed as µs, ms or s.
+    Seconds,
+    /// Bytes, printed as kB or MB.
+    Bytes,
+    /// Bytes in a second, printed as MB/s.
+    BytesPerSecond,
+    /// A number of things.
+    Count,
+}
+
+/// What a figure should be.
+pub(crate) enum Goal {
+    /// Ours divided by the peer's is at least this.
+    Ratio(f64),
+    /// Ours is at most this.
+    AtMost(f64),
+}
+
+/// One line of the table.
+pub(crate) struct Figure {
+    name: String,
+    unit: Unit,
+    ours: f64,
+    peer: Option<Peer>,
+    goal: Option<Goal>,
+}
+
+/// What ours is measured beside.
+struct Peer {
+    name: &'static str,
+    value: f64,
+    ratio: f64,
+}
+
+impl Figure {
+    pub(crate) fn new(name: impl Into<String>, unit: Unit, ours: f64) -> Self {
+        Self { name: name.into(), unit, ours, peer: None, goal: None }
+    }
+
+    /// Sets the peer beside it.
+    pub(crate) fn beside(self, name: &'static str, value: f64) -> Self {
+        let ratio = self.ours / value;
+        self.beside_with_ratio(name, value, ratio)
+    }
+
+    /// Likewise, where the ratio is not that of the two values: the median of the rounds' own ratios, for instance.
+    pub(crate) fn beside_with_ratio(mut self, name: &'static str, value: f64, ratio: f64) -> Self {
+        self.peer = Some(Peer { name, value, ratio });
+        self
+    }
+
+    /// Sets what it should be.
+    pub(crate) fn goal(mut self, goal: Goal) -> Self {
+        self.goal = Some(goal);
+        self
+    }
+
+    fn is_met(&self) -> Option<bool> {
+        Some(match (self.goal.as_ref()?, &self.peer) {
+            (Goal::AtMost(most), _) => self.ours <= *most,
+            (Goal::Ratio(least), Some(peer)) => peer.ratio >= *least,
+            (Goal::Ratio(_), None) => return None,
+        })
+    }
+
+    fn cells(&self) -> [String; 7] {
+        let shown = |value| Shown(value, self.unit).to_string();
+        let peer = self.peer.as_ref();
+        let goal = match self.goal {
+            Some(Goal::Ratio(least)) => format!("≥ {least}×"),
+            Some(Goal::AtMost(most)) => format!("≤ {}", shown(most)),
+            None => String::new(),
+        };
+        let met = match self.is_met() {
+            Some(true) => "met",
+            Some(false) => "not met",
+            None => "",
+        };
+        [
+            self.name.clone(),
+            shown(self.ours),
+            peer.map(|peer| shown(peer.value)).unwrap_or_default(),
+            peer.map(|peer| peer.name.to_owned()).unwrap_or_default(),
+            peer.map(|peer| format!("{:.2}×", peer.ratio)).unwrap_or_default(),
+            goal,
+            met.to_owned(),
+        ]
+    }
+}
+
+/// A value with its unit, to three digits or so.
+struct Shown(f64, Unit);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(value, unit) = *self;
+        let (value, unit) = match unit {
+            Unit::PerSecond => (value, "/s"),
+            Unit::Count => (value, ""),
+            Unit::Seconds if value < 1e-3 => (value * 1e6, " µs"),
+            Unit::Seconds if value < 1.0 => (value * 1e3, " ms"),
+            Unit::Seconds => (value, " s"),
+            Unit::Bytes if value < 1e6 => (value / 1e3, " kB"),
+            Unit::Bytes => (value / 1e6, " MB"),
+            Unit::BytesPerSecond => (value / 1e6, " MB/s"),
+        };
+        let digits = if value < 100.0 && value.fract() != 0.0 { 1 } else { 0 };
+        write!(formatter, "{value:.digits$}{unit}")
+    }
+}
+
+/// The table as text: a heading, and a line for each figure.
+pub(crate) fn print(figures: &[Figure]) {
+    let heading = ["figure", "ours", "peer's", "peer", "ratio", "goal", ""].map(str::to_owned);
+    let rows: Vec<_> = std::iter::once(heading).chain(figures.iter().map(Figure::cells)).collect();
+    let mut widths = [0; 7];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    for row in &rows {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(widths)
+            .enumerate()
+            // Numbers are read by their last digits, names by their first letters.
+            .map(|(column, (cell, width))| match column {
+                1 | 2 | 4 | 5 => format!("{cell:>width$}"),
+                _ => format!("{cell:<width$}"),
+            })
+            .collect();
+        println!("{}", cells.join("  ").trim_end());
+    }
+}
+
+/// The middle one of some values; of an even number, the mean of the two in the middle.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
+    match (values.get(low), values.get(high)) {
+        (Some(low), Some(high)) => f64::midpoint(*low, *high),
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,160 @@
+//! What the demonstration looks like in a terminal: headings, commands as a person would type them, answers at a length that
+//! can be read.
+
+use std::io::{IsTerminal, stdout};
+
+use serde_json::Value;
+use support::{Answer, Client};
+
+/// Lines of an answer that are shown.
+const LINES: usize = 20;
+
+/// Characters of a line that are shown.
+const COLUMNS: usize = 118;
+
+/// An object or a list with at most this many characters stays on one line.
+const SHORT: usize = 106;
+
+const BOLD: &str = "1";
+const DIM: &str = "2";
+const GREEN: &str = "32";
+
+/// Text in a colour or weight, where that is seen.
+fn styled(style: &str, text: &str) -> String {
+    if stdout().is_terminal() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
+}
+
+/// Begins a step.
+pub(crate) fn heading(number: usize, title: &str) {
+    println!("\n{}\n", styled(BOLD, &format!("{number}. {title}")));
+}
+
+/// A remark.
+pub(crate) fn say(text: &str) {
+    println!("  {text}");
+}
+
+/// What was promised, and kept.
+pub(crate) fn kept(promise: &str) {
+    println!("  {} {promise}", styled(GREEN, "✓"));
+}
+
+/// A command that is typed into a shell.
+pub(crate) fn command(text: &str) {
+    println!("  {} {}\n", styled(DIM, "$"), text.replace('\n', "\n    "));
+}
+
+/// Calls an operation, and shows command and answer.
+pub(crate) fn call(client: &Client, operation: &str, body: &Value) -> Answer {
+    command(&format!(
+        "curl -s $GATEWAY/connectors/{operation} \\\n  -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' \\\n  -d '{body}'"
+    ));
+    let answer = client.call(operation, body.clone());
+    document(&answer);
+    answer
+}
+
+/// Asks for a path, and shows the command; the answer is for the caller to show.
+pub(crate) fn get(client: &Client, path: &str) -> Answer {
+    command(&format!("curl -s $GATEWAY{path} -H \"Authorization: Bearer $KEY\""));
+    client.get(path)
+}
+
+/// Shows an answer: its status unless it is 200, and its document.
+pub(crate) fn document(answer: &Answer) {
+    if answer.status != 200 {
+        println!("  {}", styled(DIM, &format!("HTTP {}", answer.status)));
+    }
+    text(&indented(&answer.text()));
+}
+
+/// Shows the beginning of a text.
+pub(crate) fn text(text: &str) {
+    let count = text.lines().count();
+    for line in text.lines().take(LINES) {
+        let cut: String = line.chars().take(COLUMNS).collect();
+        println!("  {cut}{}", if cut.len() < line.len() { "…" } else { "" });
+    }
+    if count > LINES {
+        println!("  {}", styled(DIM, &format!("… {} more lines", count - LINES)));
+    }
+    println!();
+}
+
+/// JSON as a person would write it, in the order and with the very text in which it came: what is short stays on one line.
+fn indented(json: &str) -> String {
+    let json: String = json.chars().filter(|character| !matches!(character, '\n' | '\r')).collect();
+    let (mut out, mut depth, mut rest) = (String::new(), 0, json.as_str());
+    while let Some(character) = rest.chars().next() {
+        let mut length = character.len_utf8();
+        match character {
+            '"' => {
+                length = end_of_string(rest);
+                out.push_str(&rest[..length]);
+            }
+            '{' | '[' => {
+                let end = end_of_container(rest);
+                if end <= SHORT {
+                    length = end;
+                    out.push_str(&rest[..end].replace("\":", "\": ").replace(",\"", ", \""));
+                } else {
+                    depth += 1;
+                    out.push(character);
+                    line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth -= 1;
+                line(&mut out, depth);
+                out.push(character);
+            }
+            ',' => {
+                out.push(',');
+                line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            ' ' => {}
+            other => out.push(other),
+        }
+        rest = &rest[length..];
+    }
+    out
+}
+
+/// Length of the string that a text begins with, its quotes included.
+fn end_of_string(text: &str) -> usize {
+    let mut escaped = false;
+    for (index, character) in text.char_indices().skip(1) {
+        if character == '"' && !escaped {
+            return index + 1;
+        }
+        escaped = character == '\\' && !escaped;
+    }
+    text.len()
+}
+
+/// Length of the object or list that a text begins with.
+fn end_of_container(text: &str) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    while let Some(character) = text[at..].chars().next() {
+        match character {
+            '"' => {
+                at += end_of_string(&text[at..]);
+                continue;
+            }
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            _ => {}
+        }
+        at += character.len_utf8();
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
+fn line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.push_str(&"  ".repeat(depth));
+}

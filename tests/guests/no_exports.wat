@@ -1,0 +1,2 @@
+;; Is a component, and no connector.
+(component)

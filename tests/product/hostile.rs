@@ -1,0 +1,236 @@
+//! Modules that take more than they may, from an honest manifest. After each the gateway answers the next honest request.
+
+use serde_json::json;
+use support::{Answer, Gateway, Provider, Reply, Setup, module};
+
+/// A gateway with the hostile guest, an honest one, and small limits. The hostile one's upstream is the provider.
+pub(crate) fn gateway(provider: &Provider, limits: &str) -> Gateway {
+    Setup::new().guest("hostile").guest("liar").upstream("hostile", "api", &provider.url()).config(limits).start()
+}
+
+/// The gateway still serves: the honest connector, and the hostile one where it does no harm.
+#[track_caller]
+pub(crate) fn assert_serves(gateway: &Gateway) {
+    assert_eq!(gateway.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
+    assert_eq!(gateway.call("hostile/setting", json!({"key": "none"})).ok()["setting"], json!(null));
+}
+
+/// The connector is to blame, for this limit.
+#[track_caller]
+fn assert_broke(answer: &Answer, limit: &str) {
+    let problem = answer.problem(500, "connector-failed");
+    assert_eq!(problem["limit"], limit, "{problem}");
+    assert_eq!(problem["connector"], "hostile", "{problem}");
+    assert_eq!(problem["owner"], "connector", "{problem}");
+    assert_eq!(answer.header("x-error-source"), "connector");
+}
+
+#[test]
+fn an_endless_loop_ends_at_its_cpu_limit() {
+    let gateway = gateway(&Provider::start(), "limits.cpu_ms = 200");
+    for operation in ["hostile/endless_loop", "hostile/endless_loop_at_once"] {
+        assert_broke(&gateway.call(operation, json!({})), "cpu");
+        assert_serves(&gateway);
+    }
+}
+
+#[test]
+fn endless_loops_on_every_core_do_not_hold_up_others() {
+    let gateway = gateway(&Provider::start(), "limits.cpu_ms = 3000");
+    let client = gateway.client();
+    let operations = ["/connectors/hostile/endless_loop", "/connectors/hostile/endless_loop_at_once"];
+    let loops: Vec<_> = (0..8).map(|number| client.begin(operations[number % 2], json!({}))).collect();
+    support::wait_for("the loops to be under way", || (gateway.metric("gateway_in_flight") >= 8.0).then_some(()));
+    assert_serves(&gateway);
+    assert!(loops.iter().any(|call| !call.is_done()), "served beside the loops, not after them");
+    for call in loops {
+        assert_broke(&call.wait(), "cpu");
+    }
+}
+
+#[test]
+fn growing_memory_ends_at_its_limit() {
+    let gateway = gateway(&Provider::start(), "limits.memory_mb = 16");
+    assert_broke(&gateway.call("hostile/grow_memory", json!({})), "memory");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn deep_recursion_ends_at_the_end_of_the_stack() {
+    let gateway = gateway(&Provider::start(), "");
+    gateway.call("hostile/deep_recursion", json!({"depth": 100})).ok();
+    assert_broke(&gateway.call("hostile/deep_recursion", json!({})), "stack");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_panic_is_the_connectors_failure_and_its_words_stay_in_the_log() {
+    let gateway = gateway(&Provider::start(), "");
+    let answer = gateway.call("hostile/panic", json!({}));
+    let problem = answer.problem(500, "connector-failed");
+    assert!(!problem.to_string().contains("wasm trap"), "{problem}");
+    gateway.wait_for_log("the trap in the log", |line| line["level"] == "ERROR" && line["connector"] == "hostile");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_huge_reply_ends_at_the_limit_of_output() {
+    let gateway = gateway(&Provider::start(), "limits.response_mb = 1");
+    let fits = gateway.call("hostile/huge_reply", json!({"bytes": 500_000}));
+    assert_eq!(fits.body.len(), 500_002);
+    assert_broke(&gateway.call("hostile/huge_reply", json!({"bytes": 2 << 20})), "output");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_huge_log_is_cut_and_the_invocation_goes_on() {
+    let gateway = gateway(&Provider::start(), "");
+    let answer = gateway.call("hostile/huge_log", json!({"lines": 1000}));
+    assert_eq!(answer.ok()["lines"], 1000);
+    gateway.wait_for_log("the remark", |line| {
+        line["message"].as_str().is_some_and(|text| text.contains("the rest is dropped"))
+    });
+    let request_id = answer.header("x-request-id");
+    let log = gateway.log();
+    let lines: Vec<_> = log
+        .iter()
+        .filter(|line| line["request_id"] == request_id)
+        .filter_map(|line| line["message"].as_str().filter(|text| text.starts_with("guest-line")))
+        .collect();
+    assert_eq!(lines.len(), 256);
+    assert!(lines.iter().all(|line| line.len() <= (4 << 10) + '…'.len_utf8()));
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_line_break_in_a_log_line_forges_no_line() {
+    let gateway = Setup::new().guest("hostile").variable("GATEWAY__LOG_FORMAT", "text").start();
+    let text = "the guest says\n2099-01-01T00:00:00Z ERROR forged\r\nand more\u{1b}[2J";
+    let id = gateway.call("hostile/huge_log", json!({"lines": 1, "text": text})).header("x-request-id").to_owned();
+    let lines = support::wait_for("the line", || {
+        let lines = gateway.lines();
+        lines.iter().any(|line| line.contains("the guest says")).then_some(lines)
+    });
+    let forged: Vec<_> = lines.iter().filter(|line| line.starts_with("2099") || line.starts_with("and more")).collect();
+    assert!(forged.is_empty(), "{forged:?} of {id}");
+    assert!(!lines.iter().any(|line| line.contains('\u{1b}')), "{lines:?}");
+}
+
+#[test]
+fn the_words_of_a_fault_are_cut_to_what_a_person_reads() {
+    let gateway = gateway(&Provider::start(), "");
+    let detail = "word ".repeat(400_000);
+    for kind in ["failed", "not-found", "invalid-input", "upstream"] {
+        let answer = gateway.call("hostile/fault", json!({"kind": kind, "status": 400, "detail": detail}));
+        assert!(answer.status >= 400);
+        assert!(answer.body.len() < 100_000, "{kind}: {} bytes", answer.body.len());
+    }
+    assert!(gateway.lines().iter().all(|line| line.len() < 100_000));
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_hoard_of_documents_ends_at_the_limit_of_handles() {
+    let gateway = gateway(&Provider::start(), "");
+    assert_broke(&gateway.call("hostile/many_documents", json!({})), "handles");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn of_ten_thousand_requests_the_first_256_are_sent() {
+    let provider = Provider::start();
+    provider.reply("/", Reply::json(json!({})));
+    let gateway = gateway(&provider, "limits.cpu_ms = 5000");
+    let answer = gateway.call("hostile/many_requests", json!({"path": "/", "count": 10_000}));
+    assert_eq!(answer.ok(), json!({"200": 256, "too-many-requests": 9744}));
+    assert_eq!(provider.seen().len(), 256);
+    assert_serves(&gateway);
+}
+
+#[test]
+fn parallel_requests_are_64_at_once_and_256_in_all() {
+    let provider = Provider::start();
+    provider.reply("/", Reply::json(json!({})));
+    let gateway = gateway(&provider, "");
+    let answer = gateway.call("hostile/many_in_parallel", json!({"path": "/", "count": 64}));
+    assert_eq!(answer.ok(), json!({"200": 64}));
+    let answer = gateway.call("hostile/many_in_parallel", json!({"path": "/", "count": 65}));
+    assert_eq!(answer.ok(), json!({"invalid-request": 65}));
+    assert_eq!(provider.seen().len(), 64);
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_slow_service_ends_an_invocation_at_its_timeout() {
+    let (provider, gate) = (Provider::start(), support::Gate::default());
+    provider.reply("/slow", Reply::json(json!({})).behind(&gate));
+    let gateway = gateway(&provider, "limits.timeout_s = 1");
+    for operation in ["hostile/call", "hostile/forward"] {
+        let answer = gateway.call(operation, json!({"path": "/slow", "as_fault": true}));
+        let problem = answer.problem(504, "upstream-timed-out");
+        assert_eq!(problem["retryable"], true);
+    }
+    assert_serves(&gateway);
+}
+
+#[test]
+fn no_two_invocations_share_memory() {
+    let gateway = gateway(&Provider::start(), "");
+    let clean = json!({"invocations": 0, "notes": 0, "remains": 0});
+    let client = gateway.client();
+    for _ in 0..10 {
+        let operations = ["/connectors/hostile/keep_state", "/connectors/hostile/keep_state_at_once"];
+        let calls: Vec<_> = (0..20).map(|number| client.begin(operations[number % 2], json!({}))).collect();
+        for call in calls {
+            assert_eq!(call.wait().ok(), clean);
+        }
+    }
+    for end in ["hostile/grow_memory", "hostile/panic"] {
+        gateway.call(end, json!({})).problem(500, "connector-failed");
+        assert_eq!(gateway.call("hostile/keep_state", json!({})).ok(), clean, "after {end}");
+    }
+}
+
+#[test]
+fn what_an_invocation_broke_is_counted() {
+    let gateway = gateway(&Provider::start(), "limits.cpu_ms = 200");
+    for operation in ["hostile/grow_memory", "hostile/endless_loop", "hostile/panic"] {
+        gateway.call(operation, json!({})).problem(500, "connector-failed");
+    }
+    for outcome in ["memory", "cpu", "trap"] {
+        let series = format!("gateway_sandbox_failures_total{{connector=\"hostile\",outcome=\"{outcome}\"}}");
+        assert!(gateway.metric(&series) >= 1.0, "{series}");
+    }
+}
+
+#[test]
+fn a_module_that_grows_a_table_without_end_is_refused() {
+    refused_for_its_memory("table_growth");
+}
+
+#[test]
+fn a_module_that_wants_a_huge_memory_is_refused() {
+    refused_for_its_memory("huge_memory");
+}
+
+#[test]
+fn a_module_that_wants_many_memories_is_refused() {
+    let reason = refused_with("many_memories");
+    assert!(reason.contains("memories"), "{reason}");
+}
+
+fn refused_for_its_memory(guest: &str) {
+    let reason = refused_with(guest);
+    assert!(reason.contains("memory"), "{reason}");
+}
+
+/// Puts a component into an honest module, which is then refused; gives back the reason.
+fn refused_with(guest: &str) -> String {
+    let inner = module::from_text(&module::text(guest));
+    let spoiled = module::with_component(&module::liar("version=2.0.0"), &inner);
+    let gateway = gateway(&Provider::start(), "");
+    gateway.home().put("liar", &spoiled);
+    let reason = gateway.wait_for_refusal("liar.wasm");
+    assert_serves(&gateway);
+    reason
+}

@@ -1,0 +1,122 @@
+//! Modules whose manifest is wrong: refused by name, with a reason for their author, while the gateway serves.
+
+use serde_json::json;
+use support::{Gateway, Provider, Setup, module};
+
+use crate::hostile::assert_serves;
+
+fn gateway() -> Gateway {
+    Setup::new().guest("hostile").guest("liar").start()
+}
+
+/// Lies, and words of the reason for which each is refused.
+const LIES: &[(&str, &str)] = &[
+    ("other identifier", "`dex_market_data`"),
+    ("path as identifier", "identifier"),
+    ("no version", "version"),
+    ("huge description", "description"),
+    ("no operations", "operations"),
+    ("many operations", "at most 512"),
+    ("same operation twice", "stands twice"),
+    ("reserved path", "`integrations`"),
+    ("slash in path", "a/b"),
+    ("unknown rate limit", "rate limit `none`"),
+    ("empty rate limit", "rate limit `some`"),
+    ("schema is no json", "is not JSON"),
+    ("schema is no schema", "is no JSON Schema"),
+    ("schema of a list", "\"type\": \"object\""),
+    ("schema from a file", "input-schema"),
+    ("schema from the network", "input-schema"),
+    ("schema with huge pattern", "input-schema"),
+    ("huge schema", "256 KiB"),
+    ("wrong example", "example"),
+    ("file as base url", "base-url"),
+    ("user in base url", "base-url"),
+    ("wildcard redirect host", "redirect host"),
+    ("no concurrency", "concurrency"),
+    ("panic", "describe"),
+    ("endless loop", "cpu"),
+];
+
+/// Stories that are good, or whose test is elsewhere.
+const GOOD_STORIES: &[&str] =
+    &["schema of itself", "schema with slow pattern", "oauth2", "token url elsewhere", "call"];
+
+#[test]
+fn every_lie_is_refused_by_name_while_the_true_version_serves() {
+    let gateway = gateway();
+    let mut before = json!(null);
+    for (lie, words) in LIES {
+        gateway.home().put("liar", &module::liar(lie));
+        // The lie before this one may still stand there.
+        let refused =
+            support::wait_for(lie, || gateway.refusal("liar.wasm").filter(|refused| refused["sha256"] != before));
+        before = refused["sha256"].clone();
+        let reason = refused["reason"].as_str().unwrap();
+        assert!(reason.contains(words), "{lie}: {reason}");
+        assert!(reason.len() < 1000, "{lie}: a reason fits a line");
+        assert_serves(&gateway);
+    }
+    gateway.home().put("liar", &module::liar("version=2.0.0"));
+    gateway.wait_for_version("liar", "2.0.0");
+    assert_eq!(gateway.refusal("liar.wasm"), None, "the true version took the place of the last lie");
+}
+
+#[test]
+fn every_lie_that_the_guest_can_tell_is_tried() {
+    let source = std::fs::read_to_string(module::root().join("tests/guests/liar/src/lies.rs")).unwrap();
+    let mut told: Vec<&str> = source
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix('"')?.split_once("\" =>").map(|(lie, _)| lie))
+        .collect();
+    let mut tried: Vec<&str> = LIES.iter().map(|(lie, _)| *lie).chain(GOOD_STORIES.iter().copied()).collect();
+    told.sort_unstable();
+    tried.sort_unstable();
+    assert_eq!(told, tried);
+}
+
+#[test]
+fn a_pattern_that_others_would_take_forever_over_is_matched_at_once() {
+    let gateway = Setup::new().module("liar", module::liar("schema with slow pattern")).start();
+    let word = format!("{}!", "a".repeat(100_000));
+    let violations = gateway.call("liar/version", json!({"word": word})).violations();
+    assert_eq!(violations[0].0, "/word");
+    gateway.call("liar/version", json!({"word": "aaa"})).ok();
+}
+
+#[test]
+fn a_schema_of_itself_does_no_harm() {
+    let gateway = Setup::new().module("liar", module::liar("schema of itself")).start();
+    for word in [json!("x"), json!(7)] {
+        let answer = gateway.call("liar/version", json!({"word": word}));
+        assert!(matches!(answer.status, 200 | 404 | 422), "{}", answer.text());
+    }
+    gateway.client().get("/connectors").ok();
+}
+
+#[test]
+fn a_connector_cannot_call_anybody_while_it_describes_itself() {
+    let provider = Provider::start();
+    let gateway = Setup::new().module("liar", module::liar("call")).upstream("liar", "api", &provider.url()).start();
+    assert!(gateway.connector("liar").is_some(), "it was told no and went on: {:?}", gateway.refusal("liar.wasm"));
+    assert!(provider.seen().is_empty());
+}
+
+#[test]
+fn a_connector_whose_users_need_an_account_says_what_to_do() {
+    let gateway = Setup::new().module("liar", module::liar("oauth2")).start();
+    assert_eq!(gateway.connector("liar").unwrap()["auth_type"], "oauth2");
+    let answer = gateway.call("liar/version", json!({}));
+    let problem = answer.problem(424, "integration-required");
+    assert_eq!(problem["owner"], "user");
+    assert_eq!(problem["action"], json!({"method": "POST", "path": "/connectors/liar/integrations"}));
+    assert_eq!(answer.header("x-error-source"), "gateway");
+}
+
+#[test]
+fn a_token_address_of_somebody_else_is_refused() {
+    let gateway = gateway();
+    gateway.home().put("liar", &module::liar("token url elsewhere"));
+    let reason = gateway.wait_for_refusal("liar.wasm");
+    assert!(reason.contains("thief.invalid"), "{reason}");
+}

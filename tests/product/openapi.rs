@@ -1,0 +1,135 @@
+//! The API's own description, judged by a validator that knows nothing of the gateway.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::{Gateway, Setup, module};
+
+fn gateway() -> Gateway {
+    Setup::new().shipped("preprint_archive").shipped("dex_market_data").guest("hostile").start()
+}
+
+/// Runs a script of the tests' Python tools on the description.
+fn judge(gateway: &Gateway, script: &str) {
+    let tools = module::root().join("target/python");
+    assert!(tools.join("openapi_spec_validator").is_dir(), "the validator is missing; `make test` installs it");
+    let file = gateway.home().config().with_file_name("openapi.json");
+    fs::write(&file, gateway.stranger().get("/openapi.json").body).unwrap();
+    let output = Command::new("python3")
+        .args(["-c", script])
+        .arg(&file)
+        .env("PYTHONPATH", tools)
+        .output()
+        .expect("python3 runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+fn document(gateway: &Gateway) -> Value {
+    gateway.stranger().get("/openapi.json").ok()
+}
+
+#[test]
+fn the_description_is_valid_openapi() {
+    judge(
+        &gateway(),
+        "import json, sys\n\
+         from openapi_spec_validator import OpenAPIV31SpecValidator\n\
+         OpenAPIV31SpecValidator(json.load(open(sys.argv[1]))).validate()",
+    );
+}
+
+#[test]
+fn every_operation_has_an_example_that_its_schema_accepts() {
+    let gateway = Setup::new().shipped("preprint_archive").shipped("dex_market_data").start();
+    judge(
+        &gateway,
+        "import json, sys\n\
+         from jsonschema import Draft202012Validator\n\
+         document = json.load(open(sys.argv[1]))\n\
+         wrong = []\n\
+         for path, item in document['paths'].items():\n\
+         \x20   media = item.get('post', {}).get('requestBody', {}).get('content', {}).get('application/json')\n\
+         \x20   if not path.startswith('/connectors/'):\n\
+         \x20       continue\n\
+         \x20   schema = {**media['schema'], 'components': document['components']}\n\
+         \x20   if 'example' not in media:\n\
+         \x20       wrong.append(f'{path} has no example')\n\
+         \x20   else:\n\
+         \x20       wrong += [f'{path}: {error.message}' for error in Draft202012Validator(schema).iter_errors(media['example'])]\n\
+         sys.exit('\\n'.join(wrong) or None)",
+    );
+}
+
+#[test]
+fn every_operation_is_described_as_it_is_served() {
+    let gateway = gateway();
+    let document = document(&gateway);
+    let listed = gateway.client().get("/connectors").ok();
+    let mut count = 0;
+    for connector in listed["connectors"].as_array().unwrap() {
+        for operation in connector["operations"].as_array().unwrap() {
+            let (connector, path) = (connector["connector"].as_str().unwrap(), operation["path"].as_str().unwrap());
+            let described = &document["paths"][format!("/connectors/{connector}/{path}")]["post"];
+            assert_eq!(described["summary"], operation["summary"], "{connector}/{path}");
+            assert_eq!(described["operationId"], format!("{connector}.{path}"));
+            for response in ["200", "422", "default"] {
+                assert!(described["responses"][response].is_object(), "{connector}/{path}: {response}");
+            }
+            count += 1;
+        }
+    }
+    let described =
+        document["paths"].as_object().unwrap().keys().filter(|path| path.starts_with("/connectors/")).count();
+    assert_eq!(described, count);
+}
+
+#[test]
+fn the_gateways_own_routes_and_problems_are_described() {
+    let gateway = gateway();
+    let document = document(&gateway);
+    for path in [
+        "/connectors",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/openapi.json",
+        "/admin/connectors",
+        "/admin/connectors/{connector}",
+    ] {
+        assert!(document["paths"][path].is_object(), "{path}");
+    }
+    assert_eq!(document["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+    let problem = &document["components"]["schemas"]["Problem"];
+    for member in ["type", "title", "status", "detail", "instance", "owner", "retryable"] {
+        assert!(problem["properties"][member].is_object(), "{member}");
+    }
+    let urns = problem["properties"]["type"]["examples"].as_array().unwrap();
+    assert!(urns.contains(&json!("urn:connector-gateway:problem:validation")));
+}
+
+#[test]
+fn the_schema_of_an_operation_names_its_fields_and_the_envelope() {
+    let gateway = gateway();
+    let document = document(&gateway);
+    let schema = |path: &str| {
+        let content = &document["paths"][path]["post"]["requestBody"]["content"];
+        content["application/json"]["schema"].clone()
+    };
+    let pools = schema("/connectors/dex_market_data/get_token_pools");
+    let names: Vec<_> = pools["properties"].as_object().unwrap().keys().collect();
+    for name in ["chain_id", "token_address", "response_fields", "response_filters"] {
+        assert!(names.iter().any(|found| *found == name), "{name} in {names:?}");
+    }
+    assert_eq!(pools["additionalProperties"], false);
+    let categories = schema("/connectors/preprint_archive/get_categories");
+    assert!(categories["properties"].get("response_fields").is_none(), "{categories}");
+}
+
+#[test]
+fn the_address_in_the_description_is_the_public_one() {
+    let home = Setup::new().config("public_url = \"https://gateway.example.com/base\"").prepare();
+    let document: Value = serde_json::from_str(&home.run_ok(&["openapi"])).unwrap();
+    assert_eq!(document["servers"], json!([{"url": "https://gateway.example.com/base"}]));
+}

@@ -1,0 +1,326 @@
+//! The only way out: what a connector may send, and where to.
+
+use serde_json::{Value, json};
+use support::{Gateway, Provider, Reply, Setup, gzip};
+
+use crate::hostile::{assert_serves, gateway};
+
+/// The hostile guest with its upstream at this URL, without leave to reach private networks.
+fn guarded(url: &str) -> Gateway {
+    Setup::new()
+        .guest("hostile")
+        .guest("liar")
+        .config(&format!("[connectors.hostile]\nupstreams.api = \"{url}\"\nlimits.timeout_s = 5"))
+        .start()
+}
+
+/// What the guest is told of a request, by the error's name; also what the caller sees where the guest passes it on.
+#[track_caller]
+fn refused(gateway: &Gateway, request: Value, status: u16, kind: &str) -> String {
+    let told = gateway.call("hostile/call", request.clone()).ok();
+    let mut passed_on = request;
+    passed_on["as_fault"] = true.into();
+    gateway.call("hostile/call", passed_on.clone()).problem(status, kind);
+    gateway.call("hostile/forward", passed_on).problem(status, kind);
+    told["error"].as_str().unwrap_or_else(|| panic!("it was sent: {told}")).to_owned()
+}
+
+#[test]
+fn a_host_that_was_not_granted_is_not_called() {
+    let gateway = gateway(&Provider::start(), "");
+    let error = refused(&gateway, json!({"upstream": "other", "path": "/"}), 403, "egress-denied");
+    assert_eq!(error, "denied");
+    let hosts = gateway.connector("hostile").unwrap()["hosts"].clone();
+    assert!(hosts["missing"].as_array().unwrap().contains(&json!("other.example")), "{hosts}");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn an_upstream_that_the_manifest_does_not_name_is_not_called() {
+    let gateway = gateway(&Provider::start(), "");
+    let error = refused(&gateway, json!({"upstream": "unheard_of", "path": "/"}), 500, "connector-failed");
+    assert_eq!(error, "invalid-request");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn private_addresses_are_not_called_however_they_are_written() {
+    let provider = Provider::start();
+    provider.reply("*", Reply::json(json!({"secret": true})));
+    let port = provider.port();
+    let hosts = [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "0.0.0.0",
+        "[::]",
+        "10.0.0.1",
+        "172.16.0.1",
+        "192.168.1.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "198.18.0.1",
+        "224.0.0.1",
+        "[fc00::1]",
+        "[fe80::1]",
+        "[64:ff9b::7f00:1]",
+        "[2002:7f00:1::]",
+        "[2001::1]",
+    ];
+    for host in hosts {
+        let gateway = guarded(&format!("http://{host}:{port}"));
+        let error = refused(&gateway, json!({"path": "/"}), 403, "egress-denied");
+        assert_eq!(error, "denied", "{host}");
+        assert_serves(&gateway);
+    }
+    assert!(provider.seen().is_empty());
+}
+
+#[test]
+fn a_name_that_leads_to_a_private_address_is_not_called() {
+    let provider = Provider::start();
+    provider.reply("*", Reply::json(json!({"secret": true})));
+    let gateway = guarded(&format!("http://localhost:{}", provider.port()));
+    assert_eq!(refused(&gateway, json!({"path": "/"}), 403, "egress-denied"), "denied");
+    assert_serves(&gateway);
+    assert!(provider.seen().is_empty());
+}
+
+#[test]
+fn the_operator_can_allow_private_addresses_for_a_connector() {
+    let provider = Provider::start();
+    provider.reply("/", Reply::json(json!({"n": 1})));
+    let gateway = gateway(&provider, "");
+    assert_eq!(gateway.call("hostile/call", json!({"path": "/"})).ok()["status"], 200);
+    assert_eq!(gateway.call("hostile/forward", json!({"path": "/"})).ok(), json!({"n": 1}));
+}
+
+#[test]
+fn a_redirect_within_the_service_is_followed() {
+    let provider = Provider::start();
+    provider.reply("/from", Reply::redirect("/to")).reply("/to", Reply::json(json!({"arrived": true})));
+    let gateway = gateway(&provider, "");
+    assert_eq!(gateway.call("hostile/forward", json!({"path": "/from"})).ok(), json!({"arrived": true}));
+}
+
+#[test]
+fn a_redirect_to_another_host_is_not_followed() {
+    let (provider, victim) = (Provider::start(), Provider::start());
+    victim.reply("*", Reply::json(json!({"secret": true})));
+    let targets = [
+        format!("{}/", victim.url()),
+        format!("http://localhost:{}/", victim.port()),
+        "http://169.254.169.254/latest/meta-data".to_owned(),
+        "http://elsewhere.example/".to_owned(),
+        "file:///etc/passwd".to_owned(),
+        format!("http://user:password@127.0.0.1:{}/", provider.port()),
+    ];
+    let gateway = gateway(&provider, "limits.timeout_s = 5");
+    for target in targets {
+        provider.reply("/from", Reply::redirect(&target));
+        let told = gateway.call("hostile/call", json!({"path": "/from"})).ok();
+        assert!(told["error"].is_string(), "{target}: {told}");
+        let answer = gateway.call("hostile/forward", json!({"path": "/from"}));
+        assert!(matches!(answer.status, 403 | 502), "{target}: {}", answer.text());
+        assert_serves(&gateway);
+    }
+    assert!(victim.seen().is_empty());
+    assert!(provider.seen().iter().all(|seen| seen.path == "/from"));
+}
+
+#[test]
+fn redirects_without_end_are_not_followed() {
+    let provider = Provider::start();
+    provider.reply("/from", Reply::redirect("/from"));
+    let gateway = gateway(&provider, "");
+    let told = gateway.call("hostile/call", json!({"path": "/from"})).ok();
+    assert!(told["error"].is_string(), "{told}");
+    assert_eq!(provider.seen().len(), 4, "the first and three redirects");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_connector_cannot_set_headers_that_are_the_gateways() {
+    let provider = Provider::start();
+    provider.reply("*", Reply::json(json!({})));
+    let gateway = gateway(&provider, "");
+    let names = [
+        "Host",
+        "Authorization",
+        "AUTHORIZATION",
+        "Cookie",
+        "Content-Length",
+        "Transfer-Encoding",
+        "Connection",
+        "Keep-Alive",
+        "Upgrade",
+        "TE",
+        "Trailer",
+        "Proxy-Authorization",
+        "Proxy-Connection",
+        "X-Forwarded-For",
+        "X-Forwarded-Host",
+        "Forwarded",
+        "Via",
+    ];
+    for name in names {
+        let request = json!({"path": "/", "headers": [[name, "forged"]]});
+        assert_eq!(refused(&gateway, request, 500, "connector-failed"), "invalid-request", "{name}");
+    }
+    assert!(provider.seen().is_empty());
+    let request = json!({"path": "/", "headers": [["X-Own", "one"], ["x-own", "two"], ["User-Agent", "guest"]]});
+    gateway.call("hostile/forward", request).ok();
+    let seen = provider.seen();
+    assert_eq!(seen[0].headers.get_all("x-own").iter().collect::<Vec<_>>(), ["one", "two"]);
+    assert_eq!(seen[0].header("user-agent"), "guest");
+    assert_eq!(seen[0].header("host"), format!("127.0.0.1:{}", provider.port()));
+    assert_serves(&gateway);
+}
+
+#[test]
+fn line_breaks_do_not_get_into_a_request() {
+    let provider = Provider::start();
+    provider.reply("*", Reply::json(json!({})));
+    let gateway = gateway(&provider, "");
+    let requests = [
+        json!({"path": "/", "headers": [["X-Own", "a\r\nAuthorization: forged"]]}),
+        json!({"path": "/", "headers": [["X-Own", "a\nb"]]}),
+        json!({"path": "/", "headers": [["X-Own", "a\u{0}b"]]}),
+        json!({"path": "/", "headers": [["X-Own\r\nHost", "forged"]]}),
+        json!({"path": "/", "headers": [["X Own", "a"]]}),
+        json!({"path": "/ HTTP/1.1\r\nHost: forged"}),
+        json!({"path": "/a\nb"}),
+        json!({"method": "POST", "path": "/", "body": {"content_type": "text/plain\r\nX-Own: forged", "bytes": "x"}}),
+    ];
+    for request in requests {
+        assert_eq!(refused(&gateway, request.clone(), 500, "connector-failed"), "invalid-request", "{request}");
+    }
+    assert!(provider.seen().is_empty());
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_path_cannot_lead_out_of_the_base_url() {
+    let provider = Provider::start();
+    provider.reply("*", Reply::json(json!({})));
+    let gateway = Setup::new()
+        .guest("hostile")
+        .guest("liar")
+        .upstream("hostile", "api", &format!("{}/v1/tenant", provider.url()))
+        .start();
+    let paths = [
+        "/../other",
+        "/a/../../other",
+        "/%2e%2e/other",
+        "/.%2e/other",
+        "/%252e%252e/other",
+        "/..%2fother",
+        "/..;/other",
+        "\\..\\other",
+        "//elsewhere.example/",
+        "@elsewhere.example/",
+        ".elsewhere.example/",
+        "other",
+        ":80/",
+        "/a#b",
+        "/ü",
+        "/a b",
+        "http://elsewhere.example/",
+    ];
+    for path in paths {
+        assert_eq!(refused(&gateway, json!({"path": path}), 500, "connector-failed"), "invalid-request", "{path}");
+    }
+    assert!(provider.seen().is_empty());
+    for (path, expected) in [("", "/v1/tenant"), ("/a%2Fb", "/v1/tenant/a%2Fb"), ("/a..b", "/v1/tenant/a..b")] {
+        gateway.call("hostile/forward", json!({"path": path})).ok();
+        assert_eq!(provider.take_seen()[0].path, expected);
+    }
+    gateway.call("hostile/forward", json!({"path": "/a?q=..%2F&r=1"})).ok();
+    assert_eq!(provider.seen()[0].query, "q=..%2F&r=1");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn bodies_arrive_as_the_connector_made_them() {
+    let provider = Provider::start();
+    provider.reply("*", Reply::json(json!({})));
+    let gateway = gateway(&provider, "");
+    let cases = [
+        ("POST", json!({"json": "{\"n\": 1.0}"}), "application/json", "{\"n\": 1.0}"),
+        (
+            "PUT",
+            json!({"form": [["a", "1 2"], ["ü", "&="]]}),
+            "application/x-www-form-urlencoded",
+            "a=1+2&%C3%BC=%26%3D",
+        ),
+        ("PATCH", json!({"content_type": "text/csv", "bytes": "a,b\n"}), "text/csv", "a,b\n"),
+        ("DELETE", json!(null), "", ""),
+    ];
+    for (method, body, content_type, text) in cases {
+        gateway.call("hostile/forward", json!({"method": method, "path": "/", "body": body})).ok();
+        let seen = provider.take_seen();
+        assert_eq!(seen[0].method, method);
+        assert_eq!(seen[0].header("content-type"), content_type, "{method}");
+        assert_eq!(seen[0].body, text, "{method}");
+    }
+}
+
+#[test]
+fn a_request_that_changes_something_is_not_repeated() {
+    let provider = Provider::start();
+    provider.reply("/", Reply::empty(503)).reply("/gone", Reply::hang_up());
+    let gateway = gateway(&provider, "");
+    gateway.call("hostile/forward", json!({"method": "POST", "path": "/"})).problem(502, "upstream-failed");
+    assert_eq!(provider.take_seen().len(), 1);
+    gateway.call("hostile/forward", json!({"method": "POST", "path": "/gone"})).problem(502, "upstream-unreachable");
+    assert_eq!(provider.take_seen().len(), 1);
+    gateway.call("hostile/forward", json!({"path": "/"})).problem(502, "upstream-failed");
+    assert_eq!(provider.take_seen().len(), 3, "reading is repeated twice");
+}
+
+#[test]
+fn a_body_without_end_is_read_to_its_limit_only() {
+    let provider = Provider::start();
+    provider.reply("/endless", Reply::endless("application/json"));
+    let bomb = Reply::typed("application/json", gzip::bomb(256)).header("content-encoding", "gzip");
+    provider.reply("/bomb", bomb);
+    let gateway = gateway(&provider, "limits.response_mb = 2\nlimits.download_mb = 2");
+    for path in ["/endless", "/bomb"] {
+        for form in ["bytes", "text", "document"] {
+            let answer = gateway.call("hostile/read_body", json!({"path": path, "form": form}));
+            answer.problem(413, "answer-too-large");
+        }
+        let shaped = json!({"path": path, "response_fields": ["a"]});
+        gateway.call("hostile/forward", shaped).problem(413, "answer-too-large");
+    }
+    assert_serves(&gateway);
+}
+
+#[test]
+fn a_stream_that_breaks_off_does_not_look_whole_to_the_caller() {
+    let provider = Provider::start();
+    provider.reply("/cut", Reply::cut_off("application/json", "{\"a\": [1, 2"));
+    let gateway = gateway(&provider, "");
+    let client = gateway.client();
+    let call = client.request("POST", "/connectors/hostile/forward").json(&json!({"path": "/cut"}));
+    if let Ok(answer) = call.try_send() {
+        assert_eq!(answer.status, 502, "half an answer was given as a whole: {}", answer.text());
+    }
+    gateway.call("hostile/read_body", json!({"path": "/cut"})).problem(502, "upstream-not-understood");
+    assert_serves(&gateway);
+}
+
+#[test]
+fn calling_where_the_manifest_promised_not_to_fails() {
+    let provider = Provider::start();
+    provider.reply("/", Reply::json(json!({})));
+    let gateway = gateway(&provider, "");
+    gateway.call("hostile/call_at_once", json!({"path": "/"})).problem(500, "connector-failed");
+    assert!(provider.seen().is_empty());
+    assert_serves(&gateway);
+}

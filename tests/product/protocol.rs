@@ -1,0 +1,139 @@
+//! HTTP itself: versions, connections, request ids.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use serde_json::json;
+use support::{Client, Gateway, Provider, Reply, Setup, module};
+
+fn gateway() -> Gateway {
+    Setup::new().module("liar", module::liar("version=1.0.0")).start()
+}
+
+#[test]
+fn http2_is_spoken_without_tls_by_those_who_know() {
+    let gateway = gateway();
+    let client = gateway.client().over_http2();
+    let calls: Vec<_> = (0..50).map(|_| client.begin("/connectors/liar/version", json!({}))).collect();
+    for call in calls {
+        let answer = call.wait();
+        assert_eq!(format!("{:?}", answer.version), "HTTP/2.0");
+        answer.ok();
+    }
+    client.get("/connectors").ok();
+    client.post("/connectors/liar/none", json!({})).problem(404, "unknown-operation");
+}
+
+#[test]
+fn an_upstream_may_stream_to_a_caller_of_http2() {
+    let service = Provider::start();
+    service.reply("/forward", Reply::pieces("application/json", &["[1,", "2]"]));
+    let gateway =
+        Setup::new().module("liar", module::liar("version=1.0.0")).upstream("liar", "api", &service.url()).start();
+    let answer = gateway.client().over_http2().call("liar/forward", json!({}));
+    assert_eq!(answer.text(), "[1,2]");
+}
+
+#[test]
+fn every_answer_has_a_request_id_of_its_own() {
+    let gateway = gateway();
+    let one = gateway.call("liar/version", json!({}));
+    let other = gateway.call("liar/none", json!({}));
+    let ids = [one.header("x-request-id"), other.header("x-request-id")];
+    assert!(ids.iter().all(|id| !id.is_empty()) && ids[0] != ids[1], "{ids:?}");
+}
+
+#[test]
+fn a_callers_request_id_is_kept_in_answer_problem_and_log() {
+    let gateway = gateway();
+    let call = gateway.client().request("POST", "/connectors/liar/none").header("x-request-id", "caller-7:a/b");
+    let answer = call.json(&json!({})).send();
+    assert_eq!(answer.header("x-request-id"), "caller-7:a/b");
+    assert_eq!(answer.problem(404, "unknown-operation")["instance"], "caller-7:a/b");
+    let line = gateway.wait_for_log("its line", |line| line["request_id"] == "caller-7:a/b");
+    assert_eq!((&line["status"], &line["problem"]), (&json!(404), &json!("unknown-operation")));
+}
+
+#[test]
+fn a_request_id_that_is_no_good_is_replaced() {
+    let gateway = gateway();
+    for id in ["", "two words", &"x".repeat(129)] {
+        let answer = gateway.client().request("GET", "/healthz").header("x-request-id", id).send();
+        let given = answer.header("x-request-id");
+        assert!(!given.is_empty() && given != id, "{id:?} became {given:?}");
+    }
+}
+
+#[test]
+fn head_is_get_without_the_body() {
+    let gateway = gateway();
+    for path in ["/connectors", "/healthz", "/readyz", "/openapi.json"] {
+        let answer = gateway.client().request("HEAD", path).send();
+        assert_eq!((answer.status, answer.body.len()), (200, 0), "{path}");
+        assert_eq!(answer.header("content-type"), "application/json", "{path}");
+    }
+}
+
+#[test]
+fn health_and_description_need_no_key() {
+    let gateway = gateway();
+    let stranger = gateway.stranger();
+    assert_eq!(stranger.get("/healthz").ok()["status"], "ok");
+    assert_eq!(stranger.get("/readyz").ok(), json!({"status": "ready", "connectors": 1}));
+    assert_eq!(stranger.get("/openapi.json").ok()["openapi"], "3.1.0");
+    assert_eq!(stranger.get("/metrics").status, 200);
+}
+
+#[test]
+fn the_query_of_a_path_is_of_no_account_to_an_operation() {
+    let gateway = gateway();
+    gateway.client().post("/connectors/liar/version?x=1", json!({})).ok();
+}
+
+/// Sends bytes and reads to the end of the connection.
+fn raw(gateway: &Gateway, request: &str) -> String {
+    let address = gateway.address();
+    let mut stream = TcpStream::connect(address.trim_start_matches("http://")).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = Vec::new();
+    // A connection that is reset has been answered as well.
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn nonsense_on_a_connection_harms_no_other() {
+    let gateway = gateway();
+    let requests = [
+        "\r\n\r\n",
+        "nonsense\r\n\r\n",
+        "POST /connectors/liar/version HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
+        "POST /connectors/liar/version HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nnot a frame at all",
+    ];
+    for request in requests {
+        let answer = raw(&gateway, request);
+        assert!(!answer.contains(" 200 "), "{request:?}: {answer}");
+        gateway.call("liar/version", json!({})).ok();
+    }
+    let many = format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{}\r\n", "X-Many: 1\r\n".repeat(5000));
+    assert!(!raw(&gateway, &many).contains(" 200 "));
+    gateway.call("liar/version", json!({})).ok();
+}
+
+#[test]
+fn a_caller_that_goes_away_ends_nothing_but_its_own_call() {
+    let (service, gate) = (Provider::start(), support::Gate::default());
+    service.reply("/wait", Reply::json(json!({})).behind(&gate));
+    let gateway =
+        Setup::new().module("liar", module::liar("version=1.0.0")).upstream("liar", "api", &service.url()).start();
+    let client: Client = gateway.client();
+    client.begin("/connectors/liar/wait", json!({})).give_up();
+    let stays = client.begin("/connectors/liar/wait", json!({}));
+    service.wait_for_requests(1);
+    support::wait_for("the abandoned call to end", || (gateway.metric("gateway_in_flight") <= 1.0).then_some(()));
+    gate.open();
+    stays.wait().ok();
+}

@@ -1,0 +1,95 @@
+//! The budgets of calls that connectors declare.
+
+use serde_json::{Value, json};
+use support::{Answer, Gateway, Provider, Setup, dexscreener, module};
+
+fn market() -> (Gateway, Provider) {
+    let service = dexscreener::start();
+    let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
+    (gateway, service)
+}
+
+/// The next call is refused, with a time after which it would not be.
+#[track_caller]
+fn assert_used_up(answer: &Answer, period: u64) {
+    let problem = answer.problem(429, "rate-limited");
+    let seconds: u64 = answer.header("retry-after").parse().expect("whole seconds");
+    assert!((1..=period).contains(&seconds), "Retry-After: {seconds}");
+    assert_eq!(answer.header("x-error-source"), "gateway");
+    assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("caller"), &json!(true)));
+}
+
+fn call(gateway: &Gateway, operation: &str, body: &Value) -> Answer {
+    gateway.call(&format!("dex_market_data/{operation}"), body.clone())
+}
+
+#[test]
+fn sixty_calls_a_minute_are_shared_by_the_operations_of_the_group() {
+    let (gateway, service) = market();
+    let orders = json!({"chain_id": "solana", "token_address": "T1"});
+    let group = [
+        ("get_token_profiles", json!({})),
+        ("get_token_boosts", json!({})),
+        ("get_top_token_boosts", json!({})),
+        ("check_token_orders", orders),
+    ];
+    for number in 0..60 {
+        let (operation, body) = &group[number % group.len()];
+        call(&gateway, operation, body).ok();
+    }
+    for (operation, body) in &group {
+        assert_used_up(&call(&gateway, operation, body), 60);
+    }
+    assert_eq!(service.seen().len(), 60, "what is refused is not sent");
+    call(&gateway, "search_pairs", &json!({"q": "x"})).ok();
+}
+
+#[test]
+fn three_hundred_calls_a_minute_are_shared_by_the_other_group_even_over_a_swap() {
+    let (gateway, service) = market();
+    let group = [
+        ("get_token_pools", json!({"chain_id": "solana", "token_address": "T1"})),
+        ("get_pairs_by_address", json!({"chain_id": "solana", "pair_id": "P1"})),
+        ("search_pairs", json!({"q": "x"})),
+        ("get_pairs_by_token", json!({"chain_id": "solana", "token_addresses": "T1"})),
+    ];
+    for number in 0..300 {
+        if number == 150 {
+            swap(&gateway);
+        }
+        let (operation, body) = &group[number % group.len()];
+        call(&gateway, operation, body).ok();
+    }
+    for (operation, body) in &group {
+        assert_used_up(&call(&gateway, operation, body), 60);
+    }
+    assert_eq!(service.seen().len(), 300);
+    call(&gateway, "get_token_boosts", &json!({})).ok();
+}
+
+/// Puts another version in the place of the connector.
+fn swap(gateway: &Gateway) {
+    let before = gateway.connector("dex_market_data").unwrap()["sha256"].clone();
+    gateway.home().put("dex_market_data", &module::with_note(&module::shipped("dex_market_data"), "another version"));
+    support::wait_for("the swap", || (gateway.connector("dex_market_data").unwrap()["sha256"] != before).then_some(()));
+}
+
+#[test]
+fn a_call_that_is_not_valid_costs_nothing() {
+    let (gateway, _service) = market();
+    for _ in 0..70 {
+        call(&gateway, "get_token_boosts", &json!({"no_such_field": 1})).violations();
+    }
+    call(&gateway, "get_token_boosts", &json!({})).ok();
+}
+
+#[test]
+fn a_budget_is_the_connectors_own_and_outlives_its_swap() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
+    gateway.call("liar/version_at_once", json!({})).ok();
+    gateway.call("liar/version_at_once", json!({})).ok();
+    gateway.home().put("liar", &module::liar("version=2.0.0"));
+    gateway.wait_for_version("liar", "2.0.0");
+    assert_eq!(gateway.call("liar/version_at_once", json!({})).ok()["version"], "version=2.0.0");
+    assert_used_up(&gateway.call("liar/version_at_once", json!({})), 3600);
+}

@@ -1,0 +1,90 @@
+//! The folders of a gateway, and the command line on them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::Gateway;
+use crate::process::{self, Finished};
+
+/// The folders of a gateway, whether it runs or not.
+pub struct Home {
+    folder: TempDir,
+    environment: Vec<(String, String)>,
+    /// Given to the gateway as the key with every scope.
+    pub(crate) key: Option<String>,
+}
+
+impl Home {
+    pub(crate) fn new(folder: TempDir, environment: Vec<(String, String)>, key: Option<String>) -> Self {
+        Self { folder, environment, key }
+    }
+
+    /// The configuration file.
+    pub fn config(&self) -> PathBuf {
+        self.folder.path().join("gateway.toml")
+    }
+
+    /// The modules folder.
+    pub fn modules(&self) -> PathBuf {
+        self.folder.path().join("modules")
+    }
+
+    /// The file of a connector.
+    pub fn module(&self, name: &str) -> PathBuf {
+        self.modules().join(format!("{name}.wasm"))
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Puts a module into the modules folder as an operator should: whole, under its name at once.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn put(&self, name: &str, module: &[u8]) {
+        let aside = self.folder.path().join(format!("{name}.new"));
+        fs::write(&aside, module).unwrap();
+        fs::rename(aside, self.module(name)).unwrap();
+    }
+
+    /// The gateway's command line on these folders, to be added to.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(process::binary());
+        command.args(arguments).arg("--config").arg(self.config()).current_dir(self.folder.path());
+        // Whatever the machine has set for a gateway of its own is not meant for this one.
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GATEWAY_")) {
+            command.env_remove(name);
+        }
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(key) = &self.key {
+            command.env("GATEWAY_BOOTSTRAP_KEY", key);
+        }
+        command
+    }
+
+    /// Runs a command of the gateway to its end.
+    pub fn run(&self, arguments: &[&str]) -> Finished {
+        process::run(&mut self.command(arguments))
+    }
+
+    /// Runs a command that is expected to succeed, and gives back what it printed.
+    ///
+    /// # Panics
+    /// When it fails.
+    #[track_caller]
+    pub fn run_ok(&self, arguments: &[&str]) -> String {
+        let finished = self.run(arguments);
+        assert_eq!(finished.code, Some(0), "{arguments:?}: {}", finished.stderr);
+        finished.stdout
+    }
+
+    /// Starts the gateway, and waits until it takes requests.
+    pub fn start(self) -> Gateway {
+        Gateway::start(self)
+    }
+}
