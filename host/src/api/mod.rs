@@ -1,6 +1,6 @@
 //! What callers see: one file a family of routes.
 //!
-//! - [`server`]: connections
+//! - [`server`]: takes the connections
 //! - [`router`]: from a path to its family
 //! - [`auth`]: who calls
 //! - [`problem`]: the form of every error

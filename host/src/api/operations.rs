@@ -57,7 +57,7 @@ pub(super) async fn invoke(
     let content_type = head.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
     let body = read(body, gateway.config.max_body_mb).await?;
     // A body of nothing needs no type.
-    if !(body.is_empty() && content_type.is_none()) && !content_type.is_some_and(is_json) {
+    if !(content_type.is_some_and(is_json) || body.is_empty() && content_type.is_none()) {
         return Err(problem::UNSUPPORTED_MEDIA_TYPE.because(match content_type {
             Some(given) => format!("The body is of type {given}; send JSON with Content-Type: application/json."),
             None => "The body has no type; send JSON with Content-Type: application/json.".to_owned(),

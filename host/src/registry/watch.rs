@@ -19,8 +19,13 @@ pub async fn watch(registry: Arc<Registry>) {
     let changed = Arc::new(Notify::new());
     let folder = registry.config.modules_dir.clone();
     let wake = Arc::clone(&changed);
-    let watcher = notify::recommended_watcher(move |_| wake.notify_one())
-        .and_then(|mut watcher| watcher.watch(&folder, RecursiveMode::NonRecursive).map(|()| watcher));
+    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        // Reading the folder is an event too: to wake on it would be a circle.
+        if !event.is_ok_and(|event| event.kind.is_access()) {
+            wake.notify_one();
+        }
+    })
+    .and_then(|mut watcher| watcher.watch(&folder, RecursiveMode::NonRecursive).map(|()| watcher));
     if let Err(error) = &watcher {
         tracing::warn!(%error, "the modules folder is not watched; it is read every {} s", POLL.as_secs());
     }

@@ -1,5 +1,5 @@
 //! Types and traits generated from `wit/connector.wit`.
-#![expect(missing_docs, clippy::all, reason = "generated; the contract itself carries the documentation")]
+#![expect(missing_docs, reason = "generated; the contract itself carries the documentation")]
 
 wasmtime::component::bindgen!({
     path: "../wit",

@@ -131,7 +131,7 @@ async fn an_echo_is_masked_in_headers_and_body() {
     let stars = "*".repeat(TOKEN.len());
     assert_eq!(response.headers["x-echo"], format!("Bearer {stars}"));
     assert_eq!(response.body.peek(4096).await.unwrap(), format!("{{\"echo\":\"Bearer {stars}\"}}").as_bytes());
-    let length = response.headers["content-length"].to_str().unwrap().parse().unwrap();
+    let length: usize = response.headers["content-length"].to_str().unwrap().parse().unwrap();
     assert_eq!(response.body.collect(1000).await.unwrap().len(), length);
 }
 
