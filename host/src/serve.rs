@@ -70,6 +70,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         Arc::new(Gateway::new(Arc::clone(&config), Arc::clone(&authenticator), Arc::clone(&registry), metrics));
     tracing::info!(
         address = %config.public_url,
+        listen = %config.listen,
         connectors = registry.live().len(),
         ms = started.elapsed().as_millis() as u64,
         "serving"

@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, CONTENT_TYPE};
 use hyper::{Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::auth::Scope;
-use super::authorize;
 use super::problem::{self, Problem};
+use super::{authorize, body};
 use crate::egress::whole_seconds;
 use crate::gateway::Gateway;
 use crate::metrics;
@@ -19,9 +18,6 @@ use crate::pipeline::body::Body;
 use crate::pipeline::input::nearest;
 use crate::pipeline::{self, Error};
 use crate::sandbox::{Failure, http};
-
-/// A body that takes longer to arrive holds a place for nothing.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answers one call.
 pub(super) async fn invoke(
@@ -55,7 +51,8 @@ pub(super) async fn invoke(
     let (head, body) = request.into_parts();
     let accept = head.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let content_type = head.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let body = read(body, gateway.config.max_body_mb).await?;
+    let advice = "send less, or have `max_body_mb` raised";
+    let body = body::read(&head.headers, body, gateway.config.max_body_mb, advice).await?;
     // A body of nothing needs no type.
     if !(content_type.is_some_and(is_json) || body.is_empty() && content_type.is_none()) {
         return Err(problem::UNSUPPORTED_MEDIA_TYPE.because(match content_type {
@@ -88,20 +85,6 @@ impl<'a> UnderWay<'a> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.dec();
-    }
-}
-
-async fn read(body: Incoming, limit_mb: usize) -> Result<bytes::Bytes, Problem> {
-    let limit = limit_mb << 20;
-    let whole = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit).collect()).await;
-    match whole {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(problem::BODY_TOO_LARGE
-            .because(format!("A body has at most {limit_mb} MB; send less, or have `max_body_mb` raised."))),
-        Ok(Err(_)) => Err(problem::BAD_REQUEST.because("The body did not arrive whole; send it again.")),
-        Err(_) => Err(problem::BAD_REQUEST
-            .because("The body did not arrive in time; send it faster.")
-            .status(StatusCode::REQUEST_TIMEOUT)),
     }
 }
 
@@ -156,7 +139,7 @@ fn failed(connector: &str, failure: &Failure) -> Problem {
             .because(format!("`{connector}` went over its {limit} limit and was stopped; ask for less, or raise the limit for this connector."))
             .with("limit", limit.name()),
         // What a trap says is for the operator; it stands in the log.
-        Failure::Trapped(reason) => {
+        Failure::Trapped(reason) | Failure::Mismatch(reason) => {
             tracing::error!(connector, reason, "the connector trapped");
             problem::CONNECTOR_FAILED.because(format!("`{connector}` stopped with an error of its own; its author finds the cause in the gateway's log."))
         }

@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use thiserror::Error;
-use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower, ResourceTable};
+use wasmtime::component::{
+    ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, ResourceTable, TypedFunc,
+};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -58,7 +61,7 @@ pub type Settings = std::collections::HashMap<String, String>;
 pub enum Outcome {
     /// Send this and answer with what comes back.
     Forward(super::http::Request),
-    /// JSON text; not checked when it comes straight from the guest.
+    /// JSON text.
     Reply(Bytes),
     /// A file.
     File(File),
@@ -100,6 +103,9 @@ pub enum Failure {
     /// It did not end in time.
     #[error("it did not end within {} s", .0.as_secs())]
     TimedOut(Duration),
+    /// Its functions are not those of the contract.
+    #[error("it does not match the contract gateway:connector@1: {0}")]
+    Mismatch(String),
     /// It trapped.
     #[error("it trapped: {0}")]
     Trapped(String),
@@ -187,7 +193,18 @@ impl WasiView for Guest {
 impl Module {
     /// What the connector says about itself.
     pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<manifest::Manifest, Failure> {
-        let run = run_on_fiber::<_, (manifest::Manifest,)>(&self.linked, &self.describe, call, limits, ());
+        let run = async {
+            let mut store = yielding_store(self.linked.engine(), call, limits)?;
+            let result = async {
+                let instance = self.linked.instantiate_async(&mut store).await?;
+                // Not called here, but looked up: a wrong type is found now, and not by the first caller.
+                typed::<(&str, &str), (WitOutcome,)>(&instance, &mut store, &self.invoke)?;
+                let describe = typed::<(), (manifest::Manifest,)>(&instance, &mut store, &self.describe)?;
+                describe.call_async(&mut store, ()).await
+            }
+            .await;
+            finish(result, store)
+        };
         let ((manifest,), _) = timed(run, limits.timeout).await?;
         Ok(manifest)
     }
@@ -249,8 +266,7 @@ where
     store.set_epoch_deadline(IMMEDIATE_TICKS);
     let result = (|| {
         let instance = pre.instantiate(&mut store)?;
-        let function = instance.get_typed_func::<P, R>(&mut store, export)?;
-        function.call(&mut store, arguments)
+        typed::<P, R>(&instance, &mut store, export)?.call(&mut store, arguments)
     })();
     finish(result, store)
 }
@@ -266,7 +282,18 @@ where
     P: ComponentNamedList + Lower + Send + Sync,
     R: ComponentNamedList + Lift + Send + Sync + 'static,
 {
-    let mut store = store(pre.engine(), call, limits)?;
+    let mut store = yielding_store(pre.engine(), call, limits)?;
+    let result = async {
+        let instance = pre.instantiate_async(&mut store).await?;
+        typed::<P, R>(&instance, &mut store, export)?.call_async(&mut store, arguments).await
+    }
+    .await;
+    finish(result, store)
+}
+
+/// A store whose guest yields at each tick, and traps when it has used up its computing time.
+fn yielding_store(engine: &wasmtime::Engine, call: Call, limits: Limits) -> Result<Store<Guest>, Failure> {
+    let mut store = store(engine, call, limits)?;
     // The callback runs only while the guest computes, so that counting its ticks leaves out the time it waits.
     let mut ticks_left = limits.cpu.as_millis() / TICK.as_millis();
     store.set_epoch_deadline(1);
@@ -277,13 +304,24 @@ where
         ticks_left -= 1;
         Ok(UpdateDeadline::Yield(1))
     });
-    let result = async {
-        let instance = pre.instantiate_async(&mut store).await?;
-        let function = instance.get_typed_func::<P, R>(&mut store, export)?;
-        function.call_async(&mut store, arguments).await
-    }
-    .await;
-    finish(result, store)
+    Ok(store)
+}
+
+/// An export of another type than the contract gives it.
+#[derive(Debug, Error)]
+#[error("{0}")]
+struct WrongType(String);
+
+fn typed<P, R>(
+    instance: &Instance,
+    store: &mut Store<Guest>,
+    export: &ComponentExportIndex,
+) -> wasmtime::Result<TypedFunc<P, R>>
+where
+    P: ComponentNamedList + Lower,
+    R: ComponentNamedList + Lift,
+{
+    Ok(instance.get_typed_func(store, export).map_err(|error| WrongType(format!("{error:#}")))?)
 }
 
 fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R, Store<Guest>), Failure> {
@@ -302,6 +340,9 @@ fn failure(error: &wasmtime::Error, guest: &Guest) -> Failure {
     if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
         return Failure::Busy;
     }
+    if let Some(WrongType(detail)) = error.downcast_ref() {
+        return Failure::Mismatch(detail.clone());
+    }
     match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) => return Failure::Limit(Limit::Cpu),
         Some(Trap::StackOverflow) => return Failure::Limit(Limit::Stack),
@@ -312,7 +353,7 @@ fn failure(error: &wasmtime::Error, guest: &Guest) -> Failure {
     if text.contains("hostcalls has been exhausted") {
         return Failure::Limit(Limit::Output);
     }
-    if text.contains("resource table has no free keys") || text.contains("too many handles") {
+    if text.contains("handle limit exceeded") || text.contains("resource table has no free keys") {
         return Failure::Limit(Limit::Handles);
     }
     Failure::Trapped(text)
@@ -335,6 +376,9 @@ fn take_outcome(
         outcome::Outcome::Reply(text) => {
             if text.len() > limits.output_bytes {
                 return Err(Failure::Limit(Limit::Output));
+            }
+            if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
+                return Ok(Err(Fault::Failed(format!("the connector's answer is not JSON: {error}"))));
             }
             Outcome::Reply(text.into())
         }
