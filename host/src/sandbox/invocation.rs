@@ -17,11 +17,11 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::bindings::gateway::connector::{manifest, outcome};
-use super::engine::TICK;
 use super::http::Outbound;
 use super::limits::{Limit, Limits, MAX_HANDLES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES, MemoryBudget};
 use super::module::Module;
 use super::storage::Scope;
+use super::ticker::{Running, TICK};
 
 /// The longest that a guest without a fiber may hold its thread. One that takes longer is run again on a fiber, where it
 /// yields to others; it cannot have done anything yet that would be done twice.
@@ -124,6 +124,7 @@ pub struct Guest {
     log_lines: u32,
     /// Made when it is first asked for: most modules never do.
     wasi: Option<Box<Wasi>>,
+    _running: Running,
 }
 
 struct Wasi {
@@ -132,7 +133,7 @@ struct Wasi {
 }
 
 impl Guest {
-    fn new(call: Call, limits: Limits) -> Self {
+    fn new(call: Call, limits: Limits, running: Running) -> Self {
         Self {
             call,
             table: ResourceTable::new(),
@@ -141,6 +142,7 @@ impl Guest {
             memory: MemoryBudget::new(limits.memory_bytes),
             log_lines: 0,
             wasi: None,
+            _running: running,
         }
     }
 
@@ -194,7 +196,7 @@ impl Module {
     /// What the connector says about itself.
     pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<manifest::Manifest, Failure> {
         let run = async {
-            let mut store = yielding_store(self.linked.engine(), call, limits)?;
+            let mut store = yielding_store(self.linked.engine(), self.guest(call, limits))?;
             let result = async {
                 let instance = self.linked.instantiate_async(&mut store).await?;
                 // Not called here, but looked up: a wrong type is found now, and not by the first caller.
@@ -207,6 +209,10 @@ impl Module {
         };
         let ((manifest,), _) = timed(run, limits.timeout).await?;
         Ok(manifest)
+    }
+
+    fn guest(&self, call: Call, limits: Limits) -> Guest {
+        Guest::new(call, limits, self.ticker.run())
     }
 
     /// Runs one operation. `immediate` as the manifest says it.
@@ -223,13 +229,13 @@ impl Module {
     ) -> Result<Result<Outcome, Fault>, Failure> {
         let arguments = (operation, input);
         if let (true, Some(pre)) = (immediate, &self.immediate) {
-            match run_at_once(pre, &self.invoke, make_call(), limits, arguments) {
+            match run_at_once(pre, &self.invoke, self.guest(make_call(), limits), arguments) {
                 Err(Failure::Limit(Limit::Cpu)) => {}
                 Err(failure) => return Err(failure),
                 Ok(((outcome,), store)) => return take_outcome(outcome, store, limits),
             }
         }
-        let run = run_on_fiber(&self.linked, &self.invoke, make_call(), limits, arguments);
+        let run = run_on_fiber(&self.linked, &self.invoke, self.guest(make_call(), limits), arguments);
         let ((outcome,), store) = timed(run, limits.timeout).await?;
         take_outcome(outcome, store, limits)
     }
@@ -242,9 +248,9 @@ async fn timed<T>(run: impl Future<Output = Result<T, Failure>>, timeout: Durati
     tokio::time::timeout(timeout, run).await.unwrap_or(Err(Failure::TimedOut(timeout)))
 }
 
-fn store(engine: &wasmtime::Engine, call: Call, limits: Limits) -> Result<Store<Guest>, Failure> {
-    let mut store =
-        Store::try_new(engine, Guest::new(call, limits)).map_err(|error| Failure::Trapped(error.to_string()))?;
+fn store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {
+    let limits = guest.limits;
+    let mut store = Store::try_new(engine, guest).map_err(|error| Failure::Trapped(error.to_string()))?;
     store.limiter(|guest| &mut guest.memory);
     store.set_hostcall_fuel(limits.output_bytes);
     store.set_max_component_handles(MAX_HANDLES);
@@ -254,15 +260,14 @@ fn store(engine: &wasmtime::Engine, call: Call, limits: Limits) -> Result<Store<
 fn run_at_once<P, R>(
     pre: &InstancePre<Guest>,
     export: &ComponentExportIndex,
-    call: Call,
-    limits: Limits,
+    guest: Guest,
     arguments: P,
 ) -> Result<(R, Store<Guest>), Failure>
 where
     P: ComponentNamedList + Lower,
     R: ComponentNamedList + Lift + 'static,
 {
-    let mut store = store(pre.engine(), call, limits)?;
+    let mut store = store(pre.engine(), guest)?;
     store.set_epoch_deadline(IMMEDIATE_TICKS);
     let result = (|| {
         let instance = pre.instantiate(&mut store)?;
@@ -274,15 +279,14 @@ where
 async fn run_on_fiber<P, R>(
     pre: &InstancePre<Guest>,
     export: &ComponentExportIndex,
-    call: Call,
-    limits: Limits,
+    guest: Guest,
     arguments: P,
 ) -> Result<(R, Store<Guest>), Failure>
 where
     P: ComponentNamedList + Lower + Send + Sync,
     R: ComponentNamedList + Lift + Send + Sync + 'static,
 {
-    let mut store = yielding_store(pre.engine(), call, limits)?;
+    let mut store = yielding_store(pre.engine(), guest)?;
     let result = async {
         let instance = pre.instantiate_async(&mut store).await?;
         typed::<P, R>(&instance, &mut store, export)?.call_async(&mut store, arguments).await
@@ -292,10 +296,11 @@ where
 }
 
 /// A store whose guest yields at each tick, and traps when it has used up its computing time.
-fn yielding_store(engine: &wasmtime::Engine, call: Call, limits: Limits) -> Result<Store<Guest>, Failure> {
-    let mut store = store(engine, call, limits)?;
+fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {
+    let cpu = guest.limits.cpu;
+    let mut store = store(engine, guest)?;
     // The callback runs only while the guest computes, so that counting its ticks leaves out the time it waits.
-    let mut ticks_left = limits.cpu.as_millis() / TICK.as_millis();
+    let mut ticks_left = cpu.as_millis() / TICK.as_millis();
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| {
         if ticks_left == 0 {
