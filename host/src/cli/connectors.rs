@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::arguments::{ConnectorsCommand, ListArguments};
+use super::new::{self, NewError};
 use super::table::Table;
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -27,6 +28,9 @@ pub enum ConnectorsError {
     /// The change was not made.
     #[error(transparent)]
     Change(#[from] ChangeError),
+    /// There is no new connector.
+    #[error(transparent)]
+    New(#[from] NewError),
     /// A module is not good.
     #[error("`{}` is refused: {reason}", file.display())]
     Refused {
@@ -53,12 +57,18 @@ pub enum ConnectorsError {
 /// # Errors
 /// See [`ConnectorsError`].
 pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), ConnectorsError> {
-    if let ConnectorsCommand::Pack { file, output } = command {
-        return pack(file, output);
+    match command {
+        ConnectorsCommand::New { id } => {
+            let folder = new::write(Path::new("."), id)?;
+            eprintln!("Wrote `{}`; `make build` makes a module of it.", folder.display());
+            return Ok(());
+        }
+        ConnectorsCommand::Pack { file, output } => return pack(file, output),
+        _ => {}
     }
     let registry = open_registry(&Arc::new(config), &Arc::new(Metrics::default())).await?;
     match command {
-        ConnectorsCommand::Pack { .. } => Ok(()),
+        ConnectorsCommand::New { .. } | ConnectorsCommand::Pack { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,
         ConnectorsCommand::Check { file } => {
             let connector = check(&registry, file).await?;

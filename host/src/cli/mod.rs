@@ -5,11 +5,12 @@
 //!
 //! - [`arguments`]: all commands and their options
 //! - [`run`]: from them to the work
-//! - [`keys`], [`connectors`]: the commands of that name
+//! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`
 //! - [`table`]: lists for people
 
 pub mod arguments;
 pub mod connectors;
 pub mod keys;
+pub mod new;
 pub mod run;
 pub mod table;

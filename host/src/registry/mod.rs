@@ -25,6 +25,7 @@ use tokio::sync::Mutex;
 
 pub use self::change::ChangeError;
 pub use self::connector::{Connector, Operation};
+pub use self::manifest::is_identifier;
 pub use self::watch::watch;
 
 use self::versions::Versions;
