@@ -106,7 +106,7 @@ pub struct Request<'a> {
 /// Runs an operation: checks the body, runs the connector in its sandbox, calls the service, and shapes the answer.
 ///
 /// # Errors
-/// See [`Error`]; the gateway goes on serving after each.
+/// See [`enum@Error`]; the gateway goes on serving after each.
 pub async fn run(
     registry: &Registry,
     metrics: &Metrics,
