@@ -1,8 +1,9 @@
 //! The commands `connectors …`. They work on the modules folder and the store, so that they do the same whether a gateway
 //! is serving or not; one that serves takes a change up within a second.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -110,7 +111,12 @@ fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
     if fs::read(output).is_ok_and(|present| present == component) {
         return Ok(());
     }
-    crate::files::write_atomically(output, |written| written.write_all(&component))
+    let write = |file: &mut fs::File| {
+        // A module is no secret, and whoever runs the gateway need not be who built it.
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        file.write_all(&component)
+    };
+    crate::files::write_atomically(output, write)
         .map_err(|source| ConnectorsError::File { file: output.to_owned(), source })
 }
 

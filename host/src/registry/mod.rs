@@ -196,7 +196,8 @@ impl Registry {
         let digest = digest(&module);
         match self.load(&module, Some(identifier), None).await {
             Ok(candidate) => {
-                self.activate(path, candidate, &module, "swapped");
+                let outcome = if self.get(identifier).is_some() { "swapped" } else { "added" };
+                self.activate(path, candidate, &module, outcome);
             }
             Err(reason) => {
                 if self.get(identifier).is_none() {
