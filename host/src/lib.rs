@@ -8,6 +8,7 @@
 //! - [`registry`]: which connectors are live, and how they change
 //! - [`sandbox`]: runs a module
 //! - [`egress`]: the only way out
+//! - [`oauth`]: authorization, exchange, refresh and revocation with a provider
 //! - [`shape`]: `response_filters` and `response_fields`, over bytes
 //! - [`store`]: what outlives the process
 //! - [`openapi`], [`metrics`], [`logging`], [`files`]: what their names say
@@ -24,6 +25,7 @@ pub mod files;
 pub mod gateway;
 pub mod logging;
 pub mod metrics;
+pub mod oauth;
 pub mod openapi;
 pub mod pipeline;
 pub mod registry;

@@ -30,7 +30,7 @@ mod response;
 mod retry;
 mod send;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 mod tls;
 mod upstream;
 

@@ -39,7 +39,7 @@ impl Hop {
         credential: Option<&Credential>,
         answer: &reqwest::Response,
     ) -> Result<Option<Self>, EgressError> {
-        if !is_redirect(answer.status()) {
+        if !upstream.follows_redirects || !is_redirect(answer.status()) {
             return Ok(None);
         }
         let Some(location) = answer.headers().get(LOCATION) else { return Ok(None) };

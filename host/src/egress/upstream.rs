@@ -62,6 +62,7 @@ pub struct Upstream {
     pub(super) pacer: Option<Arc<Pacer>>,
     pub(super) allow_private: bool,
     pub(super) observer: Option<Observer>,
+    pub(super) follows_redirects: bool,
 }
 
 struct Base {
@@ -89,7 +90,15 @@ impl Upstream {
             pacer: settings.pacing.map(|pacing| Arc::new(Pacer::new(pacing))),
             allow_private: settings.allow_private_network,
             observer: None,
+            follows_redirects: true,
         })
+    }
+
+    /// Takes a redirect as the answer, wherever it leads.
+    #[must_use]
+    pub fn without_redirects(mut self) -> Self {
+        self.follows_redirects = false;
+        self
     }
 
     /// Has every attempt reported.
