@@ -68,6 +68,12 @@ pub enum StoreError {
     /// `database_url` is set.
     #[error("this version keeps its data in SQLite only; leave `database_url` empty")]
     NoPostgres,
+    /// The operating system has no random numbers to give.
+    #[error("the operating system gives no random numbers")]
+    NoRandomness,
+    /// What the database answered makes no sense.
+    #[error("the database holds what this version does not understand: {0}")]
+    Unexpected(&'static str),
     /// The gateway is about to end.
     #[error("the store is closed")]
     Closed,
@@ -77,6 +83,10 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    pub(super) fn unexpected(what: &'static str) -> Self {
+        Self::Unexpected(what)
+    }
+
     /// Says in the operator's words what SQLite says in its own.
     pub(super) fn new(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_owned();

@@ -12,10 +12,18 @@
 //! - [`migrate`]: the versions of the tables
 
 mod api_key;
+mod authorization;
+mod authorizations;
+mod data_key;
 mod error;
 mod grants;
+mod id;
+mod integration;
+mod integrations;
 mod keys;
+mod leases;
 mod migrate;
+mod session;
 mod sqlite;
 mod storage;
 
@@ -26,12 +34,16 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use self::api_key::{ApiKey, KeyHash, KeyId, KeyOrigin, NewApiKey, Scope, Scopes};
+pub use self::authorization::{Authorization, StateHash, Taken};
+pub use self::data_key::{DataKey, Sealed, Wrap};
 pub use self::error::StoreError;
 pub use self::grants::Grant;
+pub use self::integration::{Account, AuthType, Details, Holder, Integration, Status};
 pub use self::keys::{Adopted, Revoked};
 pub use self::storage::{MAX_KEY_BYTES, MAX_KEYS, MAX_VALUE_BYTES, StorageError, StorageScope};
 
-use self::sqlite::Sqlite;
+use self::session::Session;
+use self::sqlite::{Durability, Sqlite};
 use crate::config::Config;
 
 /// The database's name in the data directory.
@@ -76,11 +88,33 @@ impl Store {
     pub async fn check(&self) -> Result<(), StoreError> {
         self.sqlite.read(|connection| connection.query_row("SELECT 1", [], |_| Ok(()))).await
     }
+
+    /// Reads. What is read may change between two statements.
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.sqlite.read_session(read).await
+    }
+
+    /// Runs a transaction, to its end even if the caller goes away: all of it is done once this returns `Ok`, and nothing
+    /// of it otherwise.
+    async fn write<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        write: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.sqlite.write_session(durability, write).await
+    }
 }
 
 /// A folder that holds secrets is nobody else's to read. One that is there already keeps the mode it was given.
 fn make_private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn now() -> i64 {

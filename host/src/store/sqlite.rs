@@ -4,17 +4,21 @@
 //! here, in order, instead of polling for the file's lock. Every write is one `IMMEDIATE` transaction, so that it
 //! never fails half way for want of the lock.
 
+mod session;
+
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use tokio::sync::Semaphore;
 
-use super::StoreError;
-use super::migrate;
+use self::session::SqliteSession;
+use super::session::Session;
+use super::{StoreError, migrate, now};
 
 /// How long another process may hold the lock. Writes take milliseconds; a backup tool takes longer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -92,17 +96,39 @@ impl Sqlite {
         write: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.run(&self.writer, move |connection| {
-            let synchronous = match durability {
-                Durability::Power => "FULL",
-                Durability::Process => "NORMAL",
-            };
-            connection.pragma_update(None, "synchronous", synchronous)?;
+            set_durability(connection, durability)?;
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let result = write(&transaction)?;
             transaction.commit()?;
             Ok(result)
         })
         .await
+    }
+
+    pub(super) async fn read_session<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let path = Arc::clone(&self.path);
+        self.read(move |connection| Ok(read(&mut SqliteSession { connection, path: &path }))).await?
+    }
+
+    pub(super) async fn write_session<T: Send + 'static>(
+        &self,
+        durability: Durability,
+        write: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let path = Arc::clone(&self.path);
+        self.run(&self.writer, move |connection| {
+            set_durability(connection, durability)?;
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let result = write(&mut SqliteSession { connection: &transaction, path: &path });
+            if result.is_ok() {
+                transaction.commit()?;
+            }
+            Ok(result)
+        })
+        .await?
     }
 
     async fn run<T: Send + 'static>(
@@ -139,6 +165,14 @@ pub(super) async fn on_blocking_thread<T: Send + 'static>(
     }
 }
 
+fn set_durability(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    let synchronous = match durability {
+        Durability::Power => "FULL",
+        Durability::Process => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)
+}
+
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(PATIENCE)?;
@@ -146,6 +180,8 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // What was deleted is overwritten in the file.
     connection.pragma_update(None, "secure_delete", true)?;
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function("now_ms", 0, flags, |_| Ok(now()))?;
     Ok(connection)
 }
 

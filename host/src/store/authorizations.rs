@@ -1,0 +1,91 @@
+//! Storing authorizations under way.
+
+use std::time::Duration;
+
+use super::authorization::{Authorization, StateHash, Taken};
+use super::integrations::read_sealed;
+use super::session::{FromRow, Row, Session, values};
+use super::sqlite::Durability;
+use super::{Holder, Store, StoreError, millis};
+
+/// How long it is remembered that an authorization was used or came too late, after which its `state` is an unknown one.
+const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
+
+/// The columns of an [`Authorization`], in the order they are read in.
+const COLUMNS: &str =
+    "hash, tenant, subject, connector, user_identifier, callback_url, redirect_uri, data_key, verifier, expires_at";
+
+impl Store {
+    /// Stores an authorization that begins.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
+        self.write(Durability::Power, move |session| {
+            let verifier = authorization.verifier.as_ref();
+            session
+                .execute("DELETE FROM authorizations WHERE expires_at <= now_ms() - $1", values![millis(REMEMBERED)])?;
+            session.execute(
+                &format!("INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"),
+                values![
+                    &authorization.hash,
+                    &authorization.holder.tenant,
+                    &authorization.holder.subject,
+                    &authorization.holder.connector,
+                    &authorization.user_identifier,
+                    &authorization.callback_url,
+                    &authorization.redirect_uri,
+                    verifier.map(|sealed| &sealed.key_id),
+                    verifier.map(|sealed| &sealed.bytes),
+                    authorization.expires_at,
+                ],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Completes an authorization: of all who ask for one `state`, on whatever gateway, one gets it.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn take_authorization(&self, hash: &StateHash) -> Result<Taken, StoreError> {
+        let hash = *hash;
+        self.write(Durability::Power, move |session| take(session, &hash)).await
+    }
+}
+
+fn take(session: &mut dyn Session, hash: &StateHash) -> Result<Taken, StoreError> {
+    session.lock(&format!("authorization\0{hash:?}"))?;
+    let found: Option<(Authorization, bool, bool)> = session.optional(
+        &format!("SELECT {COLUMNS}, is_used, expires_at <= now_ms() FROM authorizations WHERE hash = $1"),
+        values![hash],
+    )?;
+    let Some((authorization, is_used, is_expired)) = found else { return Ok(Taken::Unknown) };
+    if is_used {
+        return Ok(Taken::Used);
+    }
+    if is_expired {
+        return Ok(Taken::Expired);
+    }
+    // Nobody needs the verifier again.
+    session.execute(
+        "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL WHERE hash = $1",
+        values![hash],
+    )?;
+    Ok(Taken::Fresh(authorization))
+}
+
+impl FromRow for Authorization {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            hash: row.read()?,
+            holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
+            user_identifier: row.read()?,
+            callback_url: row.read()?,
+            redirect_uri: row.read()?,
+            verifier: read_sealed(row)?,
+            expires_at: row.read()?,
+        })
+    }
+}
