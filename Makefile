@@ -56,7 +56,7 @@ guests: build
 	done
 
 test: build guests $(PYTHON_TOOLS) ## Run every test
-	@cargo test --release --workspace
+	@tests/postgres.sh cargo test --release --workspace
 
 $(PYTHON_TOOLS):
 	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2
