@@ -33,6 +33,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     root.value("public_url", &mut config.public_url, value::base_url);
     root.value("data_dir", &mut config.data_dir, value::path);
     root.value("database_url", &mut config.database_url, value::database_url);
+    root.value("master_key_file", &mut config.master_key_file, value::optional_path);
     root.value("modules_dir", &mut config.modules_dir, value::path);
     root.value("allowed_callback_origins", &mut config.allowed_callback_origins, value::origins);
     root.value("max_body_mb", &mut config.max_body_mb, value::integer(1..=1024));

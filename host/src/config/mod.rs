@@ -52,6 +52,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// A PostgreSQL database in place of the SQLite file in `data_dir`. Secret, since it may hold a password.
     pub database_url: Option<SecretString>,
+    /// The file with the master key, where it is not `master.key` in `data_dir`; see [`Config::master_key_path`].
+    pub master_key_file: Option<PathBuf>,
     /// Its `*.wasm` are the live connectors.
     pub modules_dir: PathBuf,
     /// Where users may be sent back to after an authorization, besides `public_url` and loopback.
@@ -189,6 +191,7 @@ impl Default for Config {
             public_url_is_set: false,
             data_dir: "data".into(),
             database_url: None,
+            master_key_file: None,
             modules_dir: "modules".into(),
             allowed_callback_origins: Vec::new(),
             max_body_mb: 10,
@@ -257,6 +260,11 @@ impl Config {
     /// What is set for a connector: the defaults where nothing is.
     pub fn connector(&self, identifier: &str) -> &Connector {
         self.connectors.get(identifier).unwrap_or(&NOT_CONFIGURED)
+    }
+
+    /// The file with the master key, which opens all secrets in the database.
+    pub fn master_key_path(&self) -> PathBuf {
+        self.master_key_file.clone().unwrap_or_else(|| self.data_dir.join("master.key"))
     }
 
     /// The registration to use: the connector's own, else its provider's.

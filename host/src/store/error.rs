@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
+use rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY;
 use thiserror::Error;
 
 /// Why the store did not do what it was asked. Each text says what to do where there is something to do.
@@ -68,6 +69,9 @@ pub enum StoreError {
     /// `database_url` is set.
     #[error("this version keeps its data in SQLite only; leave `database_url` empty")]
     NoPostgres,
+    /// A data key that something is sealed under was to be dropped, or something sealed under one that is gone to be stored.
+    #[error("the data key is in use, or gone")]
+    DataKeyInUse,
     /// The operating system has no random numbers to give.
     #[error("the operating system gives no random numbers")]
     NoRandomness,
@@ -91,6 +95,9 @@ impl StoreError {
     pub(super) fn new(path: &Path, error: rusqlite::Error) -> Self {
         let path = path.to_owned();
         let reason = || error.to_string();
+        if error.sqlite_extended_error_code() == Some(SQLITE_CONSTRAINT_FOREIGNKEY) {
+            return Self::DataKeyInUse;
+        }
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
             Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged { reason: reason(), path },

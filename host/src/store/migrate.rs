@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::StoreError;
 
 /// In order; the version of a file is the number of migrations that it has.
-const MIGRATIONS: &[&str] = 
+const MIGRATIONS: &[&str] =
     &[include_str!("migrations/0001_initial.sql"), include_str!("migrations/0002_integrations.sql")];
 
 /// Marks the file as the gateway's: "cgw1" in ASCII.

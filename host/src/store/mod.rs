@@ -14,7 +14,9 @@
 mod api_key;
 mod authorization;
 mod authorizations;
+mod claim;
 mod data_key;
+mod data_keys;
 mod error;
 mod grants;
 mod id;
@@ -23,6 +25,7 @@ mod integrations;
 mod keys;
 mod leases;
 mod migrate;
+mod sealed_rows;
 mod session;
 mod sqlite;
 mod storage;
@@ -35,11 +38,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub use self::api_key::{ApiKey, KeyHash, KeyId, KeyOrigin, NewApiKey, Scope, Scopes};
 pub use self::authorization::{Authorization, StateHash, Taken};
+pub use self::claim::Claim;
 pub use self::data_key::{DataKey, Sealed, Wrap};
 pub use self::error::StoreError;
 pub use self::grants::Grant;
 pub use self::integration::{Account, AuthType, Details, Holder, Integration, Status};
 pub use self::keys::{Adopted, Revoked};
+pub use self::sealed_rows::{Place, SealedRow};
 pub use self::storage::{MAX_KEY_BYTES, MAX_KEYS, MAX_VALUE_BYTES, StorageError, StorageScope};
 
 use self::session::Session;

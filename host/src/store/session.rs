@@ -166,6 +166,12 @@ pub(super) trait FromValue: Sized {
     fn from_value(value: Value) -> Option<Self>;
 }
 
+impl FromValue for Value {
+    fn from_value(value: Value) -> Option<Self> {
+        Some(value)
+    }
+}
+
 impl FromValue for bool {
     fn from_value(value: Value) -> Option<Self> {
         match value {

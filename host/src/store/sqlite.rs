@@ -6,7 +6,8 @@
 
 mod session;
 
-use std::fs::OpenOptions;
+use std::fs::{OpenOptions, TryLockError};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,7 @@ use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior};
 use tokio::sync::Semaphore;
 
 use self::session::SqliteSession;
+use super::claim::Held;
 use super::session::Session;
 use super::{StoreError, migrate, now};
 
@@ -129,6 +131,21 @@ impl Sqlite {
             Ok(result)
         })
         .await?
+    }
+
+    /// Claims work by a lock on a file beside the database.
+    pub(super) async fn try_claim(&self, name: &str) -> Result<Option<Held>, StoreError> {
+        let path = self.path.with_file_name(format!("{name}.lock"));
+        on_blocking_thread(move || {
+            let failed = |error: io::Error| StoreError::NotWritable { path: path.clone(), reason: error.to_string() };
+            let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) => Ok(Some(Held::File(file))),
+                Err(TryLockError::WouldBlock) => Ok(None),
+                Err(TryLockError::Error(error)) => Err(failed(error)),
+            }
+        })
+        .await
     }
 
     async fn run<T: Send + 'static>(
