@@ -35,8 +35,8 @@ pub(super) fn check(manifest: &Manifest) -> Result<(), Vec<String>> {
         wrong.push("title, description: at most 64 KiB".to_owned());
     }
     names(&manifest.upstreams, MAX_UPSTREAMS, "upstream", |upstream| &upstream.name, &mut wrong);
-    for upstream in &manifest.upstreams {
-        check_upstream(upstream, &mut wrong);
+    for (index, upstream) in manifest.upstreams.iter().enumerate() {
+        check_upstream(upstream, manifest.upstreams.get(..index).unwrap_or_default(), &mut wrong);
     }
     let limits = names(&manifest.rate_limits, MAX_RATE_LIMITS, "rate limit", |limit| &limit.name, &mut wrong);
     for limit in &manifest.rate_limits {
@@ -90,9 +90,27 @@ fn names<'a, T>(
     seen
 }
 
-fn check_upstream(upstream: &Upstream, wrong: &mut Vec<String>) {
-    if !upstream.base_url.is_empty() {
-        match Url::parse(&upstream.base_url) {
+/// The upstream below which a base URL such as `{api}/me` lies, and the path from there.
+pub(super) fn below(base_url: &str) -> Option<(&str, &str)> {
+    base_url.strip_prefix('{')?.split_once('}')
+}
+
+fn check_upstream(upstream: &Upstream, earlier: &[Upstream], wrong: &mut Vec<String>) {
+    let base_url = match below(&upstream.base_url) {
+        None => upstream.base_url.clone(),
+        Some((name, path)) => {
+            if !path.starts_with('/') || !earlier.iter().any(|known| known.name == name) {
+                wrong.push(format!(
+                    "upstream `{}`: base-url is the name of an upstream before it in braces, and a path",
+                    upstream.name
+                ));
+            }
+            // Its own part is checked as that of any host.
+            format!("https://host{path}")
+        }
+    };
+    if !base_url.is_empty() {
+        match Url::parse(&base_url) {
             Ok(url) => {
                 let plain = matches!(url.scheme(), "https" | "http")
                     && url.has_host()

@@ -38,6 +38,10 @@ fn the_head_is_complete() {
             "connector x \"X\"; auth Auth::None; upstream api \"ftp://a.b\"; /// A\n a: GET api \"/a\";",
             "begins with `https://`",
         ),
+        (
+            "connector x \"X\"; auth Auth::None; upstream me \"{api}/me\"; /// A\n a: GET me \"\";",
+            "no upstream `api` before this one",
+        ),
         ("connector x \"X\"; rate_limit a 0 per minute;", "a rate limit of nothing"),
         ("connector x \"X\"; rate_limit a 10 per fortnight;", "expected `second`"),
     ] {
