@@ -15,7 +15,6 @@ connector! {
 
     auth Auth::OAuth2(OAuth2 {
         provider: "hr",
-        revocation: Some(Revocation::Form("")),
         identity: Some(Identity {
             operation: "userinfo",
             id: "/data/id",

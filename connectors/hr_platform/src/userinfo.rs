@@ -34,9 +34,9 @@ struct Role {
 }
 
 pub(crate) fn of_user() -> Result<Outcome, Fault> {
-    let request = match config::get::<String>("userinfo_path")? {
-        Some(path) => Request::get("api", path),
-        None => Request::get("userinfo", ""),
+    let request = match config::text("userinfo_path", "")? {
+        path if path.is_empty() => Request::get("userinfo", ""),
+        path => Request::get("api", path),
     };
     let answer = http::send(request)?.successful()?.document()?;
     let user = unwrapped(answer);
