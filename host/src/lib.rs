@@ -10,6 +10,7 @@
 //! - [`egress`]: the only way out
 //! - [`oauth`]: authorization, exchange, refresh and revocation with a provider
 //! - [`shape`]: `response_filters` and `response_fields`, over bytes
+//! - [`vault`]: secrets at rest, and exchanging their keys
 //! - [`store`]: what outlives the process
 //! - [`openapi`], [`metrics`], [`logging`], [`files`]: what their names say
 //! - [`gateway`]: what the parts share; [`serve`]: puts them together and runs them
@@ -33,3 +34,4 @@ pub mod sandbox;
 pub mod serve;
 pub mod shape;
 pub mod store;
+pub mod vault;

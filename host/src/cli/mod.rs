@@ -5,11 +5,12 @@
 //!
 //! - [`arguments`]: all commands and their options
 //! - [`run`]: from them to the work
-//! - [`keys`], [`connectors`]: the commands of that name
+//! - [`keys`], [`keys_rotate`], [`connectors`]: the commands of that name
 //! - [`table`]: lists for people
 
 pub mod arguments;
 pub mod connectors;
 pub mod keys;
+pub mod keys_rotate;
 pub mod run;
 pub mod table;

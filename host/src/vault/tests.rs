@@ -367,7 +367,8 @@ async fn a_secret_that_does_not_open_is_left_as_it_is_and_told() {
     let vault = machine.vault().await;
     connect(&machine.store, &vault, 1).await;
     let elsewhere = vault.seal(&["another place"], b"secret").await.unwrap();
-    let swapped = machine.store.connect_integration(&holder(), "user 2", AuthType::OAuth2, details(elsewhere));
+    let holder = holder();
+    let swapped = machine.store.connect_integration(&holder, "user 2", AuthType::OAuth2, details(elsewhere));
     let swapped = swapped.await.unwrap();
     let outcome = machine.rotate(true).await;
     assert_eq!((outcome.resealed, outcome.unreadable, outcome.finished), (1, 1, true));
