@@ -5,6 +5,7 @@
 //! - [`config`]: `gateway.toml` and the environment, read once
 //! - [`api`]: what callers see
 //! - [`pipeline`]: the life of one operation, top to bottom
+//! - [`integrations`]: the accounts that users have connected, and the credentials that operations run with
 //! - [`registry`]: which connectors are live, and how they change
 //! - [`sandbox`]: runs a module
 //! - [`egress`]: the only way out
@@ -16,7 +17,8 @@
 //! - [`gateway`]: what the parts share; [`serve`]: puts them together and runs them
 //! - [`cli`]: the command line
 //!
-//! Arrows run one way: `api → pipeline → {registry, sandbox, egress, shape} → store`.
+//! Arrows run one way: `api → pipeline → integrations → {registry, oauth, vault}`, `pipeline → shape`, `registry → sandbox`, and all of
+//! them `→ {egress, store}`.
 
 pub mod api;
 pub mod cli;
@@ -24,6 +26,7 @@ pub mod config;
 pub mod egress;
 pub mod files;
 pub mod gateway;
+pub mod integrations;
 pub mod logging;
 pub mod metrics;
 pub mod oauth;

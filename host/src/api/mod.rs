@@ -4,11 +4,12 @@
 //! - [`router`]: from a path to its family
 //! - [`auth`]: who calls
 //! - [`problem`]: the form of every error
-//! - [`operations`], [`connectors`], [`admin`], [`system`]: the families
+//! - [`operations`], [`integrations`], [`connectors`], [`admin`], [`system`]: the families
 
 mod admin;
 pub mod auth;
 mod connectors;
+mod integrations;
 mod operations;
 pub mod problem;
 mod router;

@@ -19,6 +19,7 @@ pub struct Credential(Arc<Ready>);
 
 struct Ready {
     placement: Placement,
+    /// All that is to be masked; the user's own secret comes first.
     secrets: Vec<SecretString>,
     masker: OnceLock<Arc<Masker>>,
 }
@@ -72,6 +73,21 @@ impl Credential {
     /// A field of the form body; the request's body must be a form or empty.
     pub fn form_field(name: &str, secret: SecretString) -> Self {
         Self::ready(Placement::FormField { name: name.to_owned(), value: secret.clone() }, vec![secret])
+    }
+
+    /// The same secret as a form field, for services that want a token itself as an argument.
+    #[must_use]
+    pub fn as_form_field(&self, name: &str) -> Self {
+        let secrets = self.0.secrets.clone();
+        let value = secrets.first().cloned().unwrap_or_default();
+        let placement = Placement::FormField { name: name.to_owned(), value };
+        // It is masked in the same way, and that was costly to prepare.
+        Self(Arc::new(Ready { placement, secrets, masker: OnceLock::from(Arc::clone(self.masker())) }))
+    }
+
+    /// Whether this is a clone of the other, and not merely equal.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     fn ready(placement: Placement, secrets: Vec<SecretString>) -> Self {

@@ -2,20 +2,21 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
-use futures_util::future::join_all;
-use hyper::HeaderMap;
+use futures_util::future::{BoxFuture, join_all, ready};
 use hyper::body::Body as _;
-use tokio::time::Instant;
+use hyper::{HeaderMap, StatusCode};
+use tokio::time::{Instant, timeout_at};
 use wasmtime::component::Resource;
 
-use super::bindings::gateway::connector::http::{Body, Credential, Host, HostResponse, Method};
+use super::bindings::gateway::connector::http::{Body, Credential as Place, Host, HostResponse, Method};
 pub use super::bindings::gateway::connector::http::{Error, Request};
 use super::invocation::Guest;
 use super::json::Document;
 use super::limits::MAX_REQUESTS;
-use crate::egress::{self, Egress, EgressError, Headers, Upstream, whole_seconds};
+use crate::egress::{self, Credential, Egress, EgressError, Headers, Upstream, whole_seconds};
 
 /// Requests of one `send-all`.
 const MAX_PARALLEL: usize = 64;
@@ -28,6 +29,8 @@ const MAX_PEEK: u32 = 4096;
 pub struct Outbound {
     /// None where nothing may be called: while a module describes itself.
     way: Option<Way>,
+    /// Requests that were sent, over all clones.
+    sent: Arc<AtomicU32>,
 }
 
 #[derive(Clone)]
@@ -35,11 +38,32 @@ struct Way {
     egress: Egress,
     upstreams: Arc<HashMap<String, Upstream>>,
     deadline: Instant,
+    credentials: Option<Arc<dyn CredentialSource>>,
+}
+
+/// Where the requests of an invocation get the user's credential from.
+pub trait CredentialSource: Send + Sync {
+    /// What requests carry now.
+    fn credential(&self) -> Credential;
+
+    /// Another one than the one that a service has just refused with 401; none where there is none to be had.
+    fn renew<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
+}
+
+/// A credential by itself, which nothing renews.
+impl CredentialSource for Credential {
+    fn credential(&self) -> Credential {
+        self.clone()
+    }
+
+    fn renew<'a>(&'a self, _: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
+        Box::pin(ready(None))
+    }
 }
 
 /// A response whose body waits to be asked for.
 pub struct Response {
-    status: hyper::StatusCode,
+    status: StatusCode,
     headers: HeaderMap,
     body: ResponseBody,
 }
@@ -55,17 +79,30 @@ pub enum ResponseBody {
 }
 
 impl Outbound {
-    /// Calls the upstreams of one connector, until `deadline`.
-    pub fn new(egress: Egress, upstreams: Arc<HashMap<String, Upstream>>, deadline: Instant) -> Self {
-        Self { way: Some(Way { egress, upstreams, deadline }) }
+    /// Calls the upstreams of one connector, until `deadline`. Without `credentials` its users need none.
+    pub fn new(
+        egress: Egress,
+        upstreams: Arc<HashMap<String, Upstream>>,
+        deadline: Instant,
+        credentials: Option<Arc<dyn CredentialSource>>,
+    ) -> Self {
+        Self { way: Some(Way { egress, upstreams, deadline, credentials }), sent: Arc::default() }
     }
 
     /// Calls nothing.
     pub fn nowhere() -> Self {
-        Self { way: None }
+        Self { way: None, sent: Arc::default() }
+    }
+
+    /// How many requests were sent.
+    pub fn sent(&self) -> u32 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Sends a request that a connector composed. `limit` is the most bytes its answer may have.
+    ///
+    /// A request whose credential is refused is sent once more if there is a better one, whatever its method: a service that
+    /// answers 401 has not acted on it.
     ///
     /// # Errors
     /// See [`EgressError`].
@@ -77,7 +114,9 @@ impl Outbound {
             detail: format!("the manifest has no upstream `{}`", request.upstream),
         })?;
         let headers = Headers::untrusted(request.headers.iter().map(|(name, value)| (name, value)))?;
-        let request = egress::Request {
+        let used = way.credentials.as_ref().map(|source| source.credential());
+        let place = request.credential;
+        let mut request = egress::Request {
             method: method(request.method),
             path: request.path,
             headers,
@@ -89,18 +128,36 @@ impl Outbound {
                     egress::Body::Typed { content_type: typed.content_type, bytes: typed.bytes.into() }
                 }
             },
-            credential: match request.credential {
-                Credential::Standard | Credential::Omitted => None,
-                Credential::FormField(_) => {
-                    return Err(EgressError::InvalidRequest {
-                        detail: "the connector's auth scheme gives no credential to put in a form field".to_owned(),
-                    });
-                }
-            },
+            credential: placed(used.as_ref(), &place)?,
             deadline: way.deadline,
             limit,
         };
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let response = way.egress.send(upstream, &request).await?;
+        let (StatusCode::UNAUTHORIZED, Some(_), Some(source), Some(used)) =
+            (response.status, &request.credential, &way.credentials, &used)
+        else {
+            return Ok(response);
+        };
+        let Ok(Some(better)) = timeout_at(way.deadline, source.renew(used)).await else {
+            return Ok(response);
+        };
+        // Gives its place in the upstream's queue back before another is asked for.
+        drop(response);
+        request.credential = placed(Some(&better), &place)?;
         way.egress.send(upstream, &request).await
+    }
+}
+
+/// The credential where a connector wants it.
+fn placed(credential: Option<&Credential>, place: &Place) -> Result<Option<Credential>, EgressError> {
+    match (place, credential) {
+        (Place::Omitted, _) | (Place::Standard, None) => Ok(None),
+        (Place::Standard, Some(credential)) => Ok(Some(credential.clone())),
+        (Place::FormField(name), Some(credential)) => Ok(Some(credential.as_form_field(name))),
+        (Place::FormField(_), None) => Err(EgressError::InvalidRequest {
+            detail: "the connector's auth scheme gives no credential to put in a form field".to_owned(),
+        }),
     }
 }
 
