@@ -236,6 +236,12 @@ fn check_field(table: &Table, row: &Row, field: &Field) -> Result<()> {
     }
     if matches!(row.action, Action::Request { .. }) {
         check_place(row, field)?;
+        if let Some(default) = field.default.as_ref().filter(|default| default.assumed) {
+            return err(
+                default.value.span,
+                "`assumed` is for functions: of a request, every default that is not `sent` is assumed by the service",
+            );
+        }
     }
     let strings = matches!(&field.kind, Kind::String | Kind::StringOrList)
         || matches!(&field.kind, Kind::List(item) if **item == Kind::String);
