@@ -94,6 +94,28 @@ impl Upstream {
         })
     }
 
+    /// One URL as an upstream of its own, which is granted the URL's host and no other; and the path that makes a request
+    /// for it.
+    ///
+    /// # Errors
+    /// `InvalidRequest` when the URL is none that may be called.
+    pub fn of_url(name: &str, url: &Url, allow_private_network: bool) -> Result<(Self, String), EgressError> {
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let path = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let mut base_url = url.clone();
+        base_url.set_query(None);
+        base_url.set_fragment(None);
+        let upstream = Self::new(UpstreamSettings {
+            name: name.to_owned(),
+            base_url: base_url.into(),
+            granted_hosts: vec![host],
+            allow_private_network,
+            ..UpstreamSettings::default()
+        })?;
+        Ok((upstream, path))
+    }
+
     /// Takes a redirect as the answer, wherever it leads.
     #[must_use]
     pub fn without_redirects(mut self) -> Self {

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::answer::Answer;
 use super::error::TokenError;
-use crate::egress::{Body, Credential, Egress, EgressError, Headers, Request, Upstream, UpstreamSettings, retry_after};
+use crate::egress::{Body, Credential, Egress, EgressError, Headers, Request, Upstream, retry_after};
 
 /// How long one call to a provider may take, the reading of its answer included. A lease on a refresh has to outlive it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -22,7 +22,6 @@ const MAX_ANSWER_BYTES: u64 = 256 << 10;
 /// sent to a provider stays with it.
 pub(super) struct Endpoint {
     upstream: Upstream,
-    /// The URL's query; the rest of it is the upstream's base URL.
     path: String,
 }
 
@@ -30,19 +29,7 @@ impl Endpoint {
     /// # Errors
     /// When the URL is none that egress calls.
     pub(super) fn new(name: &str, url: &Url, allow_private_network: bool) -> Result<Self, EgressError> {
-        let host = url.host_str().unwrap_or_default();
-        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let path = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-        let mut base_url = url.clone();
-        base_url.set_query(None);
-        base_url.set_fragment(None);
-        let upstream = Upstream::new(UpstreamSettings {
-            name: name.to_owned(),
-            base_url: base_url.into(),
-            granted_hosts: vec![host],
-            allow_private_network,
-            ..UpstreamSettings::default()
-        })?;
+        let (upstream, path) = Upstream::of_url(name, url, allow_private_network)?;
         Ok(Self { upstream: upstream.without_redirects(), path })
     }
 

@@ -14,13 +14,14 @@ const CODE_CHARACTERS: usize = 80;
 const DESCRIPTION_CHARACTERS: usize = 300;
 
 /// Takes the secrets of one call out of what is said about it.
-pub(super) struct Remarks(Arc<Masker>);
+pub(super) struct Remarks {
+    secrets: Vec<SecretString>,
+}
 
 impl Remarks {
     /// `secrets` is all that was sent, or is known, and must not be shown.
     pub(super) fn without(secrets: &[&SecretString]) -> Self {
-        let secrets: Vec<SecretString> = secrets.iter().map(|secret| (*secret).clone()).collect();
-        Self(Arc::new(Masker::new(&secrets)))
+        Self { secrets: secrets.iter().map(|secret| (*secret).clone()).collect() }
     }
 
     pub(super) fn code(&self, text: &str) -> String {
@@ -34,7 +35,8 @@ impl Remarks {
     /// Masked before it is cut, since the beginning of a secret would not be recognised.
     fn tidy(&self, text: &str, most: usize) -> String {
         let line: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-        let masked = self.0.mask(Bytes::from(line));
+        // Made only here, since as a rule nothing goes wrong.
+        let masked = Arc::new(Masker::new(&self.secrets)).mask(Bytes::from(line));
         String::from_utf8_lossy(&masked).trim().chars().take(most).collect()
     }
 }
