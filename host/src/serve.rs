@@ -8,7 +8,7 @@ use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::auth::{self, Authenticator, BootstrapError};
+use crate::api::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::api::server;
 use crate::config::Config;
 use crate::egress::{self, Egress, EgressError};
@@ -70,7 +70,8 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let store = registry.store().clone();
     let vault = Vault::open(&config, &store).await?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
-    let authenticator = Arc::new(Authenticator::new(store.clone()).await?);
+    let issuers = JwtIssuers::new(&config.jwt_issuers, registry.egress())?;
+    let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
     registry.scan(false).await?;
     let integrations =
         Arc::new(Integrations::new(Arc::clone(&config), vault, Arc::clone(&registry), Arc::clone(&metrics)));

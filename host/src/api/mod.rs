@@ -21,7 +21,7 @@ use std::sync::Arc;
 use hyper::Request;
 use hyper::header::AUTHORIZATION;
 
-use self::auth::{AuthError, Caller, Scope};
+use self::auth::{AuthError, Caller, JwtError, Scope};
 use self::problem::Problem;
 use crate::gateway::Gateway;
 
@@ -35,7 +35,7 @@ async fn authorize<B>(gateway: &Gateway, request: &Request<B>, scope: Option<Sco
     if let Some(scope) = scope {
         caller.require(scope).map_err(|missing| {
             problem::MISSING_SCOPE
-                .because(format!("This key lacks the scope `{}`; use one that has it.", missing.0.name()))
+                .because(format!("This token lacks the scope `{}`; use one that has it.", missing.0.name()))
                 .with("scope", missing.0.name())
         })?;
     }
@@ -46,6 +46,9 @@ fn unauthenticated(error: &AuthError) -> Problem {
     if let AuthError::Unavailable(cause) = error {
         tracing::error!(error = %cause, "the keys cannot be read");
         return problem::STORE_UNAVAILABLE.because("The keys cannot be read just now; try again.").retry_after(1);
+    }
+    if let AuthError::Jwt(JwtError::KeysUnavailable) = error {
+        return problem::ISSUER_UNAVAILABLE.because(format!("{error} just now; try again.")).retry_after(5);
     }
     problem::UNAUTHENTICATED
         .because(format!(

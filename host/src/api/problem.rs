@@ -131,6 +131,8 @@ kinds! {
     INTEGRATION_NOT_CONFIGURED = ("integration-not-configured", SERVICE_UNAVAILABLE, "The operator must set this integration up", Operator, false, Gateway);
     /// The database does not answer.
     STORE_UNAVAILABLE = ("store-unavailable", SERVICE_UNAVAILABLE, "The store does not answer", Operator, true, Gateway);
+    /// The keys of a JWT's issuer are not to be had.
+    ISSUER_UNAVAILABLE = ("issuer-unavailable", SERVICE_UNAVAILABLE, "The token's issuer does not answer", Operator, true, Gateway);
     /// Over the concurrency limit.
     BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many requests at once", Operator, true, Gateway);
     /// The gateway is about to stop.

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use super::error::ConfigError;
 use super::section::{Report, Section};
 use super::source::Source;
-use super::{Compile, Config, Connector, Limits, Oauth, OauthClient, Pacing, Sandbox, value};
+use super::{Compile, Config, Connector, Limits, Oauth, OauthClient, Pacing, Sandbox, issuer, value};
 
 /// Reads all keys, over the defaults.
 pub(super) fn read(source: Source) -> Result<Config, ConfigError> {
@@ -48,6 +48,17 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         let mut client = None;
         clients.section(name, |section| client = read_oauth_client(section));
         config.oauth_clients.extend(client.map(|client| (name.to_owned(), client)));
+    });
+    root.each("jwt_issuers", |name, issuers| {
+        let mut issuer = None;
+        issuers.section(name, |section| issuer = issuer::read(section));
+        let Some(issuer) = issuer else { return };
+        let is_same =
+            |other: &issuer::JwtIssuer| (&other.issuer, &other.audience) == (&issuer.issuer, &issuer.audience);
+        if let Some((former, _)) = config.jwt_issuers.iter().find(|(_, other)| is_same(other)) {
+            issuers.problem(name, format!("has the same `issuer` and `audience` as `{former}`"));
+        }
+        config.jwt_issuers.insert(name.to_owned(), issuer);
     });
     root.each("connectors", |identifier, connectors| {
         if !value::is_identifier(identifier) {

@@ -7,9 +7,10 @@
 //! - [`source`]: the file and the variables as one table, each value with the place it came from
 //! - [`section`]: reading the keys of one table, and noticing the unknown ones
 //! - [`value`]: from a TOML value to a typed one
-//! - [`keys`]: every key there is
+//! - [`keys`]: every key there is; [`issuer`]: those of `jwt_issuers`
 
 mod error;
+mod issuer;
 mod keys;
 mod section;
 mod source;
@@ -26,6 +27,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
 pub use self::error::{ConfigError, Place, Problem};
+pub use self::issuer::{JwtIssuer, TenantOf};
 
 /// Read when no file is named, if it is there.
 const DEFAULT_FILE: &str = "gateway.toml";
@@ -74,6 +76,8 @@ pub struct Config {
     pub sandbox: Sandbox,
     /// The gateway's registrations with providers, by provider or connector; see [`Config::oauth_client`].
     pub oauth_clients: BTreeMap<String, OauthClient>,
+    /// Whose JWTs callers may show, by a name of the operator's choice.
+    pub jwt_issuers: BTreeMap<String, JwtIssuer>,
     /// By identifier; see [`Config::connector`].
     pub connectors: BTreeMap<String, Connector>,
 }
@@ -202,6 +206,7 @@ impl Default for Config {
             compile: Compile::default(),
             sandbox: Sandbox::default(),
             oauth_clients: BTreeMap::new(),
+            jwt_issuers: BTreeMap::new(),
             connectors: BTreeMap::new(),
         }
     }
