@@ -4,7 +4,7 @@
 #   tests/postgres.sh COMMAND [ARGUMENT]...
 #
 # The server lies in a folder of its own under target/, listens on a port of loopback with a password of its own, and is named to
-# the command by TEST_POSTGRES_URL. Debian's package is used, and installed where that is allowed; where there is no server the
+# the command by TEST_POSTGRES_URL; its client programs are in the command's PATH. Debian's package is used, and installed where that is allowed; where there is no server the
 # command runs all the same, so that whatever needs the server fails by name and the rest is tested.
 set -eu
 
@@ -96,7 +96,7 @@ guard=$!
 exec 9> "$folder/alive"
 
 status=0
-TEST_POSTGRES_URL="postgres://gateway:$password@127.0.0.1:$port/postgres" "$@" 9>&- || status=$?
+PATH="$bin:$PATH" TEST_POSTGRES_URL="postgres://gateway:$password@127.0.0.1:$port/postgres" "$@" 9>&- || status=$?
 exec 9>&-
 wait $guard
 exit $status

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Gateway, Home, module, process};
+use crate::oauth::{ClientAuthentication, Revocation};
+use crate::{Gateway, Home, OAuthProvider, Store, module, process};
 
 /// The key that gateways are started with unless a test wants none.
 pub const KEY: &str = "a-key-for-tests-only-0123456789";
@@ -14,6 +16,8 @@ pub const KEY: &str = "a-key-for-tests-only-0123456789";
 #[derive(Default)]
 pub struct Setup {
     modules: Vec<(String, Vec<u8>)>,
+    /// Of `gateway.toml`: what belongs to no section, and the sections.
+    general: String,
     config: String,
     environment: Vec<(String, String)>,
     first_key: bool,
@@ -64,6 +68,62 @@ impl Setup {
         ))
     }
 
+    /// Keeps what it must not lose in this store.
+    #[must_use]
+    pub fn on(mut self, store: &Store) -> Self {
+        self.general.push_str(&store.config());
+        self
+    }
+
+    /// Sets keys that belong to no section.
+    #[must_use]
+    pub fn general(mut self, toml: &str) -> Self {
+        self.general.push_str(toml);
+        self.general.push('\n');
+        self
+    }
+
+    /// Adds the guest `account` under this identifier. Its users have accounts at the provider, whose API is its upstream. Opens
+    /// the connector's section, as [`Setup::upstream`] does.
+    #[must_use]
+    pub fn account(self, identifier: &str, provider: &OAuthProvider) -> Self {
+        self.account_with(identifier, provider, &json!({}))
+    }
+
+    /// The same, where the guest says more of the provider or something else: these members go over its own.
+    #[must_use]
+    pub fn account_with(self, identifier: &str, provider: &OAuthProvider, service: &Value) -> Self {
+        let mut described = described(provider);
+        described["identifier"] = json!(identifier);
+        for (name, value) in service.as_object().into_iter().flatten() {
+            described[name] = value.clone();
+        }
+        let module = module::account(&described);
+        self.module(identifier, module).provider(identifier, provider, &[("api", ""), ("other", "")])
+    }
+
+    /// Leads a connector to a provider: the OAuth endpoints, the client's credentials, and upstreams, each to a path below the
+    /// provider's API. Opens the connector's section, as [`Setup::upstream`] does.
+    #[must_use]
+    pub fn provider(self, connector: &str, provider: &OAuthProvider, upstreams: &[(&str, &str)]) -> Self {
+        let (url, dialect) = (provider.url(), provider.dialect());
+        let client = format!(
+            "[oauth_clients.{connector}]\nclient_id = \"{}\"\nclient_secret = \"{}\"",
+            dialect.client_id, dialect.client_secret
+        );
+        let mut section = format!(
+            "[connectors.{connector}]\nallow_private_network = true\n\
+             oauth.authorization_url = \"{url}/authorize\"\noauth.token_url = \"{url}/token\"\n"
+        );
+        if let Some(revocation) = provider.revocation_url() {
+            section.push_str(&format!("oauth.revocation_url = \"{revocation}\"\n"));
+        }
+        for (upstream, path) in upstreams {
+            section.push_str(&format!("upstreams.{upstream} = \"{}{path}\"\n", provider.api()));
+        }
+        self.config(&client).config(&section)
+    }
+
     /// Sets a variable of the environment.
     #[must_use]
     pub fn variable(mut self, name: &str, value: &str) -> Self {
@@ -107,7 +167,7 @@ impl Setup {
             home.data(),
             home.modules()
         );
-        fs::write(home.config(), own + &self.config).unwrap();
+        fs::write(home.config(), own + &self.general + &self.config).unwrap();
         home
     }
 
@@ -115,6 +175,37 @@ impl Setup {
     pub fn start(self) -> Gateway {
         self.prepare().start()
     }
+}
+
+/// What a connector's manifest says of a provider: all but where it is.
+fn described(provider: &OAuthProvider) -> Value {
+    let dialect = provider.dialect();
+    let mut described = json!({
+        "auth": "oauth2",
+        "scopes": ["read", "write"],
+        "scope_separator": dialect.scope_separator,
+        "scope_parameter": dialect.scope_parameter,
+        "authorization_parameters": dialect.parameters,
+        "pkce": dialect.pkce,
+        "client_authentication": match dialect.client_authentication {
+            ClientAuthentication::Body => "body",
+            ClientAuthentication::Basic => "basic",
+        },
+        "token_pointer": match dialect.token_member {
+            "" => String::new(),
+            member => format!("/{member}"),
+        },
+    });
+    if let Some(revocation) = dialect.revocation {
+        let (name, url) = match revocation {
+            Revocation::Form => ("form", "https://accounts.example/revoke"),
+            Revocation::Bearer => ("bearer", "https://accounts.example/revoke"),
+            Revocation::Delete => ("delete", "https://accounts.example/applications/{client_id}/grant"),
+        };
+        described["revocation"] = json!(name);
+        described["revocation_url"] = json!(url);
+    }
+    described
 }
 
 /// Beside the binaries, so that it goes when they do.
