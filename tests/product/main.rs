@@ -11,6 +11,7 @@
 
 mod admin;
 mod answers;
+mod callers_jwt;
 mod capabilities;
 mod command_line;
 mod configuration;
@@ -19,6 +20,19 @@ mod dex_market_data;
 mod errors;
 mod guests;
 mod hostile;
+mod integrations;
+mod integrations_apart;
+mod integrations_callback;
+mod integrations_crash;
+mod integrations_keys;
+mod integrations_leaks;
+mod integrations_lifecycle;
+mod integrations_processes;
+mod integrations_refresh;
+mod integrations_removal;
+mod integrations_scale;
+mod integrations_selection;
+mod integrations_vault;
 mod keys;
 mod liars;
 mod metrics;
