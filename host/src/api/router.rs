@@ -216,6 +216,13 @@ fn log(
     let status = response.status().as_u16();
     let (connector, operation) = match route {
         Some(Route::Operation { connector, operation }) => (connector.as_str(), operation.as_str()),
+        Some(
+            Route::Begin { connector }
+            | Route::Integration { connector, .. }
+            | Route::Exists { connector }
+            | Route::AuthSchema { connector }
+            | Route::Callback { connector },
+        ) => (connector.as_str(), "integrations"),
         _ => ("", ""),
     };
     let ms = started.elapsed().as_micros() as f64 / 1000.0;

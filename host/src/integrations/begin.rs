@@ -12,7 +12,7 @@ use url::{Host, Url};
 use super::callback::hash;
 use super::{BeginError, Failure, Integrations};
 use crate::config::Config;
-use crate::oauth::Provider;
+use crate::registry::Connector;
 use crate::sandbox::manifest::Oauth2;
 use crate::store::{Authorization, Holder};
 
@@ -86,11 +86,12 @@ impl Integrations {
     pub async fn begin(
         &self,
         holder: &Holder,
+        connector: &Connector,
         scheme: &Oauth2,
         user_identifier: Option<String>,
         destination: Destination,
     ) -> Result<Begun, BeginError> {
-        let provider = Provider::new(&holder.connector, scheme, &self.config, self.registry.egress().clone())?;
+        let provider = self.provider(connector, scheme)?;
         let redirect_uri = redirect_uri(&self.config, &holder.connector);
         let state = random_state()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);

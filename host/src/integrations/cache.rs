@@ -6,11 +6,13 @@
 //! or was not used for [`IDLE`].
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::OnceCell;
 
 use crate::egress::Credential;
@@ -24,6 +26,11 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// Holders that are remembered. One that is not costs a read and a decryption at its next call.
 const CAPACITY: usize = 10_000;
+
+/// After so many calls in a row that a service refuses, a holder's credentials are renewed no oftener than each
+/// [`REFUSALS_PERIOD`]: one that refuses for another reason than the credential's age must not have each call renew it.
+const REFUSALS: NonZeroU32 = NonZeroU32::new(20).unwrap();
+const REFUSALS_PERIOD: Duration = Duration::from_secs(10);
 
 /// An integration, and its credential once it was needed.
 pub(super) struct Row {
@@ -74,12 +81,28 @@ impl Rows {
 }
 
 /// The place of one holder.
-#[derive(Default)]
 struct Slot {
     rows: ArcSwapOption<Rows>,
     /// Held by whoever reads the database: the others wait for what it finds.
     reading: tokio::sync::Mutex<()>,
+    /// When it was last used, in seconds.
     used: AtomicU64,
+    refusals: DefaultDirectRateLimiter,
+    /// The integration and its version that was last renewed for a refusal.
+    refused: Mutex<(String, i64)>,
+}
+
+impl Slot {
+    fn new(now: u64) -> Arc<Self> {
+        let quota = Quota::with_period(REFUSALS_PERIOD).unwrap_or(Quota::per_minute(REFUSALS));
+        Arc::new(Self {
+            rows: ArcSwapOption::empty(),
+            reading: tokio::sync::Mutex::default(),
+            used: now.into(),
+            refusals: RateLimiter::direct(quota.allow_burst(REFUSALS)),
+            refused: Mutex::default(),
+        })
+    }
 }
 
 /// What is remembered, by holder.
@@ -131,6 +154,22 @@ impl Cache {
         }
     }
 
+    /// Whether a credential that a service refuses may be renewed for that, now. Calls that are refused with the same one count
+    /// once.
+    pub(super) fn may_renew_refused(&self, integration: &Integration) -> bool {
+        let slot = self.slot(&integration.holder);
+        let mut refused = slot.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = (&integration.id, integration.version);
+        if (&refused.0, refused.1) == now {
+            return true;
+        }
+        let is_within = slot.refusals.check().is_ok();
+        if is_within {
+            *refused = (integration.id.clone(), integration.version);
+        }
+        is_within
+    }
+
     /// Forgets holders that were quiet.
     pub(super) fn forget_idle(&self) {
         let now = self.now();
@@ -147,8 +186,7 @@ impl Cache {
         if slots.len() >= CAPACITY {
             drop_older_half(&mut slots);
         }
-        let slot = Arc::<Slot>::default();
-        slot.used.store(now, Ordering::Relaxed);
+        let slot = Slot::new(now);
         slots.insert(holder.clone(), Arc::clone(&slot));
         slot
     }
@@ -241,6 +279,14 @@ mod tests {
         assert!(!Arc::ptr_eq(&first.rows[0], &newer.rows[0]));
         let swapped = read(&cache, "n", 2, &reads).await;
         assert!(!Arc::ptr_eq(&newer.rows[0], &swapped.rows[0]));
+    }
+
+    #[test]
+    fn calls_that_are_refused_together_count_once_and_endless_refusals_are_bounded() {
+        let cache = Cache::new();
+        assert!((0..1000).all(|_| cache.may_renew_refused(&integration(1))));
+        let renewed = (2..1000).take_while(|version| cache.may_renew_refused(&integration(*version))).count();
+        assert!(renewed < 100, "{renewed}");
     }
 
     #[test]

@@ -7,7 +7,8 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::{Failure, Grant, Integrations};
-use crate::oauth::{Provider, TokenError};
+use crate::oauth::TokenError;
+use crate::registry::Connector;
 use crate::sandbox::manifest::Oauth2;
 use crate::store::{Account, Authorization, Holder, Integration, StateHash, Taken};
 
@@ -115,16 +116,17 @@ impl Integrations {
     pub async fn exchange(
         &self,
         authorization: &Authorization,
+        connector: &Connector,
         scheme: &Oauth2,
         code: SecretString,
     ) -> Result<Grant, Finish> {
         let Authorization { holder, user_identifier, redirect_uri, .. } = authorization;
+        let provider = self.provider(connector, scheme);
         let connector = holder.connector.as_str();
-        let provider =
-            Provider::new(connector, scheme, &self.config, self.registry.egress().clone()).map_err(|error| {
-                tracing::warn!(connector, %error, "a code is not exchanged");
-                Finish::failed("not_configured")
-            })?;
+        let provider = provider.map_err(|error| {
+            tracing::warn!(connector, %error, "a code is not exchanged");
+            Finish::failed("not_configured")
+        })?;
         let verifier = match &authorization.verifier {
             None => None,
             Some(sealed) => {

@@ -1,11 +1,12 @@
 //! Integrations: the accounts that users have connected, and the credentials that operations run with.
 //!
 //! # Layout
-//! - `begin`: an authorization is started; `callback`: the user comes back from the provider
+//! - `begin`: an authorization is started; `callback`: the user comes back; `provider`: the provider of a connector
 //! - `grant`: what a user gave; `key`: one that is a key; `schema`: what a caller sends to begin
 //! - `lookup`: finding, listing and selecting; `record`: the record as callers see it; `remove`: giving back and deleting
 //! - `session`: the credential of one operation, and its renewal when the service refuses it; `cache`: credentials that are ready
-//! - `standing`: what can be done with a credential at a moment; `refresh`: getting the next one; `sweep`: ahead of time
+//! - `standing`: what can be done with a credential at a moment; `refresh`: getting the next one; `sweep`: ahead of time; `tasks`: work
+//!   that is never cut off
 //! - `error`: what can go wrong
 //!
 //! Invariants: a credential is in the store before it is used; it goes into no record, no log and no error; it is
@@ -18,6 +19,7 @@ mod error;
 mod grant;
 mod key;
 mod lookup;
+mod provider;
 mod record;
 mod refresh;
 mod remove;
@@ -25,8 +27,11 @@ mod schema;
 mod session;
 mod standing;
 mod sweep;
+mod tasks;
 
 use std::sync::Arc;
+
+use tokio::task::JoinHandle;
 
 pub use self::begin::{Begun, Destination, redirect_uri};
 pub use self::callback::{Finish, NoAuthorization};
@@ -40,7 +45,8 @@ pub use self::session::Session;
 pub use self::standing::{Owner, Reason};
 
 use self::cache::Cache;
-use self::refresh::Flights;
+use self::refresh::{Flights, LEASE};
+use self::tasks::Tasks;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
@@ -56,6 +62,7 @@ pub struct Integrations {
     metrics: Arc<Metrics>,
     cache: Cache,
     flights: Flights,
+    tasks: Tasks,
 }
 
 impl Integrations {
@@ -69,6 +76,17 @@ impl Integrations {
             metrics,
             cache: Cache::new(),
             flights: Flights::default(),
+            tasks: Tasks::default(),
         }
+    }
+
+    /// Begins work that must not be cut off by a caller who goes away, such as what follows a code that is used up.
+    pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.tasks.spawn(work)
+    }
+
+    /// Waits for renewals and other work under way, so that none is cut off between the provider's answer and its being written.
+    pub async fn settle(&self) {
+        self.tasks.settle(LEASE).await;
     }
 }

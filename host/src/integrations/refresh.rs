@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared, join_all};
+use futures_util::future::{BoxFuture, Shared};
 use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
 
@@ -19,13 +19,13 @@ use super::grant::Grant;
 use super::standing::{Owner, Reason, due_at, retry_at};
 use super::{Failure, Integrations};
 use crate::metrics::OutcomeLabels;
-use crate::oauth::{CALL_TIMEOUT, Provider, TokenError, Tokens};
+use crate::oauth::{CALL_TIMEOUT, TokenError, Tokens};
 use crate::sandbox::manifest::AuthScheme;
 use crate::store::{Details, Integration, Status};
 
 /// Outlives the call to the provider and the writing of its answer. A process that dies keeps others waiting for so long, which
 /// is less than an operation may take.
-const LEASE: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 5);
+pub(super) const LEASE: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 5);
 
 /// How often a process that waits for another looks whether it is done.
 const POLL: Duration = Duration::from_millis(100);
@@ -104,24 +104,13 @@ impl Integrations {
             return flight.clone();
         }
         let landing = Landing { integrations: Arc::clone(self), key: key.clone() };
-        let task = tokio::spawn(async move {
+        let task = self.tasks.spawn(async move {
             let (id, version) = &landing.key;
             landing.integrations.renew_and_tell(id, *version).await;
         });
         let flight = task.map(|_| ()).boxed().shared();
         flights.insert(key, flight.clone());
         flight
-    }
-
-    /// Waits for the renewals under way, so that none is cut off between the provider's answer and its being written.
-    pub async fn settle(&self) {
-        loop {
-            let flights: Vec<Flight> = self.flights.lock().values().cloned().collect();
-            if flights.is_empty() {
-                return;
-            }
-            join_all(flights).await;
-        }
     }
 
     async fn renew_and_tell(&self, id: &str, version: i64) {
@@ -167,14 +156,13 @@ impl Integrations {
 
     /// Asks the provider, and writes what it says.
     async fn renew(&self, integration: &Integration, fence: i64) -> Result<Outcome, Failure> {
-        let name = &integration.holder.connector;
-        let Some(connector) = self.registry.get(name) else {
+        let Some(connector) = self.registry.get(&integration.holder.connector) else {
             return self.postpone(integration, fence, operator("The connector is not installed.")).await;
         };
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else {
             return self.postpone(integration, fence, operator("The connector no longer uses OAuth 2.")).await;
         };
-        let provider = match Provider::new(name, scheme, &self.config, self.registry.egress().clone()) {
+        let provider = match self.provider(&connector, scheme) {
             Ok(provider) => provider,
             Err(error) => return self.postpone(integration, fence, operator(&format!("{error}."))).await,
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::grant::Grant;
 use super::{Failure, Integrations};
-use crate::oauth::{Provider, Revocation};
+use crate::oauth::Revocation;
 use crate::sandbox::manifest::AuthScheme;
 use crate::store::{Holder, Integration};
 
@@ -17,7 +17,7 @@ impl Integrations {
     pub async fn remove(self: &Arc<Self>, holder: &Holder, user_identifier: &str) -> Result<Option<bool>, Failure> {
         let Some(integration) = self.store.integration(holder, user_identifier).await? else { return Ok(None) };
         let this = Arc::clone(self);
-        let task = tokio::spawn(async move {
+        let task = self.tasks.spawn(async move {
             // In this order: a process that dies in between leaves something that can be removed again.
             let revoked = this.revoke(&integration).await;
             this.store.delete_integration(&integration.id).await?;
@@ -46,8 +46,7 @@ impl Integrations {
             else {
                 return Ok(false);
             };
-            let provider = Provider::new(name, scheme, &self.config, self.registry.egress().clone())
-                .map_err(|error| error.to_string())?;
+            let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
             let revocation = provider.revoke(&tokens).await.map_err(|error| error.to_string())?;
             Ok::<_, String>(revocation == Revocation::Revoked)
         };

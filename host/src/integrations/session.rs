@@ -104,7 +104,8 @@ impl Integrations {
         })
     }
 
-    /// Another credential than the one that a service has refused. None where there can be no other: a key is what it is.
+    /// Another credential than the one that a service has refused. None where there can be no other: a key is what it is; and
+    /// where refusals come so often that it cannot be for the credential's age.
     async fn replacement(
         self: &Arc<Self>,
         refused: &Row,
@@ -123,6 +124,9 @@ impl Integrations {
             // A renewal that failed a moment ago would fail again.
             if let (Some(_), Some(pause)) = (&row.details.reason, pause(&row.details)) {
                 return Err(not_renewed(&row, pause));
+            }
+            if !self.cache.may_renew_refused(&row) {
+                return Ok(None);
             }
             self.refresh(&row.id, row.version).await;
             row = self.reread(known).await?;

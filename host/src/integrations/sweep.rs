@@ -64,10 +64,10 @@ fn is_due(details: &Details) -> bool {
     matches!(Standing::of(details, SystemTime::now()), Standing::Due | Standing::Stale)
 }
 
-/// At random, up to half a tick.
+/// At random, up to a quarter of a tick.
 fn jitter() -> Duration {
     let mut byte = [0];
     // Without randomness there is no jitter, and nothing is lost.
     let _ = SystemRandom::new().fill(&mut byte);
-    TICK / 2 * u32::from(byte[0]) / u32::from(u8::MAX)
+    TICK / 4 * u32::from(byte[0]) / u32::from(u8::MAX)
 }

@@ -45,7 +45,7 @@ pub async fn complete(
     let Some((connector, AuthScheme::Oauth2(scheme))) = scheme else {
         return Finish::failed("connector_changed");
     };
-    let grant = match parts.integrations.exchange(authorization, scheme, code).await {
+    let grant = match parts.integrations.exchange(authorization, connector, scheme, code).await {
         Ok(grant) => grant,
         Err(finish) => return finish,
     };

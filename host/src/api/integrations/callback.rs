@@ -39,8 +39,10 @@ pub(in crate::api) async fn callback(
     };
     // A browser that goes away now must not leave a code that is used up and tokens that nobody has stored.
     let task = {
+        let integrations = Arc::clone(&gateway.integrations);
         let (gateway, connector, request_id) = (Arc::clone(gateway), connector.to_owned(), Arc::clone(request_id));
-        tokio::spawn(async move { complete(&gateway, &connector, returned, &request_id).await })
+        let completed = async move { complete(&gateway, &connector, returned, &request_id).await };
+        integrations.spawn(completed)
     };
     task.await.unwrap_or_else(|_| unavailable())
 }
@@ -59,8 +61,9 @@ async fn complete(gateway: &Gateway, connector: &str, returned: Returned, reques
     };
     let finish = match (returned.error, returned.code) {
         (Some(error), _) => {
-            tracing::info!(%request_id, connector, error = error.escape_debug().to_string(), "the provider gave no code");
-            Finish::of_provider(&error)
+            let finish = Finish::of_provider(&error);
+            tracing::info!(%request_id, connector, ?finish, "the provider gave no code");
+            finish
         }
         (None, Some(code)) => connect::complete(gateway.parts(), &authorization, code, request_id).await,
         (None, None) => Finish::failed("answer_not_understood"),

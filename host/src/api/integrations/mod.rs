@@ -76,7 +76,7 @@ pub(super) async fn begin(
                 .map_err(|detail| invalid("/callback_url", detail))?;
             let begun = gateway
                 .integrations
-                .begin(&holder, scheme, user_identifier, destination)
+                .begin(&holder, &connector, scheme, user_identifier, destination)
                 .await
                 .map_err(|error| begin_problem(error, &gateway.config, &connector.name()))?;
             return Ok(private(json_answer(&json!({
