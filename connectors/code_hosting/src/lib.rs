@@ -92,9 +92,9 @@ connector! {
     /// next one what lies before it.
     list_issues: read fn issues::list {
         /// account owner
-        owner: string,
+        owner: string(1..),
         /// repository name without .git
-        repo: string,
+        repo: string(1..),
         per_page?: integer(1..=100) default 30 assumed,
         /// opaque next_cursor of the previous answer
         page_cursor?: string,
@@ -122,9 +122,9 @@ connector! {
     /// unless the operator says otherwise or `force_refresh` asks for what is there now. All dates that are given must hold.
     list_issue_comments: read fn comments::list {
         /// account owner
-        owner: string,
+        owner: string(1..),
         /// repository name without .git
-        repo: string,
+        repo: string(1..),
         issue_number: integer(1..),
         force_refresh?: boolean default false,
         /// YYYY-MM-DDTHH:MM:SSZ
@@ -154,9 +154,9 @@ connector! {
     /// The copy of the issue's comments, which list_issue_comments answers from, is dropped.
     create_issue_comment: write fn comments::create {
         /// account owner
-        owner: string,
+        owner: string(1..),
         /// repository name without .git
-        repo: string,
+        repo: string(1..),
         issue_number: integer(1..),
         body: string(..=262144),
     }
@@ -164,9 +164,10 @@ connector! {
 
     /// Search issues in repositories, waiting or in the background
     ///
-    /// The answer is `{total_count, truncated, repositories, issues, errors}`, with at most 5,000 issues or 8 MiB of them. Each
-    /// issue has its `repository`; pull requests are left out. With `summarize` there are only the first five issues, and
-    /// `summary` counts all of them. A repository that cannot be read is named in `errors`.
+    /// The answer is `{total_count, truncated, repositories, issues, errors}`. Each issue has its `repository`; pull requests are left
+    /// out. With `summarize` there are only the first five issues, and `summary` counts all of them. A repository that cannot be
+    /// read is named in `errors`. At most 10,000 issues are looked at, and 5,000 of them or 8 MiB answered; `truncated` says that
+    /// there may be more.
     search_issues: read fn search::issues {
         /// OWNER/REPO, or REPO in the default organization; absent: all repositories of the default organization
         repositories?: [string],

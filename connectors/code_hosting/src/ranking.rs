@@ -2,8 +2,6 @@
 
 use std::cmp::Ordering;
 
-use serde_json::value::RawValue;
-
 use crate::summary::Facts;
 
 /// Results of an answer.
@@ -27,8 +25,8 @@ pub(crate) struct Found {
     pub(crate) number: u64,
     /// Kept where they are counted.
     pub(crate) facts: Option<Facts>,
-    /// None where it is not shown.
-    pub(crate) text: Option<Box<RawValue>>,
+    /// JSON text; none where it is not shown.
+    pub(crate) text: Option<String>,
 }
 
 /// The best results so far.
@@ -47,31 +45,28 @@ impl Ranking {
         Self { ascending, shown, results: Vec::new(), bytes: 0, bound: None }
     }
 
-    /// Whether some results found no room.
-    pub(crate) fn is_truncated(&self) -> bool {
-        self.bound.is_some()
+    /// Whether a result is among the best so far.
+    pub(crate) fn has_room(&self, key: &Key, repository: &str, number: u64) -> bool {
+        let is_before = |(bound, bound_repository, bound_number): &(Key, String, u64)| {
+            self.order((key, repository, number), (bound, bound_repository, *bound_number)).is_lt()
+        };
+        self.bound.as_ref().is_none_or(is_before)
     }
 
-    /// Takes a result, if it is among the best; says whether it is.
-    pub(crate) fn take(&mut self, found: Found) -> bool {
-        if let Some((key, repository, number)) = &self.bound
-            && self.order((&found.key, &found.repository, found.number), (key, repository, *number)).is_ge()
-        {
-            return false;
-        }
-        self.bytes += found.text.as_ref().map_or(0, |text| text.get().len());
+    /// Takes a result that there is room for.
+    pub(crate) fn take(&mut self, found: Found) {
+        self.bytes += found.text.as_ref().map_or(0, String::len);
         self.results.push(found);
-        if self.results.len() > 2 * MOST_RESULTS || self.bytes > 2 * MOST_BYTES {
+        // Sorting has its price, so a quarter more may gather.
+        if self.results.len() > MOST_RESULTS / 4 * 5 || self.bytes > MOST_BYTES / 4 * 5 {
             self.trim();
         }
-        true
     }
 
-    /// All results, best first.
+    /// The results, best first, and whether others found no room.
     pub(crate) fn finish(mut self) -> (Vec<Found>, bool) {
         self.trim();
-        let is_truncated = self.is_truncated();
-        (self.results, is_truncated)
+        (self.results, self.bound.is_some())
     }
 
     /// Ties are broken by repository, then number, whichever way the key goes.
@@ -91,7 +86,7 @@ impl Ranking {
             if rank >= self.shown {
                 found.text = None;
             }
-            let bytes = found.text.as_ref().map_or(0, |text| text.get().len());
+            let bytes = found.text.as_ref().map_or(0, String::len);
             if self.bytes + bytes > MOST_BYTES {
                 break;
             }
@@ -108,17 +103,16 @@ impl Ranking {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::value::RawValue;
-
     use super::{Found, Key, MOST_BYTES, MOST_RESULTS, Ranking};
 
-    fn found(key: u64, repository: &str, number: u64, bytes: usize) -> Found {
-        let text = RawValue::from_string(format!("\"{}\"", "x".repeat(bytes - 2))).expect("JSON");
-        Found { key: Key::Count(key), repository: repository.to_owned(), number, facts: None, text: Some(text) }
-    }
-
-    fn names(results: &[Found]) -> Vec<String> {
-        results.iter().map(|found| format!("{}{}", found.repository, found.number)).collect()
+    /// Offers a result with so many bytes; says whether there is room.
+    fn offer(ranking: &mut Ranking, key: u64, repository: &str, number: u64, bytes: usize) -> bool {
+        let has_room = ranking.has_room(&Key::Count(key), repository, number);
+        if has_room {
+            let (repository, text) = (repository.to_owned(), Some("x".repeat(bytes)));
+            ranking.take(Found { key: Key::Count(key), repository, number, facts: None, text });
+        }
+        has_room
     }
 
     #[test]
@@ -126,25 +120,28 @@ mod tests {
         for (ascending, expected) in [(false, ["a9", "a1", "a2", "b1", "c1"]), (true, ["c1", "a1", "a2", "b1", "a9"])] {
             let mut ranking = Ranking::new(ascending, MOST_RESULTS);
             for (key, repository, number) in [(5, "b", 1), (5, "a", 2), (1, "c", 1), (5, "a", 1), (9, "a", 9)] {
-                assert!(ranking.take(found(key, repository, number, 2)));
+                assert!(offer(&mut ranking, key, repository, number, 2));
             }
             let (results, is_truncated) = ranking.finish();
-            assert_eq!(names(&results), expected);
+            let names: Vec<String> =
+                results.iter().map(|found| format!("{}{}", found.repository, found.number)).collect();
+            assert_eq!(names, expected);
             assert!(!is_truncated);
         }
     }
 
     #[test]
     fn there_are_only_so_many_and_they_are_the_best() {
+        let all = 3 * MOST_RESULTS as u64;
         let mut ranking = Ranking::new(false, MOST_RESULTS);
         // In an order in which late ones are better, and worse ones come after some were dropped.
-        for number in (0..3 * MOST_RESULTS as u64).map(|number| number * 7919 % (3 * MOST_RESULTS as u64)) {
-            ranking.take(found(number, "a", number, 2));
+        for number in (0..all).map(|number| number * 7919 % all) {
+            offer(&mut ranking, number, "a", number, 2);
         }
-        assert!(!ranking.take(found(0, "a", 0, 2)));
+        assert!(!offer(&mut ranking, 0, "a", 0, 2));
         let (results, is_truncated) = ranking.finish();
         assert!(is_truncated);
-        let best: Vec<u64> = (2 * MOST_RESULTS as u64..3 * MOST_RESULTS as u64).rev().collect();
+        let best: Vec<u64> = (all - MOST_RESULTS as u64..all).rev().collect();
         assert_eq!(results.iter().map(|found| found.number).collect::<Vec<_>>(), best);
     }
 
@@ -152,9 +149,9 @@ mod tests {
     fn large_results_take_room_from_those_after_them() {
         let mut ranking = Ranking::new(true, MOST_RESULTS);
         for number in 0..30 {
-            ranking.take(found(number, "a", number, MOST_BYTES / 8));
+            offer(&mut ranking, number, "a", number, MOST_BYTES / 8);
         }
-        assert!(!ranking.take(found(29, "b", 1, 2)), "nothing comes after a gap");
+        assert!(!offer(&mut ranking, 29, "b", 1, 2), "nothing comes after a gap");
         let (results, is_truncated) = ranking.finish();
         assert_eq!((results.len(), is_truncated), (8, true));
     }
@@ -163,7 +160,7 @@ mod tests {
     fn what_is_not_shown_takes_no_room() {
         let mut ranking = Ranking::new(true, 5);
         for number in 0..30 {
-            ranking.take(found(number, "a", number, MOST_BYTES / 8));
+            offer(&mut ranking, number, "a", number, MOST_BYTES / 8);
         }
         let (results, is_truncated) = ranking.finish();
         assert_eq!((results.len(), is_truncated), (30, false));

@@ -1,11 +1,10 @@
 //! Issues of many repositories, as one list.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use connector_sdk::http::{self, Method, Response};
-use connector_sdk::{Fault, Outcome, Request, UpstreamFault, Violation};
-use serde::de::IgnoredAny;
+use connector_sdk::json::Kind;
+use connector_sdk::{Document, Fault, Outcome, Request, UpstreamFault, Violation};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -23,6 +22,9 @@ const SHOWN_WITH_SUMMARY: usize = 5;
 /// Requests that one invocation may send, but for a few.
 const MOST_CALLS: usize = 250;
 
+/// Issues that are looked at: more would use up the time of an invocation.
+const MOST_LOOKED_AT: u32 = 10_000;
+
 /// How many requests are left.
 pub(crate) struct Calls(usize);
 
@@ -36,11 +38,11 @@ impl Calls {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct Answer {
     total_count: usize,
     truncated: bool,
     repositories: Vec<String>,
-    issues: Vec<&'a RawValue>,
+    issues: Vec<Box<RawValue>>,
     errors: Vec<Failure>,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
@@ -52,36 +54,6 @@ struct Failure {
     repository: String,
     status: u16,
     message: String,
-}
-
-/// What an issue is chosen, sorted and counted by.
-#[derive(Deserialize)]
-struct Head<'a> {
-    number: u64,
-    #[serde(borrow)]
-    state: Cow<'a, str>,
-    #[serde(borrow)]
-    created_at: Cow<'a, str>,
-    #[serde(borrow)]
-    updated_at: Cow<'a, str>,
-    #[serde(default)]
-    comments: u64,
-    #[serde(default)]
-    labels: Vec<Label>,
-    user: Option<User>,
-    pull_request: Option<IgnoredAny>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Label {
-    Object { name: Option<String> },
-    Name(String),
-}
-
-#[derive(Deserialize)]
-struct User {
-    login: String,
 }
 
 /// A page that is still to be read.
@@ -114,9 +86,9 @@ pub(crate) fn issues(input: SearchIssues) -> Result<Outcome, Fault> {
         total_count: results.len(),
         truncated: is_truncated || !is_complete,
         repositories: searched.repositories,
-        issues: results.iter().filter_map(|found| found.text.as_deref()).collect(),
-        errors: search.errors,
         summary: input.summarize.then(|| Summary::of(&results)),
+        issues: results.into_iter().filter_map(|found| RawValue::from_string(found.text?).ok()).collect(),
+        errors: search.errors,
     })
 }
 
@@ -168,6 +140,8 @@ struct Search<'a> {
     errors: Vec<Failure>,
     /// What is answered when no repository can be read.
     first_fault: Option<Fault>,
+    /// Issues that were looked at.
+    looked_at: u32,
 }
 
 /// Where a search has been.
@@ -181,7 +155,7 @@ impl<'a> Search<'a> {
     fn new(input: &'a SearchIssues) -> Self {
         let is_ascending = input.direction.as_deref() == Some("asc");
         let shown = if input.summarize { SHOWN_WITH_SUMMARY } else { MOST_RESULTS };
-        Self { input, ranking: Ranking::new(is_ascending, shown), errors: Vec::new(), first_fault: None }
+        Self { input, ranking: Ranking::new(is_ascending, shown), errors: Vec::new(), first_fault: None, looked_at: 0 }
     }
 
     /// Reads all pages, a few at a time; each repository goes on until it has no more.
@@ -189,7 +163,7 @@ impl<'a> Search<'a> {
         let mut searched = Vec::new();
         while !pages.is_empty() {
             let batch: Vec<Page> = pages.drain(..pages.len().min(PARALLEL)).collect();
-            if !calls.take(batch.len()) {
+            if self.looked_at > MOST_LOOKED_AT || !calls.take(batch.len()) {
                 return Ok(Searched { repositories: searched, is_complete: false });
             }
             let requests: Vec<Request> = batch.iter().map(|page| page.request.clone()).collect();
@@ -209,15 +183,20 @@ impl<'a> Search<'a> {
     }
 
     /// Takes the issues of a page, and says which page is next, if it can hold more of the best.
+    ///
+    /// The page stays with the gateway; only what is kept of it comes here.
     fn read(&mut self, mut page: Page, response: &Response) -> Result<Option<Page>, Fault> {
         let repository = page.repository.full_name();
-        let text = response.text()?;
+        let issues = response.document()?;
+        if issues.kind() != Kind::Array {
+            return Err(github::not_understood("no list of issues"));
+        }
         let mut is_last_taken = true;
-        for item in github::items(&text)? {
-            let head: Head<'_> = serde_json::from_str(item.get())
-                .map_err(|_| github::not_understood("an issue without number, state, created_at or updated_at"))?;
-            if head.pull_request.is_none() && !self.is_too_late(&head) {
-                is_last_taken = self.take(&repository, &head, item)?;
+        self.looked_at += issues.length();
+        for issue in issues.items() {
+            let updated_at = text(&issue, "/updated_at")?;
+            if issue.pointer("/pull_request").is_none() && !self.is_too_late(&updated_at) {
+                is_last_taken = self.take(&repository, &issue, updated_at)?;
             }
         }
         let next = github::next_query(response).filter(|_| is_last_taken);
@@ -229,25 +208,28 @@ impl<'a> Search<'a> {
     }
 
     /// The day of `until` belongs to the search.
-    fn is_too_late(&self, head: &Head<'_>) -> bool {
-        let day = head.updated_at.split('T').next().unwrap_or_default();
+    fn is_too_late(&self, updated_at: &str) -> bool {
+        let day = updated_at.split('T').next().unwrap_or_default();
         self.input.until.as_deref().is_some_and(|until| day > until)
     }
 
-    fn take(&mut self, repository: &str, head: &Head<'_>, item: &RawValue) -> Result<bool, Fault> {
+    /// Takes an issue if it is among the best; says whether it is.
+    fn take(&mut self, repository: &str, issue: &Document, updated_at: String) -> Result<bool, Fault> {
+        let number = integer(issue, "/number")?;
         let key = match self.input.sort.as_str() {
-            "created" => Key::Time(head.created_at.clone().into_owned()),
-            "comments" => Key::Count(head.comments),
-            _ => Key::Time(head.updated_at.clone().into_owned()),
+            "created" => Key::Time(text(issue, "/created_at")?),
+            "comments" => Key::Count(integer(issue, "/comments")?),
+            _ => Key::Time(updated_at.clone()),
         };
+        if !self.ranking.has_room(&key, repository, number) {
+            return Ok(false);
+        }
+        let facts = if self.input.summarize { Some(Facts::of(issue, updated_at)) } else { None };
         let fields = self.input.fields.as_deref().unwrap_or_default();
-        Ok(self.ranking.take(Found {
-            key,
-            repository: repository.to_owned(),
-            number: head.number,
-            facts: self.input.summarize.then(|| facts(head)),
-            text: Some(projection::issue(item, repository, fields)?),
-        }))
+        let text = projection::issue(&issue.text(), repository, fields)
+            .ok_or_else(|| github::not_understood("an issue that is no object"))?;
+        self.ranking.take(Found { key, repository: repository.to_owned(), number, facts, text: Some(text) });
+        Ok(true)
     }
 
     fn fail(&mut self, page: &Page, fault: UpstreamFault) {
@@ -265,21 +247,17 @@ impl<'a> Search<'a> {
     }
 }
 
-fn facts(head: &Head<'_>) -> Facts {
-    let labels = head.labels.iter().filter_map(|label| match label {
-        Label::Object { name } => name.clone(),
-        Label::Name(name) => Some(name.clone()),
-    });
-    Facts {
-        state: head.state.clone().into_owned(),
-        labels: labels.collect(),
-        creator: head.user.as_ref().map(|user| user.login.clone()),
-        updated_at: head.updated_at.clone().into_owned(),
-    }
+fn text(issue: &Document, pointer: &str) -> Result<String, Fault> {
+    issue.string(pointer).ok_or_else(|| github::not_understood(&format!("an issue without {pointer}")))
+}
+
+fn integer(issue: &Document, pointer: &str) -> Result<u64, Fault> {
+    let number = issue.pointer(pointer).and_then(|number| number.text().parse().ok());
+    number.ok_or_else(|| github::not_understood(&format!("an issue without {pointer}")))
 }
 
 /// Written into a buffer of its size: one that grows would need the memory twice.
-fn answer(answer: &Answer<'_>) -> Result<Outcome, Fault> {
+fn answer(answer: &Answer) -> Result<Outcome, Fault> {
     let issues: usize = answer.issues.iter().map(|issue| issue.get().len() + 1).sum();
     let mut json = Vec::with_capacity(issues.min(MOST_BYTES + MOST_RESULTS) + (16 << 10));
     serde_json::to_writer(&mut json, answer).map_err(|error| Fault::Failed(error.to_string()))?;

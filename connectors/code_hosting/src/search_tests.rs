@@ -235,19 +235,12 @@ fn a_search_ends_before_the_gateway_would_end_it() {
 
 #[test]
 fn what_cannot_be_among_the_best_is_not_read() {
-    let days: Vec<String> = (0..6_000_u64)
-        .map(|number| {
-            let rest = format!(r#","body":"{}""#, "x".repeat(10));
-            issue(number % 28 + 1, 28 - number / 250, &rest)
-        })
-        .collect();
+    let issues: Vec<String> = (0..12_000).map(|number| issue(number % 28 + 1, 28 - number / 500, "")).collect();
     let mut gateway = Gateway::new();
-    // Twice as many as there is room for, then a page that is worse.
-    for chunk in days.chunks(1000).chain(days.chunks(1000)) {
+    for chunk in issues.chunks(100) {
         gateway = gateway.answer(page(chunk).header("Link", NEXT));
     }
-    let gateway = gateway.answer(page(&[issue(1, 1, "")]).header("Link", NEXT));
     let found = search(r#"{"repositories":["o/a"]}"#);
     assert_eq!((&found["truncated"], &found["total_count"]), (&json!(true), &json!(5000)));
-    assert!(gateway.requests().len() <= 13, "{}", gateway.requests().len());
+    assert!(gateway.requests().len() < 70, "{}", gateway.requests().len());
 }

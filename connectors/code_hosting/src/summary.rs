@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use connector_sdk::Document;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -16,6 +17,19 @@ pub(crate) struct Facts {
     pub(crate) labels: Vec<String>,
     pub(crate) creator: Option<String>,
     pub(crate) updated_at: String,
+}
+
+impl Facts {
+    pub(crate) fn of(issue: &Document, updated_at: String) -> Self {
+        // A label is an object with a name, or the name itself.
+        let name = |label: Document| label.string("/name").or_else(|| label.as_string());
+        Self {
+            state: issue.string("/state").unwrap_or_default(),
+            labels: issue.pointer("/labels").iter().flat_map(Document::items).filter_map(name).collect(),
+            creator: issue.string("/user/login"),
+            updated_at,
+        }
+    }
 }
 
 /// Names and how often they occur, most often first.
