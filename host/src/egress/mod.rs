@@ -7,8 +7,8 @@
 //! - `request`: what is to be sent; `headers`: which headers it may carry; `credential`: what is added at the last moment.
 //! - `send`: the life of one request, top to bottom; `redirect` and `retry` decide how it goes on after an answer.
 //! - `pacing`: the queue in front of an upstream; `budget`: how often something may be done in a period.
-//! - `response`: the answer, read with bounded memory; `mask`: secrets that an answer echoes are blotted
-//!   out of it; `needle`: one spelling of such a secret.
+//! - `response`: the answer, read with bounded memory; `throttle`: which refusals are rate limits.
+//! - `mask`: secrets that an answer echoes are blotted out of it; `needle`: one spelling of such a secret.
 //! - `error`: why there is no response.
 //!
 //! Invariants: a connection goes only to an address that was checked; a credential goes only to the origin it belongs to, and
@@ -31,6 +31,7 @@ mod retry;
 mod send;
 #[cfg(test)]
 pub(crate) mod testing;
+mod throttle;
 mod tls;
 mod upstream;
 

@@ -86,20 +86,21 @@ impl Document {
         Some(Self::of(child.text.clone()))
     }
 
+    /// The children of this document are found once, however often it is looked into.
     fn pointer(&self, pointer: &str) -> Option<Document> {
-        let mut document = Self::of(self.text.clone());
-        if pointer.is_empty() {
-            return Some(document);
-        }
-        for token in pointer.strip_prefix('/')?.split('/') {
+        let Some(tokens) = pointer.strip_prefix('/') else {
+            return pointer.is_empty().then(|| Self::of(self.text.clone()));
+        };
+        let mut found: Option<Document> = None;
+        for token in tokens.split('/') {
             let token = if token.contains('~') {
                 Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
             } else {
                 Cow::Borrowed(token)
             };
-            document = document.child(&token)?;
+            found = Some(found.as_ref().unwrap_or(self).child(&token)?);
         }
-        Some(document)
+        found
     }
 }
 

@@ -91,3 +91,11 @@ async fn an_empty_body_is_known_to_be_empty() {
     assert_eq!(body.peek(10).await.unwrap(), b"");
     assert_eq!(body.next().await, None);
 }
+
+#[tokio::test]
+async fn a_refusal_by_a_rate_limit_is_called_one() {
+    let stub = Stub::start(|_, _| answer(403, &[("retry-after", "60")], "wait")).await;
+    let response = egress().send(&stub.upstream(), &get("/")).await.unwrap();
+    assert_eq!((response.status.as_u16(), response.headers["retry-after"].as_bytes()), (429, &b"60"[..]));
+    assert_eq!(response.body.collect(100).await.unwrap(), "wait");
+}
