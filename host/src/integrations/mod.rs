@@ -90,3 +90,6 @@ impl Integrations {
         self.tasks.settle(LEASE).await;
     }
 }
+
+#[cfg(test)]
+mod tests;
