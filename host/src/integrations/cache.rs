@@ -48,7 +48,12 @@ pub(super) struct Opened {
 
 impl Row {
     pub(super) fn new(integration: Integration) -> Arc<Self> {
-        Arc::new(Self { integration, opened: OnceCell::new() })
+        Self::opened(integration, None)
+    }
+
+    /// A row whose credential is at hand.
+    pub(super) fn opened(integration: Integration, opened: Option<Opened>) -> Arc<Self> {
+        Arc::new(Self { integration, opened: OnceCell::new_with(opened) })
     }
 }
 
@@ -65,12 +70,13 @@ impl Rows {
     fn new(module: &str, integrations: Vec<Integration>, former: Option<&Self>, read_at: Instant) -> Self {
         let former = former.filter(|former| former.module == module).map_or(&[][..], |former| &former.rows);
         let keep = |read: Integration| {
-            let known = former.iter().find(|row| {
-                let known = &row.integration;
-                // The marks of selection change without a new version.
-                known.id == read.id && known.version == read.version && known.selected == read.selected
-            });
-            known.map_or_else(|| Row::new(read), Arc::clone)
+            let same = |row: &&Arc<Row>| row.integration.id == read.id && row.integration.version == read.version;
+            match former.iter().find(same) {
+                None => Row::new(read),
+                Some(row) if row.integration == read => Arc::clone(row),
+                // Selected, or sealed under another key: the credential is the same.
+                Some(row) => Row::opened(read, row.opened.get().cloned()),
+            }
         };
         Self { module: module.to_owned(), rows: integrations.into_iter().map(keep).collect(), read_at }
     }
@@ -218,7 +224,7 @@ mod tests {
     use std::time::SystemTime;
 
     use super::*;
-    use crate::store::{Account, AuthType, Details, Status};
+    use crate::store::{Account, AuthType, Details, Sealed, Status};
 
     fn holder(connector: &str) -> Holder {
         Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: connector.to_owned() }
@@ -279,6 +285,19 @@ mod tests {
         assert!(!Arc::ptr_eq(&first.rows[0], &newer.rows[0]));
         let swapped = read(&cache, "n", 2, &reads).await;
         assert!(!Arc::ptr_eq(&newer.rows[0], &swapped.rows[0]));
+    }
+
+    #[tokio::test]
+    async fn a_row_that_is_sealed_anew_keeps_its_credential_and_takes_on_the_new_bytes() {
+        let opened = Opened { credential: Credential::bearer("a-token".into()).unwrap(), renewable: true };
+        let read_at = Instant::now();
+        let before = Rows::new("m", vec![integration(1)], None, read_at);
+        assert!(before.rows[0].opened.set(opened).is_ok());
+        let mut resealed = integration(1);
+        resealed.details.secret = Some(Sealed { key_id: "new".to_owned(), bytes: vec![1] });
+        let after = Rows::new("m", vec![resealed.clone()], Some(&before), read_at);
+        assert_eq!(after.rows[0].integration, resealed);
+        assert!(after.rows[0].opened.get().is_some());
     }
 
     #[test]

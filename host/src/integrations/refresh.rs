@@ -175,12 +175,15 @@ impl Integrations {
         let asked_at = SystemTime::now();
         match provider.refresh(refresh_token).await {
             Ok(tokens) => {
-                if self.keep(integration, fence, &former, &tokens, asked_at).await? {
-                    return Ok(Outcome::Refreshed);
-                }
-                // The integration is gone, or connected anew: nobody will ever use these.
-                if let Err(error) = provider.revoke(&tokens).await {
-                    tracing::warn!(integration = integration.id, %error, "tokens that nobody needs are not revoked");
+                match self.keep(integration, fence, &former, &tokens, asked_at).await? {
+                    Kept::Written => return Ok(Outcome::Refreshed),
+                    // To revoke one grant of a user may end the other.
+                    Kept::Replaced => {}
+                    Kept::Gone => {
+                        if let Err(error) = provider.revoke(&tokens).await {
+                            tracing::warn!(integration = integration.id, %error, "tokens that nobody needs are not revoked");
+                        }
+                    }
                 }
                 Ok(Outcome::Superseded)
             }
@@ -210,7 +213,7 @@ impl Integrations {
         })
     }
 
-    /// Writes what exists nowhere else. `false` when the integration is gone or was connected anew, so that it is of no use.
+    /// Writes what exists nowhere else.
     async fn keep(
         &self,
         integration: &Integration,
@@ -218,7 +221,7 @@ impl Integrations {
         former: &Tokens,
         tokens: &Tokens,
         asked_at: SystemTime,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Kept, Failure> {
         let mut pauses = WRITE_PAUSES.into_iter();
         loop {
             let kept = async {
@@ -241,22 +244,22 @@ impl Integrations {
         fence: i64,
         former: &Tokens,
         details: &Details,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Kept, Failure> {
         let id = &integration.id;
         if self.store.update_leased(id, integration.version, fence, details.clone()).await?.is_some() {
-            return Ok(true);
+            return Ok(Kept::Written);
         }
         // Somebody wrote the row, or the lease ran out while this process stood still. As long as the row holds the tokens that
         // these came from, these are the newer ones.
         while let Some(now) = self.store.integration_by_id(id).await? {
             if !self.holds(&now, former).await? {
-                return Ok(false);
+                return Ok(Kept::Replaced);
             }
             if self.store.update_integration(id, now.version, details.clone()).await?.is_some() {
-                return Ok(true);
+                return Ok(Kept::Written);
             }
         }
-        Ok(false)
+        Ok(Kept::Gone)
     }
 
     /// Whether a row holds these tokens.
@@ -327,6 +330,15 @@ impl Integrations {
         self.store.update_leased(&integration.id, integration.version, fence, details).await?;
         Ok(trouble.outcome)
     }
+}
+
+/// What became of new tokens.
+enum Kept {
+    Written,
+    /// The user has connected the account anew meanwhile.
+    Replaced,
+    /// The account was disconnected meanwhile.
+    Gone,
 }
 
 /// Why a renewal is put off.

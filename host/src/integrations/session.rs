@@ -108,36 +108,36 @@ impl Integrations {
     /// where refusals come so often that it cannot be for the credential's age.
     async fn replacement(
         self: &Arc<Self>,
-        refused: &Row,
+        known: &Integration,
+        refused: &Credential,
         scheme: &AuthScheme,
     ) -> Result<Option<(Arc<Row>, Credential)>, AccessError> {
-        let known = &refused.integration;
         if known.auth_type != AuthType::OAuth2 {
             return Ok(None);
         }
-        let mut row = self.reread(known).await?;
-        if row.details.secret == known.details.secret {
-            let is_renewable = refused.opened.get().is_some_and(|opened| opened.renewable);
-            if !is_renewable {
-                return Err(self.give_up(&row).await?);
-            }
-            // A renewal that failed a moment ago would fail again.
-            if let (Some(_), Some(pause)) = (&row.details.reason, pause(&row.details)) {
-                return Err(not_renewed(&row, pause));
-            }
-            if !self.cache.may_renew_refused(&row) {
-                return Ok(None);
-            }
-            self.refresh(&row.id, row.version).await;
-            row = self.reread(known).await?;
+        // Credentials are compared, not rows: a row changes for other reasons, and is sealed anew when keys are exchanged.
+        let row = self.reread(known).await?;
+        let opened = self.open(&row, scheme).await?;
+        if !opened.credential.holds_the_same(refused) {
+            return Ok(Some(ready(row, opened)));
         }
-        if row.details.secret == known.details.secret {
-            let pause = pause(&row.details).unwrap_or(Duration::from_secs(1));
+        if !opened.renewable {
+            return Err(self.give_up(&row).await?);
+        }
+        // A renewal that failed a moment ago would fail again.
+        if let (Some(_), Some(pause)) = (&row.details.reason, pause(&row.details)) {
             return Err(not_renewed(&row, pause));
         }
-        let row = Row::new(row);
-        let opened = row.opened.get_or_try_init(|| self.open(&row.integration, scheme)).await?.clone();
-        Ok(Some((row, opened.credential)))
+        if !self.cache.may_renew_refused(&row) {
+            return Ok(None);
+        }
+        self.refresh(&row.id, row.version).await;
+        let row = self.reread(known).await?;
+        let opened = self.open(&row, scheme).await?;
+        if opened.credential.holds_the_same(refused) {
+            return Err(not_renewed(&row, pause(&row.details).unwrap_or(Duration::from_secs(1))));
+        }
+        Ok(Some(ready(row, opened)))
     }
 
     /// The row as it is now, if the integration can still be used.
@@ -158,6 +158,11 @@ impl Integrations {
         tracing::info!(integration = row.id, connector = row.holder.connector, "the service refuses the credential");
         Ok(AccessError::Reauthorize { user_identifier: row.user_identifier.clone(), detail: reason.detail })
     }
+}
+
+fn ready(integration: Integration, opened: Opened) -> (Arc<Row>, Credential) {
+    let credential = opened.credential.clone();
+    (Row::opened(integration, Some(opened)), credential)
 }
 
 /// How long until a renewal is tried again.
@@ -217,7 +222,7 @@ impl Session {
         if std::mem::replace(&mut *renewed, true) {
             return None;
         }
-        match self.integrations.replacement(&row, &self.connector.manifest().auth).await {
+        match self.integrations.replacement(&row.integration, refused, &self.connector.manifest().auth).await {
             Ok(Some(better)) => {
                 let credential = better.1.clone();
                 self.with_present(|present| *present = better);
