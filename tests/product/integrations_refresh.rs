@@ -1,7 +1,5 @@
 //! Credentials are renewed: ahead of time, at their end, when the service refuses them, and once, however many ask.
 
-use std::fs;
-
 use serde_json::{Value, json};
 use support::oauth::Rotation;
 use support::{Answer, Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Reply, Setup, Store};
@@ -284,23 +282,17 @@ fn an_account_whose_provider_gives_no_refresh_token_ends_with_its_token() {
 
 #[test]
 fn a_registration_that_went_wrong_is_the_operators_to_mend() {
-    let (provider, gateway, _) = with_ada(&Store::Sqlite, Dialect::strict(), 3600);
-    let secret = provider.dialect().client_secret.clone();
-    let rewrite = |from: &str, to: &str, gateway: &Gateway| {
-        let text = fs::read_to_string(gateway.home().config()).unwrap();
-        fs::write(gateway.home().config(), text.replace(from, to)).unwrap();
-    };
-    rewrite(&secret, "not-the-one", &gateway);
-    let gateway = gateway.start_again();
-    provider.expire();
-    let problem = who(&gateway.client()).problem(503, "integration-not-configured");
+    let (provider, gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 2);
+    provider.break_tokens(Reply::json(json!({"error": "invalid_client"})).status(401));
+    wait_for_expiry(&provider, &client);
+    let problem = who(&client).problem(503, "integration-not-configured");
     assert_eq!(problem["owner"], "operator");
-    let told = record(&gateway.client(), "ada");
+    let told = record(&client, "ada");
     assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("active"), &json!("operator")));
-    rewrite("not-the-one", &secret, &gateway);
-    let gateway = gateway.start_again();
-    support::wait_for("the renewal", || (who(&gateway.client()).status == 200).then_some(()));
-    assert_eq!(record(&gateway.client(), "ada")["reason"], Value::Null);
+    assert!(refreshes(&gateway, "misconfigured") >= 1.0);
+    provider.repair();
+    support::wait_for("the renewal", || (who(&client).status == 200).then_some(()));
+    assert_eq!(record(&client, "ada")["reason"], Value::Null);
 }
 
 #[test]

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use super::authorization::{Authorization, StateHash, Taken};
 use super::integrations::read_sealed;
-use super::session::{FromRow, Row, Session, values};
-use super::sqlite::Durability;
+use super::session::{Durability, FromRow, Row, Session, values};
 use super::{Holder, Store, StoreError, millis};
 
 /// How long it is remembered that an authorization was used or came too late, after which its `state` is an unknown one.

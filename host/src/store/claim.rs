@@ -2,7 +2,8 @@
 
 use std::fs::File;
 
-use super::{Store, StoreError};
+use super::postgres::Connection;
+use super::{Backend, Store, StoreError};
 
 /// Keeps others from the same work, until it is dropped or the process ends, however it does.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Claim {
 pub(super) enum Held {
     /// A lock on a file.
     File(File),
+    /// A lock that the server gives back when the connection ends.
+    Connection(Connection),
 }
 
 impl Store {
@@ -24,7 +27,10 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn try_claim(&self, name: &'static str) -> Result<Option<Claim>, StoreError> {
-        let held = self.sqlite.try_claim(name).await?;
+        let held = match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.try_claim(name).await?,
+            Backend::Postgres(postgres) => postgres.try_claim(name).await?,
+        };
         Ok(held.map(|held| Claim { _held: held }))
     }
 }

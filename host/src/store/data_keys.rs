@@ -3,8 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::data_key::{DataKey, Wrap};
-use super::session::{FromRow, Row, Session, values};
-use super::sqlite::Durability;
+use super::session::{Durability, FromRow, Row, Session, values};
 use super::{Store, StoreError, millis};
 
 /// Held by whoever changes which data key is the current one.

@@ -1,11 +1,11 @@
 //! What can go wrong with the store, in words for the operator.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rusqlite::ErrorCode;
-use rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY;
 use thiserror::Error;
+
+use super::postgres::PostgresError;
 
 /// Why the store did not do what it was asked. Each text says what to do where there is something to do.
 #[derive(Debug, Error)]
@@ -48,10 +48,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A newer gateway has changed the tables.
-    #[error("the database {} was written by a newer version of the gateway (tables {found}, this version knows {known}); start that version, or put a backup in its place", path.display())]
+    #[error(
+        "the database {database} was written by a newer version of the gateway (tables {found}, this version knows {known}); start that version, or put a backup in its place"
+    )]
     Newer {
-        /// The file.
-        path: PathBuf,
+        /// The file, or the server's address.
+        database: String,
         /// Version of its tables.
         found: i64,
         /// Version of the tables that this gateway makes.
@@ -66,9 +68,9 @@ pub enum StoreError {
     /// A key with the same hash is there already.
     #[error("the same key is stored already")]
     Duplicate,
-    /// `database_url` is set.
-    #[error("this version keeps its data in SQLite only; leave `database_url` empty")]
-    NoPostgres,
+    /// The PostgreSQL server, or what it says.
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
     /// A data key that something is sealed under was to be dropped, or something sealed under one that is gone to be stored.
     #[error("the data key is in use, or gone")]
     DataKeyInUse,
@@ -89,23 +91,5 @@ pub enum StoreError {
 impl StoreError {
     pub(super) fn unexpected(what: &'static str) -> Self {
         Self::Unexpected(what)
-    }
-
-    /// Says in the operator's words what SQLite says in its own.
-    pub(super) fn new(path: &Path, error: rusqlite::Error) -> Self {
-        let path = path.to_owned();
-        let reason = || error.to_string();
-        if error.sqlite_extended_error_code() == Some(SQLITE_CONSTRAINT_FOREIGNKEY) {
-            return Self::DataKeyInUse;
-        }
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged { reason: reason(), path },
-            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-                Self::NotWritable { reason: reason(), path }
-            }
-            Some(ErrorCode::DiskFull) => Self::Full { path },
-            _ => Self::Database(error),
-        }
     }
 }

@@ -4,8 +4,7 @@ use std::time::SystemTime;
 
 use super::id::random_id;
 use super::integration::{Account, AuthType, Details, Holder, Integration, Status};
-use super::session::{FromRow, FromValue, Row, Session, Value, values};
-use super::sqlite::Durability;
+use super::session::{Durability, FromRow, FromValue, Row, Session, Value, values};
 use super::{Sealed, Store, StoreError};
 
 /// The columns of an [`Integration`], in the order they are read in.

@@ -2,8 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::session::values;
-use super::sqlite::Durability;
+use super::session::{Durability, values};
 use super::{Store, StoreError, millis};
 
 impl Store {

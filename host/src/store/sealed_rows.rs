@@ -2,8 +2,7 @@
 
 use super::authorization::StateHash;
 use super::data_key::Sealed;
-use super::session::{FromRow, FromValue, Row, Session, Value, values};
-use super::sqlite::Durability;
+use super::session::{Durability, FromRow, FromValue, Row, Session, Value, values};
 use super::{Holder, Store, StoreError};
 
 /// A secret, and where it is stored.

@@ -8,6 +8,15 @@ use std::time::SystemTime;
 
 use super::{StoreError, from_millis, to_millis};
 
+/// What a committed write survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// The process being killed, and the machine losing power: for what nobody can make again. Costs a flush of the disk.
+    Power,
+    /// The process being killed; a power loss may undo the last writes, but never leaves half of one.
+    Process,
+}
+
 /// A transaction, or a connection for reading. It is used on a thread that may block.
 pub(super) trait Session {
     /// Runs a statement, and says how many rows it changed.

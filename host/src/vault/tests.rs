@@ -10,9 +10,27 @@ use tempfile::TempDir;
 
 use super::rotation::Rotation;
 use super::*;
+use crate::store::testing::{Site, on_every_database};
 use crate::store::{Account, AuthType, Authorization, Details, Holder, Integration, Status};
 
+/// More than two batches.
 const SECRETS: usize = 230;
+
+on_every_database!(
+    the_first_start_makes_a_master_key_that_only_its_owner_can_read,
+    a_secret_opens_after_a_restart_and_only_in_its_own_row,
+    a_start_with_a_wrong_or_missing_master_key_says_so_and_touches_nothing,
+    a_damaged_master_key_is_told_without_showing_it,
+    a_master_key_that_others_can_read_is_made_private,
+    gateways_that_start_at_once_share_one_master_key_and_one_data_key,
+    of_gateways_with_files_of_their_own_one_makes_the_data_key_and_the_others_say_what_to_copy,
+    a_rotation_exchanges_all_keys_and_seals_every_secret_anew,
+    a_rotation_that_is_interrupted_after_any_step_leaves_every_secret_readable_and_is_finished_by_the_next,
+    what_gateways_seal_and_write_during_rotations_is_never_lost,
+    gateways_on_other_machines_serve_through_a_rotation_until_it_is_finished,
+    a_secret_that_does_not_open_is_left_as_it_is_and_told,
+    a_second_rotation_at_the_same_time_is_refused,
+);
 
 /// A machine with a gateway's data.
 struct Machine {
@@ -22,18 +40,19 @@ struct Machine {
 }
 
 impl Machine {
-    async fn new() -> Self {
+    /// A machine on the site's database.
+    async fn on(site: &Site) -> Self {
+        let folder = TempDir::new().unwrap();
+        let config = Config { data_dir: folder.path().to_owned(), ..site.config.clone() };
+        Self { folder, config, store: site.open_again().await }
+    }
+
+    /// A machine with a database of its own.
+    async fn alone() -> Self {
         let folder = TempDir::new().unwrap();
         let config = Config { data_dir: folder.path().to_owned(), ..Config::default() };
         let store = Store::open(folder.path()).await.unwrap();
         Self { folder, config, store }
-    }
-
-    /// Another machine, with the same database.
-    fn with_file_of_its_own(&self) -> Self {
-        let folder = TempDir::new().unwrap();
-        let config = Config { data_dir: folder.path().to_owned(), ..Config::default() };
-        Self { folder, config, store: self.store.clone() }
     }
 
     fn key_file(&self) -> PathBuf {
@@ -130,9 +149,8 @@ async fn open_secret(vault: &Vault, integration: &Integration) -> Result<SecretS
     vault.unseal(&integration.holder.secret_context(&integration.user_identifier), sealed).await
 }
 
-#[tokio::test]
-async fn the_first_start_makes_a_master_key_that_only_its_owner_can_read() {
-    let machine = Machine::new().await;
+async fn the_first_start_makes_a_master_key_that_only_its_owner_can_read(site: Site) {
+    let machine = Machine::on(&site).await;
     machine.vault().await;
     assert_eq!(fs::metadata(machine.key_file()).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(machine.lines(), 1);
@@ -142,9 +160,8 @@ async fn the_first_start_makes_a_master_key_that_only_its_owner_can_read() {
     assert_eq!(machine.store.data_keys().await.unwrap().len(), 1);
 }
 
-#[tokio::test]
-async fn a_secret_opens_after_a_restart_and_only_in_its_own_row() {
-    let machine = Machine::new().await;
+async fn a_secret_opens_after_a_restart_and_only_in_its_own_row(site: Site) {
+    let machine = Machine::on(&site).await;
     let vault = machine.vault().await;
     let first = connect(&machine.store, &vault, 1).await;
     let second = connect(&machine.store, &vault, 2).await;
@@ -154,14 +171,13 @@ async fn a_secret_opens_after_a_restart_and_only_in_its_own_row() {
     assert!(matches!(open_secret(&vault, &swapped).await, Err(VaultError::Altered)));
 }
 
-#[tokio::test]
-async fn a_start_with_a_wrong_or_missing_master_key_says_so_and_touches_nothing() {
-    let machine = Machine::new().await;
+async fn a_start_with_a_wrong_or_missing_master_key_says_so_and_touches_nothing(site: Site) {
+    let machine = Machine::on(&site).await;
     machine.vault().await;
     let data_keys = machine.store.data_keys().await.unwrap();
     let right = fs::read(machine.key_file()).unwrap();
 
-    let other = Machine::new().await;
+    let other = Machine::alone().await;
     other.vault().await;
     machine.copy_file_from(&other);
     let wrong = fs::read(machine.key_file()).unwrap();
@@ -183,9 +199,8 @@ async fn a_start_with_a_wrong_or_missing_master_key_says_so_and_touches_nothing(
     machine.vault().await;
 }
 
-#[tokio::test]
-async fn a_damaged_master_key_is_told_without_showing_it() {
-    let machine = Machine::new().await;
+async fn a_damaged_master_key_is_told_without_showing_it(site: Site) {
+    let machine = Machine::on(&site).await;
     for (content, expected) in [
         ("", "the master key master.key is empty; put a copy of it there"),
         (
@@ -203,18 +218,16 @@ async fn a_damaged_master_key_is_told_without_showing_it() {
     assert!(machine.store.data_keys().await.unwrap().is_empty());
 }
 
-#[tokio::test]
-async fn a_master_key_that_others_can_read_is_made_private() {
-    let machine = Machine::new().await;
+async fn a_master_key_that_others_can_read_is_made_private(site: Site) {
+    let machine = Machine::on(&site).await;
     machine.vault().await;
     fs::set_permissions(machine.key_file(), fs::Permissions::from_mode(0o644)).unwrap();
     machine.vault().await;
     assert_eq!(fs::metadata(machine.key_file()).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-#[tokio::test]
-async fn gateways_that_start_at_once_share_one_master_key_and_one_data_key() {
-    let machine = Machine::new().await;
+async fn gateways_that_start_at_once_share_one_master_key_and_one_data_key(site: Site) {
+    let machine = Machine::on(&site).await;
     let opened: Vec<_> = (0..8)
         .map(|_| {
             let (config, store) = (machine.config.clone(), machine.store.clone());
@@ -232,10 +245,9 @@ async fn gateways_that_start_at_once_share_one_master_key_and_one_data_key() {
     }
 }
 
-#[tokio::test]
-async fn of_gateways_with_files_of_their_own_one_makes_the_data_key_and_the_others_say_what_to_copy() {
-    let first = Machine::new().await;
-    let second = first.with_file_of_its_own();
+async fn of_gateways_with_files_of_their_own_one_makes_the_data_key_and_the_others_say_what_to_copy(site: Site) {
+    let first = Machine::on(&site).await;
+    let second = Machine::on(&site).await;
     // Both have made a file, and one was faster with the data key.
     MasterFile::new(second.key_file()).read_or_create(true).unwrap();
     first.vault().await;
@@ -244,9 +256,8 @@ async fn of_gateways_with_files_of_their_own_one_makes_the_data_key_and_the_othe
     second.vault().await;
 }
 
-#[tokio::test]
-async fn a_rotation_exchanges_all_keys_and_seals_every_secret_anew() {
-    let machine = Machine::new().await;
+async fn a_rotation_exchanges_all_keys_and_seals_every_secret_anew(site: Site) {
+    let machine = Machine::on(&site).await;
     let running = machine.vault().await;
     machine.fill(&running).await;
     let old_file = fs::read(machine.key_file()).unwrap();
@@ -270,10 +281,14 @@ async fn a_rotation_exchanges_all_keys_and_seals_every_secret_anew() {
     assert!(machine.refusal().await.contains("is the wrong one"));
 }
 
-#[tokio::test]
-async fn a_rotation_that_is_interrupted_after_any_step_leaves_every_secret_readable_and_is_finished_by_the_next() {
+async fn a_rotation_that_is_interrupted_after_any_step_leaves_every_secret_readable_and_is_finished_by_the_next(
+    site: Site,
+) {
     for steps in 0..=5 {
-        let machine = Machine::new().await;
+        for table in ["DELETE FROM integrations", "DELETE FROM authorizations", "DELETE FROM data_keys"] {
+            site.execute(table).await;
+        }
+        let machine = Machine::on(&site).await;
         let running = machine.vault().await;
         machine.fill(&running).await;
         let mut rotation = Rotation::new(machine.vault().await, Duration::ZERO).unwrap();
@@ -314,9 +329,8 @@ async fn a_rotation_that_is_interrupted_after_any_step_leaves_every_secret_reada
     }
 }
 
-#[tokio::test]
-async fn what_gateways_seal_and_write_during_rotations_is_never_lost() {
-    let machine = Machine::new().await;
+async fn what_gateways_seal_and_write_during_rotations_is_never_lost(site: Site) {
+    let machine = Machine::on(&site).await;
     let vault = machine.vault().await;
     machine.fill(&vault).await;
     let is_over = Arc::new(AtomicBool::new(false));
@@ -340,12 +354,11 @@ async fn what_gateways_seal_and_write_during_rotations_is_never_lost() {
     machine.assert_all_open(&machine.vault().await).await;
 }
 
-#[tokio::test]
-async fn gateways_on_other_machines_serve_through_a_rotation_until_it_is_finished() {
-    let first = Machine::new().await;
+async fn gateways_on_other_machines_serve_through_a_rotation_until_it_is_finished(site: Site) {
+    let first = Machine::on(&site).await;
     let running = first.vault().await;
     first.fill(&running).await;
-    let other = first.with_file_of_its_own();
+    let other = Machine::on(&site).await;
     other.copy_file_from(&first);
 
     assert!(!first.rotate(false).await.finished);
@@ -361,9 +374,8 @@ async fn gateways_on_other_machines_serve_through_a_rotation_until_it_is_finishe
     other.assert_all_open(&other.vault().await).await;
 }
 
-#[tokio::test]
-async fn a_secret_that_does_not_open_is_left_as_it_is_and_told() {
-    let machine = Machine::new().await;
+async fn a_secret_that_does_not_open_is_left_as_it_is_and_told(site: Site) {
+    let machine = Machine::on(&site).await;
     let vault = machine.vault().await;
     connect(&machine.store, &vault, 1).await;
     let elsewhere = vault.seal(&["another place"], b"secret").await.unwrap();
@@ -377,9 +389,8 @@ async fn a_secret_that_does_not_open_is_left_as_it_is_and_told() {
     assert_eq!(machine.store.drop_retired_data_keys(Duration::ZERO).await.unwrap(), 0);
 }
 
-#[tokio::test]
-async fn a_second_rotation_at_the_same_time_is_refused() {
-    let machine = Machine::new().await;
+async fn a_second_rotation_at_the_same_time_is_refused(site: Site) {
+    let machine = Machine::on(&site).await;
     let _claim = machine.store.try_claim("rotation").await.unwrap().unwrap();
     let result = rotate(&machine.config, &machine.store, true, &mut |_| {}).await;
     assert!(matches!(result, Err(VaultError::Busy)));

@@ -6,6 +6,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
 
 use super::StoreError;
+use super::error::of_sqlite;
 use crate::store::session::{Row, Session, Value};
 
 /// A connection that is in a transaction, or only reads.
@@ -35,11 +36,11 @@ impl Session for SqliteSession<'_> {
         self.prepare(sql)
             .and_then(|mut statement| statement.execute(params_from_iter(parameters)))
             .map(|rows| rows as u64)
-            .map_err(|error| StoreError::new(self.path, error))
+            .map_err(|error| of_sqlite(self.path, error))
     }
 
     fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, StoreError> {
-        self.rows(sql, parameters).map_err(|error| StoreError::new(self.path, error))
+        self.rows(sql, parameters).map_err(|error| of_sqlite(self.path, error))
     }
 
     /// A transaction that writes is the only one anyway.
