@@ -31,7 +31,7 @@ setup: ## Check the toolchain and install what is missing
 	done
 
 build: setup ## Build the gateway, and every connector into modules/
-	@cargo build --release --workspace --bins
+	@cargo build --release -p connector-gateway -p product-tests --bins
 	@$(MAKE) --no-print-directory modules
 
 modules:
@@ -63,7 +63,7 @@ $(PYTHON_TOOLS):
 	@mv $@.new $@
 
 bench: build guests ## Measure, each figure beside a peer in the same run
-	@cargo bench -p connector-gateway
+	@cargo bench -p connector-gateway --bench figures
 
 lint: setup ## Check format, lints and documentation
 	@cargo fmt --all --check

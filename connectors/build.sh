@@ -45,7 +45,7 @@ has_target() {
 # Names of packages hold no blanks, so $packages may be split.
 # shellcheck disable=SC2086
 build_ordinary() {
-    cargo build --locked --profile connector --target "$target" $packages
+    cargo build --profile connector --target "$target" $packages
 }
 
 # shellcheck disable=SC2086
@@ -53,7 +53,7 @@ build_debian() {
     # A toolchain manager puts its own rustc before this one by these variables.
     env -u RUSTUP_TOOLCHAIN RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc \
         CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19 \
-        /usr/bin/cargo build --locked --profile connector --target "$target" -Z build-std=std,panic_abort $packages
+        /usr/bin/cargo build --profile connector --target "$target" -Z build-std=std,panic_abort $packages
 }
 
 has_debian() {

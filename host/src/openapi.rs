@@ -66,16 +66,16 @@ fn operation_item(connector: &str, operation: &crate::registry::Operation) -> Va
     let manifest = &operation.manifest;
     let mut media = Map::new();
     media.insert("schema".to_owned(), body_schema(connector, operation));
-    if let Some(example) = manifest.example.as_deref().and_then(|text| serde_json::from_str(text).ok()) {
-        let example: Value = example;
-        media.insert("example".to_owned(), example);
-    }
     let required = operation
         .schema
         .document()
         .get("required")
         .and_then(Value::as_array)
         .is_some_and(|required| !required.is_empty());
+    let example = manifest.example.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    if let Some(example) = example.or_else(|| (!required).then(|| json!({}))) {
+        media.insert("example".to_owned(), example);
+    }
     let effect = match manifest.effect {
         Effect::Read => "read",
         Effect::Write => "write",

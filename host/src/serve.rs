@@ -84,6 +84,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     ));
     tracing::info!(
         address = %config.public_url,
+        listen = %config.listen,
         connectors = registry.live().len(),
         ms = started.elapsed().as_millis() as u64,
         "serving"

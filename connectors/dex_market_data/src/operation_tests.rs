@@ -32,10 +32,10 @@ fn rows_are_the_services_methods() {
 #[test]
 fn a_value_stays_within_its_segment() {
     assert_eq!(
-        path("get_token_pools", r#"{"chain_id":"a/../b?c","token_address":"x y"}"#),
-        "/token-pairs/v1/a%2F..%2Fb%3Fc/x%20y"
+        path("get_token_pools", r#"{"chain_id":"a/b?c","token_address":"x y"}"#),
+        "/token-pairs/v1/a%2Fb%3Fc/x%20y"
     );
-    for chain in ["..", ".", ""] {
+    for chain in ["..", ".", "", "a/../b", "%2e%2e"] {
         let input = format!(r#"{{"chain_id":"{chain}","token_address":"x"}}"#);
         let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "get_token_pools", &input) else {
             panic!("{chain:?}")

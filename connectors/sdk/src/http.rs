@@ -15,6 +15,10 @@ use crate::{Document, Fault, UpstreamFault, encoding, host, json};
 
 pub use wit::{Body, Credential, Error, Method, Request, TypedBytes};
 
+/// For a value that would lead a request elsewhere.
+pub(crate) const DOT_SEGMENT: &str =
+    "Give a value without `.` and `..` as a step, in any encoding: it is a part of the address.";
+
 /// A request to an upstream of the connector's table. The gateway adds credentials and the headers of the connection.
 impl Request {
     /// A request without headers and body. `path` is appended to the upstream's base URL; it is encoded already and begins with `/`.
@@ -60,13 +64,15 @@ impl Request {
             }
             encoding::push(&mut self.path, value.as_ref(), b"");
         }
-        match self.path.get(start..) {
-            Some("" | "." | "..") | None => Err(Fault::invalid_input(
-                format!("/{field}"),
-                "Give a value that is neither empty nor \".\" or \"..\": it is a part of the address.",
-            )),
-            Some(_) => Ok(self),
+        let segment = self.path.get(start..).unwrap_or_default();
+        if segment.is_empty() {
+            let detail = "Give a value that is not empty: it is a part of the address.";
+            return Err(Fault::invalid_input(format!("/{field}"), detail));
         }
+        if encoding::has_dot_segment(segment) {
+            return Err(Fault::invalid_input(format!("/{field}"), DOT_SEGMENT));
+        }
+        Ok(self)
     }
 
     /// Appends a query parameter, percent-encoded.

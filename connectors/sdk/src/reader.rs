@@ -1,8 +1,8 @@
 //! JSON text taken apart in place: members and items as slices of it, strings borrowed where they have no escapes.
 //!
 //! The text comes from the gateway, which has parsed and validated it; so this reads what is there and checks no more than it
-//! needs in order not to lose its way. It exists because it is a quarter of the cost and a tenth of the size of a full parser,
-//! and the input of an operation that only forwards is all such an operation parses.
+//! needs in order not to lose its way. It exists because the input of an operation that only forwards is all that such an
+//! operation parses, and that needs no full parser.
 
 use std::borrow::Cow;
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::bindings::gateway::connector::http::{Body as HttpBody, Credential};
+use crate::http::DOT_SEGMENT;
 use crate::reader::{self, Member};
 use crate::table::{Body, Encoding, Field, Lists, Piece, Place, Row};
 use crate::{Fault, Request, encoding};
@@ -76,19 +77,17 @@ impl<'a> Values<'a> {
                 }
             }
         }
-        // Only a value with a dot can have made a dot segment: the table's own text has none.
-        let mut dotted = self.row.fields.iter().filter(|field| self.is_dotted_part(field));
-        match dotted.next() {
-            Some(field) if path.split('/').any(|segment| segment == "." || segment == "..") => {
-                Err(refuse(field, "Give a value other than \".\" and \"..\": it is a part of the address."))
-            }
+        // Only a value with a dot, encoded or not, can have made a dot segment: the table's own text has none.
+        let mut suspects = self.row.fields.iter().filter(|field| self.may_climb(field));
+        match suspects.next() {
+            Some(field) if encoding::has_dot_segment(path) => Err(refuse(field, DOT_SEGMENT)),
             _ => Ok(()),
         }
     }
 
     /// A value must not climb out of its place (RFC 3986, section 5.2.4).
-    fn is_dotted_part(&self, field: &'static Field) -> bool {
-        let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\'));
+    fn may_climb(&self, field: &'static Field) -> bool {
+        let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\' | b'%'));
         matches!(field.place, Place::Path(_)) && self.get(field).is_some_and(dot)
     }
 

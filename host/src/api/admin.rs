@@ -1,6 +1,5 @@
 //! The operator's routes: install, remove and roll back connectors. All need the scope `admin`.
 
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 use serde_json::json;
@@ -8,7 +7,7 @@ use serde_json::json;
 use super::auth::Scope;
 use super::problem::{self, Problem};
 use super::system::json_answer;
-use super::{authorize, connectors};
+use super::{authorize, body, connectors};
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
 use crate::registry::ChangeError;
@@ -18,16 +17,11 @@ pub(super) async fn install(gateway: &Gateway, request: Request<Incoming>) -> Re
     authorize(gateway, &request, Some(Scope::Admin)).await?;
     let grants = grants(request.uri().query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
-    let limit = usize::try_from(limit_mb << 20).unwrap_or(usize::MAX);
-    let module = Limited::new(request.into_body(), limit).collect().await.map_err(|error| {
-        if error.is::<http_body_util::LengthLimitError>() {
-            problem::BODY_TOO_LARGE
-                .because(format!("A module has at most {limit_mb} MB; raise `compile.max_module_mb` if you trust it."))
-        } else {
-            problem::BAD_REQUEST.because("The module did not arrive whole; send it again.")
-        }
-    })?;
-    let installed = gateway.registry.install(module.to_bytes(), grants.as_deref()).await.map_err(change_problem)?;
+    let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
+    let (head, body) = request.into_parts();
+    let advice = "raise `compile.max_module_mb` if you trust the module";
+    let module = body::read(&head.headers, body, limit_mb, advice).await?;
+    let installed = gateway.registry.install(module, grants.as_deref()).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&installed)))
 }
 

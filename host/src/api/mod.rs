@@ -3,11 +3,13 @@
 //! - [`server`]: takes the connections
 //! - [`router`]: from a path to its family
 //! - [`auth`]: who calls
+//! - [`body`]: what a request carries
 //! - [`problem`]: the form of every error
 //! - [`operations`], [`integrations`], [`connectors`], [`admin`], [`system`]: the families
 
 mod admin;
 pub mod auth;
+mod body;
 mod connectors;
 mod integrations;
 mod operations;

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONTENT_TYPE};
+use hyper::header::ACCEPT;
 use hyper::{Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::auth::Scope;
-use super::authorize;
 use super::integrations::{access_problem, named, subject};
 use super::problem::{self, Problem};
+use super::{authorize, body};
 use crate::egress::whole_seconds;
 use crate::gateway::Gateway;
 use crate::metrics;
@@ -20,9 +19,6 @@ use crate::pipeline::body::Body;
 use crate::pipeline::input::nearest;
 use crate::pipeline::{self, Error, Violation};
 use crate::sandbox::{Failure, http};
-
-/// A body that takes longer to arrive holds a place for nothing.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Answers one call.
 pub(super) async fn invoke(
@@ -49,12 +45,12 @@ pub(super) async fn invoke(
             None => format!("`{name}` has no operation `{operation}`; GET /connectors lists its operations."),
         }));
     };
-    let headers = request.headers().clone();
-    let body = read_json(gateway, request).await?;
+    let (head, body) = request.into_parts();
+    let body = body::read_json(&head.headers, body, gateway.config.max_body_mb).await?;
     let _under_way = UnderWay::new(&operation.metrics.in_flight);
     let behalf =
-        pipeline::Behalf::Caller { tenant: &caller.tenant, subject: subject(&caller), named: named(&headers)? };
-    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+        pipeline::Behalf::Caller { tenant: &caller.tenant, subject: subject(&caller), named: named(&head.headers)? };
+    let accept = head.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     let request = pipeline::Request { id: request_id, behalf, body: &body, accept };
     let answer = pipeline::run(gateway.parts(), &connector, operation, request)
         .await
@@ -80,40 +76,6 @@ impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.dec();
     }
-}
-
-/// The body of a request, which says that it is JSON.
-pub(super) async fn read_json(gateway: &Gateway, request: Request<Incoming>) -> Result<bytes::Bytes, Problem> {
-    let (head, body) = request.into_parts();
-    let content_type = head.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let body = read(body, gateway.config.max_body_mb).await?;
-    // A body of nothing needs no type.
-    if content_type.is_some_and(is_json) || body.is_empty() && content_type.is_none() {
-        return Ok(body);
-    }
-    Err(problem::UNSUPPORTED_MEDIA_TYPE.because(match content_type {
-        Some(given) => format!("The body is of type {given}; send JSON with Content-Type: application/json."),
-        None => "The body has no type; send JSON with Content-Type: application/json.".to_owned(),
-    }))
-}
-
-async fn read(body: Incoming, limit_mb: usize) -> Result<bytes::Bytes, Problem> {
-    let limit = limit_mb << 20;
-    let whole = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit).collect()).await;
-    match whole {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(problem::BODY_TOO_LARGE
-            .because(format!("A body has at most {limit_mb} MB; send less, or have `max_body_mb` raised."))),
-        Ok(Err(_)) => Err(problem::BAD_REQUEST.because("The body did not arrive whole; send it again.")),
-        Err(_) => Err(problem::BAD_REQUEST
-            .because("The body did not arrive in time; send it faster.")
-            .status(StatusCode::REQUEST_TIMEOUT)),
-    }
-}
-
-fn is_json(content_type: &str) -> bool {
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    media_type == "application/json" || media_type.ends_with("+json")
 }
 
 /// There is no connector of this name.
@@ -169,7 +131,7 @@ fn failed(connector: &str, failure: &Failure) -> Problem {
             .because(format!("`{connector}` went over its {limit} limit and was stopped; ask for less, or raise the limit for this connector."))
             .with("limit", limit.name()),
         // What a trap says is for the operator; it stands in the log.
-        Failure::Trapped(reason) => {
+        Failure::Trapped(reason) | Failure::Mismatch(reason) => {
             tracing::error!(connector, reason, "the connector trapped");
             problem::CONNECTOR_FAILED.because(format!("`{connector}` stopped with an error of its own; its author finds the cause in the gateway's log."))
         }

@@ -101,6 +101,11 @@ pub enum ConnectorsCommand {
         /// The connector's identifier
         id: String,
     },
+    /// Write a connector to begin with, in the gateway's source tree
+    New {
+        /// The new connector's identifier
+        id: String,
+    },
     /// Say whether a module would be accepted, and what it asks for
     Check {
         /// The module, a WebAssembly component

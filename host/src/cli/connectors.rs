@@ -1,8 +1,9 @@
 //! The commands `connectors …`. They work on the modules folder and the store, so that they do the same whether a gateway
 //! is serving or not; one that serves takes a change up within a second.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::arguments::{ConnectorsCommand, ListArguments};
+use super::new::{self, NewError};
 use super::table::Table;
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -27,6 +29,9 @@ pub enum ConnectorsError {
     /// The change was not made.
     #[error(transparent)]
     Change(#[from] ChangeError),
+    /// There is no new connector.
+    #[error(transparent)]
+    New(#[from] NewError),
     /// A module is not good.
     #[error("`{}` is refused: {reason}", file.display())]
     Refused {
@@ -53,12 +58,18 @@ pub enum ConnectorsError {
 /// # Errors
 /// See [`ConnectorsError`].
 pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), ConnectorsError> {
-    if let ConnectorsCommand::Pack { file, output } = command {
-        return pack(file, output);
+    match command {
+        ConnectorsCommand::New { id } => {
+            let folder = new::write(Path::new("."), id)?;
+            eprintln!("Wrote `{}`; `make build` makes a module of it.", folder.display());
+            return Ok(());
+        }
+        ConnectorsCommand::Pack { file, output } => return pack(file, output),
+        _ => {}
     }
     let registry = open_registry(&Arc::new(config), &Arc::new(Metrics::default())).await?;
     match command {
-        ConnectorsCommand::Pack { .. } => Ok(()),
+        ConnectorsCommand::New { .. } | ConnectorsCommand::Pack { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,
         ConnectorsCommand::Check { file } => {
             let connector = check(&registry, file).await?;
@@ -100,7 +111,12 @@ fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
     if fs::read(output).is_ok_and(|present| present == component) {
         return Ok(());
     }
-    crate::files::write_atomically(output, |written| written.write_all(&component))
+    let write = |file: &mut fs::File| {
+        // A module is no secret, and whoever runs the gateway need not be who built it.
+        file.set_permissions(Permissions::from_mode(0o644))?;
+        file.write_all(&component)
+    };
+    crate::files::write_atomically(output, write)
         .map_err(|source| ConnectorsError::File { file: output.to_owned(), source })
 }
 

@@ -141,6 +141,15 @@ impl Upstream {
         }
     }
 
+    /// Queues together with another upstream, if both ask for the same pace.
+    pub fn share_queue(&mut self, other: &Self) {
+        if let (Some(own), Some(others)) = (&self.pacer, &other.pacer)
+            && own.pacing() == others.pacing()
+        {
+            self.pacer = Some(Arc::clone(others));
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

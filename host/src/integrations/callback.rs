@@ -101,7 +101,7 @@ impl Integrations {
     /// When the store does not answer; inside, when there is no such authorization.
     pub async fn take(&self, connector: &str, state: &str) -> Result<Result<Authorization, NoAuthorization>, Failure> {
         Ok(match self.store.take_authorization(&hash(state)).await? {
-            Taken::Fresh(authorization) if authorization.holder.connector == connector => Ok(authorization),
+            Taken::Fresh(authorization) if authorization.holder.connector == connector => Ok(*authorization),
             Taken::Fresh(_) => Err(NoAuthorization::OtherConnector),
             Taken::Used => Err(NoAuthorization::Used),
             Taken::Expired => Err(NoAuthorization::Expired),

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Error;
@@ -20,7 +20,7 @@ use crate::shape::{Shape, ShapeError};
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// Of an upstream's error, this much is shown to the caller.
-const MAX_SHOWN_BYTES: u64 = 64 << 10;
+pub(super) const MAX_SHOWN_BYTES: u64 = 64 << 10;
 
 /// The answer to a call that succeeded.
 pub struct Answer {
@@ -124,10 +124,10 @@ pub(super) async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphoreP
         "size": content.len(),
     });
     if !file.members.is_empty() {
-        let members = serde_json::from_str(&file.members).map_err(|error| {
+        let members: Map<String, Value> = serde_json::from_str(&file.members).map_err(|error| {
             Error::ConnectorFault(format!("the connector's members for a file are no JSON object: {error}"))
         })?;
-        if let (Value::Object(document), Value::Object(members)) = (&mut document, members) {
+        if let Value::Object(document) = &mut document {
             document.extend(members);
         }
     }

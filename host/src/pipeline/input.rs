@@ -14,7 +14,7 @@ use super::Violation;
 use crate::shape::Shape;
 
 /// Violations named in one answer; a body with more has its rest counted.
-const MAX_VIOLATIONS: usize = 100;
+pub(super) const MAX_VIOLATIONS: usize = 100;
 
 /// The schema of an operation's body, compiled once.
 pub struct Schema {
@@ -185,7 +185,8 @@ fn sentence(kind: &ValidationErrorKind) -> Option<String> {
     let text = match kind {
         ValidationErrorKind::Type { kind } => format!("Must be {}.", types(kind)),
         ValidationErrorKind::Enum { options } => match options.as_array() {
-            Some(options) => format!("Must be one of {}.", list(options.iter())),
+            // That null stands for an absent field need not be said.
+            Some(options) => format!("Must be one of {}.", list(options.iter().filter(|option| !option.is_null()))),
             None => return None,
         },
         ValidationErrorKind::Constant { expected_value } => format!("Must be {expected_value}."),

@@ -24,6 +24,9 @@ use crate::sandbox::manifest::{AuthScheme, Effect};
 use crate::sandbox::{Call, Failure, Fault, Outcome, storage};
 use crate::store::Holder;
 
+/// Of a sentence that a connector wrote, this much is passed on.
+const MAX_DETAIL_BYTES: usize = 4 << 10;
+
 /// A member of a body that is wrong.
 #[derive(Debug)]
 pub struct Violation {
@@ -132,7 +135,7 @@ pub struct Request<'a> {
 /// Runs an operation: checks the body, runs the connector in its sandbox, calls the service, and shapes the answer.
 ///
 /// # Errors
-/// See [`Error`]; the gateway goes on serving after each.
+/// See [`enum@Error`]; the gateway goes on serving after each.
 pub async fn run(
     parts: Parts<'_>,
     connector: &Arc<Connector>,
@@ -282,6 +285,7 @@ fn count_failure(metrics: &Metrics, connector: &Connector, failure: &Failure) {
     let outcome = match failure {
         Failure::Limit(limit) => limit.name(),
         Failure::TimedOut(_) => "timeout",
+        Failure::Mismatch(_) => "mismatch",
         Failure::Trapped(_) => "trap",
         Failure::Busy => "busy",
     };
@@ -289,23 +293,35 @@ fn count_failure(metrics: &Metrics, connector: &Connector, failure: &Failure) {
     metrics.sandbox_failures.get_or_create_owned(&labels).inc();
 }
 
-/// What a connector's fault is to the caller.
+/// What a connector's fault is to the caller. Its words are cut to what a person reads.
 fn error_of(fault: Fault) -> Error {
     match fault {
         Fault::InvalidInput(violations) => Error::Invalid(
             violations
                 .into_iter()
-                .map(|violation| Violation { pointer: violation.pointer, detail: violation.detail })
+                .take(input::MAX_VIOLATIONS)
+                .map(|violation| Violation { pointer: cut(violation.pointer), detail: cut(violation.detail) })
                 .collect(),
         ),
-        Fault::NotFound(detail) => Error::NotFound(detail),
+        Fault::NotFound(detail) => Error::NotFound(cut(detail)),
         Fault::Upstream(fault) => Error::Upstream {
             status: if (400..600).contains(&fault.status) { fault.status } else { 502 },
-            detail: fault.detail,
-            body: fault.body.map(|body| answer::shown(&Bytes::from(body))),
+            detail: cut(fault.detail),
+            body: fault
+                .body
+                .filter(|body| body.len() as u64 <= answer::MAX_SHOWN_BYTES)
+                .map(|body| answer::shown(&Bytes::from(body))),
             retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
         },
         Fault::Http(error) => Error::Http(error),
-        Fault::Failed(detail) => Error::ConnectorFault(detail),
+        Fault::Failed(detail) => Error::ConnectorFault(cut(detail)),
     }
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > MAX_DETAIL_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_DETAIL_BYTES));
+        text.push('…');
+    }
+    text
 }

@@ -12,10 +12,11 @@ use crate::config::{self, Config};
 use crate::egress::{Budget, Budgets, Pacing, Upstream, UpstreamSettings};
 use crate::metrics::{Metrics, OperationMetrics};
 use crate::pipeline::input::Schema;
-use crate::sandbox::manifest::{self, Manifest};
+use crate::sandbox::manifest::{self, AuthScheme, Manifest};
 use crate::sandbox::{Limits, Module, Settings};
 
 pub(super) use super::manifest::is_identifier;
+use super::token_hosts;
 
 /// What a connector is built from.
 pub(super) struct Parts<'a> {
@@ -82,6 +83,9 @@ impl Connector {
             }
             let metrics = all_metrics.operation(&manifest.identifier, &operation.path);
             operations.insert(operation.path.clone(), Operation { manifest: operation, schema, metrics });
+        }
+        if let AuthScheme::Oauth2(scheme) = &manifest.auth {
+            token_hosts::check(scheme, &config.oauth, |host| shipped || granted.iter().any(|grant| grant == host))?;
         }
         let reach = reach(&manifest, shipped, &granted, config, all_metrics, predecessor)?;
         let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
@@ -278,6 +282,10 @@ fn reach(
             .observed(metrics.upstream(&manifest.identifier, &upstream.name));
         if let Some(former) = predecessor.and_then(|old| old.upstreams.get(&upstream.name)) {
             compiled.inherit(former);
+        }
+        // A service that spaces calls counts all of a client's, on whichever of its hosts.
+        for other in reach.upstreams.values() {
+            compiled.share_queue(other);
         }
         reach.upstreams.insert(upstream.name.clone(), compiled);
         places.insert(upstream.name.as_str(), Place { base_url, by_operator });

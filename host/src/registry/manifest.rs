@@ -55,7 +55,8 @@ pub(super) fn check(manifest: &Manifest) -> Result<(), Vec<String>> {
     if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
-pub(super) fn is_identifier(name: &str) -> bool {
+/// Whether a name can stand in the path: 1 to 64 of a-z, 0-9 and _, beginning with a letter.
+pub fn is_identifier(name: &str) -> bool {
     name.len() <= MAX_NAME_BYTES
         && name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))

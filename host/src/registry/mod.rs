@@ -5,33 +5,35 @@
 //! table that requests read. A request holds the version it began with until it ends. A file that is refused changes
 //! nothing: the version before keeps serving, even over a restart.
 
+mod change;
 mod connector;
 mod manifest;
+mod token_hosts;
 mod versions;
 mod watch;
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use arc_swap::{ArcSwap, Guard};
-use bytes::Bytes;
-use thiserror::Error;
 use tokio::sync::Mutex;
 
+pub use self::change::ChangeError;
 pub use self::connector::{Connector, Operation};
+pub use self::manifest::is_identifier;
 pub use self::watch::watch;
 
 use self::versions::Versions;
 use crate::config::Config;
 use crate::egress::Egress;
 use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
-use crate::sandbox::{self, Sandbox};
-use crate::store::{Store, StoreError};
+use crate::sandbox::{self, Failure, Sandbox};
+use crate::store::Store;
 
 /// The live connectors by identifier.
 pub type Live = HashMap<String, Arc<Connector>>;
@@ -52,29 +54,6 @@ pub struct Refused {
     pub at: SystemTime,
     /// SHA-256 of the version that serves in its place, if one does.
     pub serving: Option<String>,
-}
-
-/// Why a change of the live connectors was not made.
-#[derive(Debug, Error)]
-pub enum ChangeError {
-    /// The module is not good; the reason says how.
-    #[error("{0}")]
-    Refused(String),
-    /// There is no such connector.
-    #[error("no connector `{0}` is installed")]
-    Unknown(String),
-    /// It never had another version.
-    #[error("`{0}` has had no other version here")]
-    NoEarlierVersion(String),
-    /// A grant is not a host.
-    #[error("`{0}` is no host name; write it like api.example.com")]
-    InvalidHost(String),
-    /// The modules folder or the versions.
-    #[error("the modules cannot be changed: {0}")]
-    Io(#[from] io::Error),
-    /// The grants.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 /// What the registry last saw of a file.
@@ -195,78 +174,6 @@ impl Registry {
         Ok(!files.changing.is_empty())
     }
 
-    /// Installs a module under the identifier that it describes itself with, or swaps it for the version that is live.
-    /// `grants`, when given, replaces the hosts that it may reach.
-    ///
-    /// # Errors
-    /// When it is refused, and when files or grants cannot be written; then what is live stays.
-    pub async fn install(&self, module: Bytes, grants: Option<&[String]>) -> Result<Arc<Connector>, ChangeError> {
-        for host in grants.unwrap_or_default() {
-            if !connector::is_host(host) {
-                return Err(ChangeError::InvalidHost(host.clone()));
-            }
-        }
-        let mut files = self.files.lock().await;
-        let candidate = self.load(&module, None, grants).await.map_err(ChangeError::Refused)?;
-        let identifier = candidate.manifest().identifier.clone();
-        if let Some(grants) = grants {
-            self.store.set_grants(&identifier, grants).await?;
-        }
-        let path = self.path(&identifier);
-        crate::files::write_atomically(&path, |file| file.write_all(&module))?;
-        files.changing.remove(&path);
-        files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
-        Ok(self.activate(&path, candidate, &module, "installed"))
-    }
-
-    /// Removes a connector. Requests under way end on it.
-    ///
-    /// # Errors
-    /// When there is none, or its file cannot be removed.
-    pub async fn remove(&self, identifier: &str) -> Result<(), ChangeError> {
-        let mut files = self.files.lock().await;
-        let path = self.path(identifier);
-        if !connector::is_identifier(identifier) || !path.exists() && self.get(identifier).is_none() {
-            return Err(ChangeError::Unknown(identifier.to_owned()));
-        }
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
-        files.settled.remove(&path);
-        files.changing.remove(&path);
-        self.retire(&path);
-        Ok(())
-    }
-
-    /// Swaps the version in that was live before the present one.
-    ///
-    /// # Errors
-    /// When there is none, or it is no longer good.
-    pub async fn rollback(&self, identifier: &str) -> Result<Arc<Connector>, ChangeError> {
-        let mut files = self.files.lock().await;
-        if !connector::is_identifier(identifier) {
-            return Err(ChangeError::Unknown(identifier.to_owned()));
-        }
-        let path = self.path(identifier);
-        let present = match self.get(identifier) {
-            Some(live) => Some(live.digest().to_owned()),
-            // Not serving: then the file that lies there, if any.
-            None => fs::read(&path).ok().map(|module| digest(&module)),
-        };
-        let Some(module) = self.versions.before(identifier, present.as_deref())? else {
-            return Err(match present {
-                Some(_) => ChangeError::NoEarlierVersion(identifier.to_owned()),
-                None => ChangeError::Unknown(identifier.to_owned()),
-            });
-        };
-        let candidate = self.load(&module, Some(identifier), None).await.map_err(ChangeError::Refused)?;
-        crate::files::write_atomically(&path, |file| file.write_all(&module))?;
-        files.changing.remove(&path);
-        files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
-        Ok(self.activate(&path, candidate, &module, "rolled_back"))
-    }
-
     /// Loads a module without making it live.
     ///
     /// # Errors
@@ -289,7 +196,8 @@ impl Registry {
         let digest = digest(&module);
         match self.load(&module, Some(identifier), None).await {
             Ok(candidate) => {
-                self.activate(path, candidate, &module, "swapped");
+                let outcome = if self.get(identifier).is_some() { "swapped" } else { "added" };
+                self.activate(path, candidate, &module, outcome);
             }
             Err(reason) => {
                 if self.get(identifier).is_none() {
@@ -323,11 +231,10 @@ impl Registry {
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
         let call = sandbox::Call::for_description(&digest);
         let limits = connector::limits(&self.config.connector(expected.unwrap_or_default()).limits);
-        let manifest = self
-            .sandbox
-            .describe(&loaded.module, call, limits)
-            .await
-            .map_err(|failure| format!("`describe` failed: {failure}"))?;
+        let manifest = self.sandbox.describe(&loaded.module, call, limits).await.map_err(|failure| match failure {
+            Failure::Mismatch(_) => failure.to_string(),
+            _ => format!("`describe` failed: {failure}"),
+        })?;
         manifest::check(&manifest).map_err(|wrong| format!("its manifest is wrong: {}", wrong.join("; ")))?;
         if let Some(expected) = expected
             && manifest.identifier != expected

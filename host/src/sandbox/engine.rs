@@ -1,14 +1,8 @@
-//! The one `Engine` of the gateway, and the clock that bounds how long a guest computes.
-
-use std::thread;
-use std::time::Duration;
+//! The one `Engine` of the gateway.
 
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures};
 
 use crate::config;
-
-/// The epoch advances this often. It is the unit of every CPU budget.
-pub(super) const TICK: Duration = Duration::from_millis(1);
 
 /// Address space kept for each linear memory, so that bounds checks are done by the memory management unit. Part of
 /// what a module is compiled against: equal in the gateway and in the process that compiles.
@@ -82,20 +76,3 @@ pub(super) fn runtime(sandbox: &config::Sandbox, memory_bytes: usize) -> wasmtim
 
 /// Entries of one table. The modules of the JavaScript and Python toolchains have some 10,000 functions.
 pub(super) const MAX_TABLE_ELEMENTS: usize = 64 << 10;
-
-/// Advances the epoch for as long as the engine lives.
-///
-/// # Errors
-/// When no thread can be started.
-pub(super) fn start_clock(engine: &Engine) -> std::io::Result<()> {
-    let engine = engine.weak();
-    thread::Builder::new()
-        .name("epoch".to_owned())
-        .spawn(move || {
-            while let Some(engine) = engine.upgrade() {
-                engine.increment_epoch();
-                thread::sleep(TICK);
-            }
-        })
-        .map(drop)
-}

@@ -7,18 +7,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use thiserror::Error;
-use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower, ResourceTable};
+use wasmtime::component::{
+    ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, ResourceTable, TypedFunc,
+};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::bindings::gateway::connector::{manifest, outcome};
-use super::engine::TICK;
 use super::http::Outbound;
 use super::limits::{Limit, Limits, MAX_HANDLES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES, MemoryBudget};
 use super::module::Module;
 use super::storage::Scope;
+use super::ticker::{Running, TICK};
 
 /// The longest that a guest without a fiber may hold its thread. One that takes longer is run again on a fiber, where it
 /// yields to others; it cannot have done anything yet that would be done twice.
@@ -58,7 +61,7 @@ pub type Settings = std::collections::HashMap<String, String>;
 pub enum Outcome {
     /// Send this and answer with what comes back.
     Forward(super::http::Request),
-    /// JSON text; not checked when it comes straight from the guest.
+    /// JSON text.
     Reply(Bytes),
     /// A file.
     File(File),
@@ -100,6 +103,9 @@ pub enum Failure {
     /// It did not end in time.
     #[error("it did not end within {} s", .0.as_secs())]
     TimedOut(Duration),
+    /// Its functions are not those of the contract.
+    #[error("it does not match the contract gateway:connector@1: {0}")]
+    Mismatch(String),
     /// It trapped.
     #[error("it trapped: {0}")]
     Trapped(String),
@@ -118,6 +124,7 @@ pub struct Guest {
     log_lines: u32,
     /// Made when it is first asked for: most modules never do.
     wasi: Option<Box<Wasi>>,
+    _running: Running,
 }
 
 struct Wasi {
@@ -126,7 +133,7 @@ struct Wasi {
 }
 
 impl Guest {
-    fn new(call: Call, limits: Limits) -> Self {
+    fn new(call: Call, limits: Limits, running: Running) -> Self {
         Self {
             call,
             table: ResourceTable::new(),
@@ -135,6 +142,7 @@ impl Guest {
             memory: MemoryBudget::new(limits.memory_bytes),
             log_lines: 0,
             wasi: None,
+            _running: running,
         }
     }
 
@@ -187,9 +195,24 @@ impl WasiView for Guest {
 impl Module {
     /// What the connector says about itself.
     pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<manifest::Manifest, Failure> {
-        let run = run_on_fiber::<_, (manifest::Manifest,)>(&self.linked, &self.describe, call, limits, ());
+        let run = async {
+            let mut store = yielding_store(self.linked.engine(), self.guest(call, limits))?;
+            let result = async {
+                let instance = self.linked.instantiate_async(&mut store).await?;
+                // Not called here, but looked up: a wrong type is found now, and not by the first caller.
+                typed::<(&str, &str), (WitOutcome,)>(&instance, &mut store, &self.invoke)?;
+                let describe = typed::<(), (manifest::Manifest,)>(&instance, &mut store, &self.describe)?;
+                describe.call_async(&mut store, ()).await
+            }
+            .await;
+            finish(result, store)
+        };
         let ((manifest,), _) = timed(run, limits.timeout).await?;
         Ok(manifest)
+    }
+
+    fn guest(&self, call: Call, limits: Limits) -> Guest {
+        Guest::new(call, limits, self.ticker.run())
     }
 
     /// Runs one operation. `immediate` as the manifest says it.
@@ -206,13 +229,13 @@ impl Module {
     ) -> Result<Result<Outcome, Fault>, Failure> {
         let arguments = (operation, input);
         if let (true, Some(pre)) = (immediate, &self.immediate) {
-            match run_at_once(pre, &self.invoke, make_call(), limits, arguments) {
+            match run_at_once(pre, &self.invoke, self.guest(make_call(), limits), arguments) {
                 Err(Failure::Limit(Limit::Cpu)) => {}
                 Err(failure) => return Err(failure),
                 Ok(((outcome,), store)) => return take_outcome(outcome, store, limits),
             }
         }
-        let run = run_on_fiber(&self.linked, &self.invoke, make_call(), limits, arguments);
+        let run = run_on_fiber(&self.linked, &self.invoke, self.guest(make_call(), limits), arguments);
         let ((outcome,), store) = timed(run, limits.timeout).await?;
         take_outcome(outcome, store, limits)
     }
@@ -225,9 +248,9 @@ async fn timed<T>(run: impl Future<Output = Result<T, Failure>>, timeout: Durati
     tokio::time::timeout(timeout, run).await.unwrap_or(Err(Failure::TimedOut(timeout)))
 }
 
-fn store(engine: &wasmtime::Engine, call: Call, limits: Limits) -> Result<Store<Guest>, Failure> {
-    let mut store =
-        Store::try_new(engine, Guest::new(call, limits)).map_err(|error| Failure::Trapped(error.to_string()))?;
+fn store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {
+    let limits = guest.limits;
+    let mut store = Store::try_new(engine, guest).map_err(|error| Failure::Trapped(error.to_string()))?;
     store.limiter(|guest| &mut guest.memory);
     store.set_hostcall_fuel(limits.output_bytes);
     store.set_max_component_handles(MAX_HANDLES);
@@ -237,20 +260,18 @@ fn store(engine: &wasmtime::Engine, call: Call, limits: Limits) -> Result<Store<
 fn run_at_once<P, R>(
     pre: &InstancePre<Guest>,
     export: &ComponentExportIndex,
-    call: Call,
-    limits: Limits,
+    guest: Guest,
     arguments: P,
 ) -> Result<(R, Store<Guest>), Failure>
 where
     P: ComponentNamedList + Lower,
     R: ComponentNamedList + Lift + 'static,
 {
-    let mut store = store(pre.engine(), call, limits)?;
+    let mut store = store(pre.engine(), guest)?;
     store.set_epoch_deadline(IMMEDIATE_TICKS);
     let result = (|| {
         let instance = pre.instantiate(&mut store)?;
-        let function = instance.get_typed_func::<P, R>(&mut store, export)?;
-        function.call(&mut store, arguments)
+        typed::<P, R>(&instance, &mut store, export)?.call(&mut store, arguments)
     })();
     finish(result, store)
 }
@@ -258,17 +279,28 @@ where
 async fn run_on_fiber<P, R>(
     pre: &InstancePre<Guest>,
     export: &ComponentExportIndex,
-    call: Call,
-    limits: Limits,
+    guest: Guest,
     arguments: P,
 ) -> Result<(R, Store<Guest>), Failure>
 where
     P: ComponentNamedList + Lower + Send + Sync,
     R: ComponentNamedList + Lift + Send + Sync + 'static,
 {
-    let mut store = store(pre.engine(), call, limits)?;
+    let mut store = yielding_store(pre.engine(), guest)?;
+    let result = async {
+        let instance = pre.instantiate_async(&mut store).await?;
+        typed::<P, R>(&instance, &mut store, export)?.call_async(&mut store, arguments).await
+    }
+    .await;
+    finish(result, store)
+}
+
+/// A store whose guest yields at each tick, and traps when it has used up its computing time.
+fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {
+    let cpu = guest.limits.cpu;
+    let mut store = store(engine, guest)?;
     // The callback runs only while the guest computes, so that counting its ticks leaves out the time it waits.
-    let mut ticks_left = limits.cpu.as_millis() / TICK.as_millis();
+    let mut ticks_left = cpu.as_millis() / TICK.as_millis();
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(move |_| {
         if ticks_left == 0 {
@@ -277,13 +309,24 @@ where
         ticks_left -= 1;
         Ok(UpdateDeadline::Yield(1))
     });
-    let result = async {
-        let instance = pre.instantiate_async(&mut store).await?;
-        let function = instance.get_typed_func::<P, R>(&mut store, export)?;
-        function.call_async(&mut store, arguments).await
-    }
-    .await;
-    finish(result, store)
+    Ok(store)
+}
+
+/// An export of another type than the contract gives it.
+#[derive(Debug, Error)]
+#[error("{0}")]
+struct WrongType(String);
+
+fn typed<P, R>(
+    instance: &Instance,
+    store: &mut Store<Guest>,
+    export: &ComponentExportIndex,
+) -> wasmtime::Result<TypedFunc<P, R>>
+where
+    P: ComponentNamedList + Lower,
+    R: ComponentNamedList + Lift,
+{
+    Ok(instance.get_typed_func(store, export).map_err(|error| WrongType(format!("{error:#}")))?)
 }
 
 fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R, Store<Guest>), Failure> {
@@ -302,6 +345,9 @@ fn failure(error: &wasmtime::Error, guest: &Guest) -> Failure {
     if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
         return Failure::Busy;
     }
+    if let Some(WrongType(detail)) = error.downcast_ref() {
+        return Failure::Mismatch(detail.clone());
+    }
     match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) => return Failure::Limit(Limit::Cpu),
         Some(Trap::StackOverflow) => return Failure::Limit(Limit::Stack),
@@ -312,7 +358,7 @@ fn failure(error: &wasmtime::Error, guest: &Guest) -> Failure {
     if text.contains("hostcalls has been exhausted") {
         return Failure::Limit(Limit::Output);
     }
-    if text.contains("resource table has no free keys") || text.contains("too many handles") {
+    if text.contains("handle limit exceeded") || text.contains("resource table has no free keys") {
         return Failure::Limit(Limit::Handles);
     }
     Failure::Trapped(text)
@@ -335,6 +381,9 @@ fn take_outcome(
         outcome::Outcome::Reply(text) => {
             if text.len() > limits.output_bytes {
                 return Err(Failure::Limit(Limit::Output));
+            }
+            if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
+                return Ok(Err(Fault::Failed(format!("the connector's answer is not JSON: {error}"))));
             }
             Outcome::Reply(text.into())
         }

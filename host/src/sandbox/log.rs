@@ -11,11 +11,27 @@ impl Host for Guest {
     }
 }
 
+/// A line break or a terminal's control character would let a connector write lines in the gateway's name.
+fn on_one_line(line: String) -> String {
+    if !line.contains(char::is_control) {
+        return line;
+    }
+    line.chars().fold(String::with_capacity(line.len()), |mut safe, character| {
+        if character.is_control() {
+            safe.extend(character.escape_default());
+        } else {
+            safe.push(character);
+        }
+        safe
+    })
+}
+
 /// Writes one line in the connector's name, unless it has written too many.
 pub(super) fn write(guest: &mut Guest, level: Level, mut line: String) {
     if guest.admit_log_line(&mut line).is_none() {
         return;
     }
+    let line = on_one_line(line);
     let (connector, request_id) = (&*guest.call.connector, &*guest.call.request_id);
     // The target lets operators turn one connector's lines up or down.
     match level {

@@ -5,7 +5,7 @@
 //! - [`invocation`]: one call into it, from a fresh instance to an outcome
 //! - [`limits`]: what an invocation may use
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`]: the interfaces of the contract
-//! - [`compile`], [`cache`], [`engine`]: how a module becomes native code
+//! - [`compile`], [`cache`], [`engine`]: how a module becomes native code; [`ticker`]: the clock of its guests
 
 mod bindings;
 mod cache;
@@ -20,8 +20,10 @@ pub mod limits;
 mod log;
 pub mod module;
 pub mod storage;
+mod ticker;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -37,6 +39,7 @@ pub use self::module::Module;
 use self::cache::Cache;
 use self::compile::CompileError;
 use self::module::{ContractError, Linkers};
+use self::ticker::Ticker;
 use crate::config::{Compile, Config};
 
 /// Why a module was not loaded.
@@ -84,6 +87,7 @@ pub enum StartError {
 /// The engine and everything that modules are loaded with.
 pub struct Sandbox {
     engine: Engine,
+    ticker: Arc<Ticker>,
     linkers: Linkers,
     cache: Cache,
     compile: Compile,
@@ -108,13 +112,14 @@ impl Sandbox {
     pub fn start(config: &Config) -> Result<Self, StartError> {
         let memory_mb = config.largest_memory_mb();
         let engine = engine::runtime(&config.sandbox, memory_mb << 20).map_err(StartError::Engine)?;
-        engine::start_clock(&engine)?;
+        let ticker = Ticker::start(&engine)?;
         Ok(Self {
             linkers: Linkers::new(&engine).map_err(StartError::Engine)?,
             cache: Cache::open(&config.data_dir, &engine)?,
             compile: config.compile.clone(),
             pool: config.sandbox.clone(),
             compiling: Semaphore::new(1),
+            ticker,
             engine,
         })
     }
@@ -141,7 +146,7 @@ impl Sandbox {
         };
         let component =
             deserialize(&self.engine, &artifact).map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
-        let module = Module::link(&component, &self.linkers, &self.pool)?;
+        let module = Module::link(&component, &self.linkers, &self.pool, Arc::clone(&self.ticker))?;
         Ok(Loaded { module, cached })
     }
 

@@ -1,5 +1,7 @@
 //! One compiled module, checked and linked once, ready to be instantiated for every invocation.
 
+use std::sync::Arc;
+
 use thiserror::Error;
 use wasmtime::Engine;
 use wasmtime::component::{Component, ComponentExportIndex, HasSelf, InstancePre, Linker, ResourceType};
@@ -7,6 +9,7 @@ use wasmtime::component::{Component, ComponentExportIndex, HasSelf, InstancePre,
 use super::bindings::gateway::connector;
 use super::http::Response;
 use super::invocation::Guest;
+use super::ticker::Ticker;
 
 /// A module that breaks the contract, in a sentence for its author.
 #[derive(Debug, Error)]
@@ -49,6 +52,7 @@ pub struct Module {
     pub(super) immediate: Option<InstancePre<Guest>>,
     pub(super) describe: ComponentExportIndex,
     pub(super) invoke: ComponentExportIndex,
+    pub(super) ticker: Arc<Ticker>,
 }
 
 /// The two linkers that every module is linked by.
@@ -135,6 +139,7 @@ impl Module {
         component: &Component,
         linkers: &Linkers,
         limits: &crate::config::Sandbox,
+        ticker: Arc<Ticker>,
     ) -> Result<Self, ContractError> {
         let engine = component.engine();
         let mut imports_wasi = false;
@@ -164,6 +169,6 @@ impl Module {
         let linked = linkers.full.instantiate_pre(component).map_err(mismatch)?;
         let immediate =
             if imports_wasi { None } else { Some(linkers.immediate.instantiate_pre(component).map_err(mismatch)?) };
-        Ok(Self { linked, immediate, describe, invoke })
+        Ok(Self { linked, immediate, describe, invoke, ticker })
     }
 }

@@ -30,7 +30,7 @@ pub struct Authorization {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// An authorization that nobody has completed yet; from now on it counts as used.
-    Fresh(Authorization),
+    Fresh(Box<Authorization>),
     /// One that was completed before.
     Used,
     /// One whose time is over.

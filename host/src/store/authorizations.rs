@@ -72,7 +72,7 @@ fn take(session: &mut dyn Session, hash: &StateHash) -> Result<Taken, StoreError
         "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL WHERE hash = $1",
         values![hash],
     )?;
-    Ok(Taken::Fresh(authorization))
+    Ok(Taken::Fresh(Box::new(authorization)))
 }
 
 impl FromRow for Authorization {

@@ -18,7 +18,7 @@ pub(super) enum Held {
     /// A lock on a file.
     File(File),
     /// A lock that the server gives back when the connection ends.
-    Connection(Connection),
+    Connection(Box<Connection>),
 }
 
 impl Store {

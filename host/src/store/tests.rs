@@ -255,7 +255,7 @@ async fn an_authorization_is_completed_once_whoever_asks(site: Site) {
     let mut fresh = Vec::new();
     for answer in asking {
         match answer.await.unwrap() {
-            Taken::Fresh(authorization) => fresh.push(authorization),
+            Taken::Fresh(authorization) => fresh.push(*authorization),
             taken => assert_eq!(taken, Taken::Used),
         }
     }

@@ -9,7 +9,7 @@
 //!
 //! - [`caller`]: who it is, and what they may do
 //! - [`key`]: the form of keys, and making one
-//! - [`bootstrap`]: the first key
+//! - [`mod@bootstrap`]: the first key
 //! - [`jwt`]: tokens of somebody else
 
 mod bootstrap;

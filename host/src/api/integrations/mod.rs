@@ -24,7 +24,8 @@ pub(super) use self::problems::{access_problem, failure_problem};
 use self::problems::{begin_problem, invalid, key_problem};
 use super::auth::{Caller, Scope};
 use super::authorize;
-use super::operations::{read_json, unknown_connector, violations_problem};
+use super::body::read_json;
+use super::operations::{unknown_connector, violations_problem};
 use super::problem::{self, Problem};
 use super::system::json_answer;
 use crate::gateway::Gateway;
@@ -58,7 +59,8 @@ pub(super) async fn begin(
 ) -> Result<Response<Body>, Problem> {
     let caller = authorize(gateway, &request, Some(Scope::Integrate)).await?;
     let connector = live(gateway, connector)?;
-    let body = read_json(gateway, request).await?;
+    let (head, body) = request.into_parts();
+    let body = read_json(&head.headers, body, gateway.config.max_body_mb).await?;
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;

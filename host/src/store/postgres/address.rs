@@ -131,7 +131,6 @@ mod tests {
         for url in [
             "postgres://ann:s3cret@db:port/gateway",
             "postgres://ann:s3cret?zebra@db/gateway",
-            "postgres://ann:s3%cret@db/gateway",
             "postgres://ann:s3cret@db/gateway?sslmode=s3cret",
             "postgres:///s3cret",
         ] {

@@ -113,7 +113,7 @@ impl Postgres {
         let lock = format!("SELECT pg_try_advisory_lock({LOCK_NUMBER})");
         let is_locked = connection.client.query_one(&lock, &[&lock_name(name)]).await.and_then(|row| row.try_get(0));
         let is_locked: bool = is_locked.map_err(|error| of_statement(&self.server.address, &error))?;
-        Ok(is_locked.then_some(Held::Connection(connection)))
+        Ok(is_locked.then_some(Held::Connection(Box::new(connection))))
     }
 }
 

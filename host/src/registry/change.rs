@@ -1,0 +1,108 @@
+//! Changes that the operator asks for: install, remove, roll back.
+
+use std::fs;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use thiserror::Error;
+
+use super::{Connector, Registry, connector, digest, seen};
+use crate::store::StoreError;
+
+/// Why a change of the live connectors was not made.
+#[derive(Debug, Error)]
+pub enum ChangeError {
+    /// The module is not good; the reason says how.
+    #[error("{0}")]
+    Refused(String),
+    /// There is no such connector.
+    #[error("no connector `{0}` is installed")]
+    Unknown(String),
+    /// It never had another version.
+    #[error("`{0}` has had no other version here")]
+    NoEarlierVersion(String),
+    /// A grant is not a host.
+    #[error("`{0}` is no host name; write it like api.example.com")]
+    InvalidHost(String),
+    /// The modules folder or the versions.
+    #[error("the modules cannot be changed: {0}")]
+    Io(#[from] io::Error),
+    /// The grants.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Registry {
+    /// Installs a module under the identifier that it describes itself with, or swaps it for the version that is live.
+    /// `grants`, when given, replaces the hosts that it may reach.
+    ///
+    /// # Errors
+    /// When it is refused, and when files or grants cannot be written; then what is live stays.
+    pub async fn install(&self, module: Bytes, grants: Option<&[String]>) -> Result<Arc<Connector>, ChangeError> {
+        for host in grants.unwrap_or_default() {
+            if !connector::is_host(host) {
+                return Err(ChangeError::InvalidHost(host.clone()));
+            }
+        }
+        let mut files = self.files.lock().await;
+        let candidate = self.load(&module, None, grants).await.map_err(ChangeError::Refused)?;
+        let identifier = candidate.manifest().identifier.clone();
+        if let Some(grants) = grants {
+            self.store.set_grants(&identifier, grants).await?;
+        }
+        let path = self.path(&identifier);
+        crate::files::write_atomically(&path, |file| file.write_all(&module))?;
+        files.changing.remove(&path);
+        files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
+        Ok(self.activate(&path, candidate, &module, "installed"))
+    }
+
+    /// Removes a connector. Requests under way end on it.
+    ///
+    /// # Errors
+    /// When there is none, or its file cannot be removed.
+    pub async fn remove(&self, identifier: &str) -> Result<(), ChangeError> {
+        let mut files = self.files.lock().await;
+        let path = self.path(identifier);
+        if !connector::is_identifier(identifier) || !path.exists() && self.get(identifier).is_none() {
+            return Err(ChangeError::Unknown(identifier.to_owned()));
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        files.settled.remove(&path);
+        files.changing.remove(&path);
+        self.retire(&path);
+        Ok(())
+    }
+
+    /// Swaps the version in that was live before the present one.
+    ///
+    /// # Errors
+    /// When there is none, or it is no longer good.
+    pub async fn rollback(&self, identifier: &str) -> Result<Arc<Connector>, ChangeError> {
+        let mut files = self.files.lock().await;
+        if !connector::is_identifier(identifier) {
+            return Err(ChangeError::Unknown(identifier.to_owned()));
+        }
+        let path = self.path(identifier);
+        let present = match self.get(identifier) {
+            Some(live) => Some(live.digest().to_owned()),
+            // Not serving: then the file that lies there, if any.
+            None => fs::read(&path).ok().map(|module| digest(&module)),
+        };
+        let Some(module) = self.versions.before(identifier, present.as_deref())? else {
+            return Err(match present {
+                Some(_) => ChangeError::NoEarlierVersion(identifier.to_owned()),
+                None => ChangeError::Unknown(identifier.to_owned()),
+            });
+        };
+        let candidate = self.load(&module, Some(identifier), None).await.map_err(ChangeError::Refused)?;
+        crate::files::write_atomically(&path, |file| file.write_all(&module))?;
+        files.changing.remove(&path);
+        files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
+        Ok(self.activate(&path, candidate, &module, "rolled_back"))
+    }
+}

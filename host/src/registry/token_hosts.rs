@@ -1,0 +1,94 @@
+//! Where a connector's OAuth scheme may send secrets.
+
+use url::{Host, Url};
+
+use crate::config::Oauth;
+use crate::sandbox::manifest::{Oauth2, Revocation};
+
+/// Checks that codes, tokens and the client's secret go to the site where users authorize (the same registrable domain), or
+/// to a host that the operator named: a slip in a manifest must not post them to a stranger.
+///
+/// # Errors
+/// Says which address of the scheme leads elsewhere, and how the operator can permit it.
+pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> bool) -> Result<(), String> {
+    let parse = |url: &str| Url::parse(&url.replace("{client_id}", "x")).ok();
+    let Some(home) = set.authorization_url.clone().or_else(|| parse(&scheme.authorization_url)) else {
+        return Ok(());
+    };
+    let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
+        Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),
+    });
+    let of_manifest = [
+        ("token-url", Some(scheme.token_url.as_str()).filter(|_| set.token_url.is_none())),
+        ("refresh-url", scheme.refresh_url.as_deref().filter(|_| set.token_url.is_none())),
+        ("revocation", revocation.filter(|_| set.revocation_url.is_none())),
+    ];
+    for (name, url) in of_manifest {
+        let Some(url) = url.and_then(parse) else { continue };
+        let host = url.host_str().unwrap_or_default();
+        if site(&url) != site(&home) && !is_granted(host) {
+            return Err(format!(
+                "oauth2.{name} is at {host}, and users authorize at {}, which is another site; if that is right, grant {host}",
+                home.host_str().unwrap_or_default()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The registrable domain of a URL; the whole host where it has none.
+fn site(url: &Url) -> &str {
+    match url.host() {
+        Some(Host::Domain(name)) => psl::domain_str(name).unwrap_or(name),
+        _ => url.host_str().unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::manifest::ClientAuthentication;
+
+    fn scheme(authorization_url: &str, token_url: &str) -> Oauth2 {
+        Oauth2 {
+            provider: "acme".to_owned(),
+            authorization_url: authorization_url.to_owned(),
+            token_url: token_url.to_owned(),
+            refresh_url: None,
+            revocation: None,
+            scopes: Vec::new(),
+            scope_separator: " ".to_owned(),
+            scope_parameter: "scope".to_owned(),
+            authorization_parameters: Vec::new(),
+            token_parameters: Vec::new(),
+            pkce: true,
+            client_authentication: ClientAuthentication::Body,
+            token_pointer: String::new(),
+            default_lifetime_seconds: None,
+            identity: None,
+        }
+    }
+
+    #[test]
+    fn hosts_of_one_site_trust_one_another() {
+        let scheme = scheme("https://accounts.acme.co.uk/authorize", "https://api.acme.co.uk/token");
+        assert!(check(&scheme, &Oauth::default(), |_| false).is_ok());
+    }
+
+    #[test]
+    fn another_site_is_refused_unless_the_operator_names_it() {
+        let scheme = scheme("https://acme.co.uk/authorize", "https://other.co.uk/token");
+        let refusal = check(&scheme, &Oauth::default(), |_| false).unwrap_err();
+        assert!(refusal.contains("oauth2.token-url is at other.co.uk"), "{refusal}");
+        assert!(check(&scheme, &Oauth::default(), |host| host == "other.co.uk").is_ok());
+        let set = Oauth { token_url: Url::parse("https://third.example/token").ok(), ..Oauth::default() };
+        assert!(check(&scheme, &set, |_| false).is_ok());
+    }
+
+    #[test]
+    fn a_revocation_elsewhere_is_refused_too() {
+        let mut scheme = scheme("https://acme.example/authorize", "https://acme.example/token");
+        scheme.revocation = Some(Revocation::Delete("https://thief.invalid/{client_id}/grant".to_owned()));
+        assert!(check(&scheme, &Oauth::default(), |_| false).is_err());
+    }
+}
