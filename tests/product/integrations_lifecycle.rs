@@ -215,10 +215,10 @@ fn without_client_credentials_the_operator_is_told_what_to_set_and_what_to_regis
     let problem = answer.problem(503, "integration-not-configured");
     assert_eq!(problem["owner"], "operator");
     let detail = problem["detail"].as_str().unwrap();
-    assert_eq!(problem["missing"], json!(["oauth_clients.example.client_id", "oauth_clients.example.client_secret"]));
+    assert_eq!(problem["missing"], json!(["oauth_clients.account.client_id", "oauth_clients.account.client_secret"]));
     assert_eq!(problem["redirect_uri"], callback_url(&gateway, "account"));
     for words in
-        ["oauth_clients.example.client_id", "oauth_clients.example.client_secret", &callback_url(&gateway, "account")]
+        ["oauth_clients.account.client_id", "oauth_clients.account.client_secret", &callback_url(&gateway, "account")]
     {
         assert!(detail.contains(words), "{words} in {detail}");
     }

@@ -34,6 +34,14 @@ pub fn shipped(name: &str) -> Vec<u8> {
     read(&root().join("modules").join(format!("{name}.wasm")), "make build")
 }
 
+/// The digests of the connectors that belong to the product, as they lie beside them.
+///
+/// # Panics
+/// When they were not built.
+pub fn shipped_list() -> Vec<u8> {
+    read(&root().join("modules/SHIPPED"), "make build")
+}
+
 /// A guest from `tests/guests`.
 ///
 /// # Panics

@@ -16,6 +16,8 @@ pub const KEY: &str = "a-key-for-tests-only-0123456789";
 #[derive(Default)]
 pub struct Setup {
     modules: Vec<(String, Vec<u8>)>,
+    /// Whether any belongs to the product.
+    shipped: bool,
     /// Of `gateway.toml`: what belongs to no section, and the sections.
     general: String,
     config: String,
@@ -32,7 +34,8 @@ impl Setup {
 
     /// Adds a connector that belongs to the product.
     #[must_use]
-    pub fn shipped(self, name: &str) -> Self {
+    pub fn shipped(mut self, name: &str) -> Self {
+        self.shipped = true;
         let module = module::shipped(name);
         self.module(name, module)
     }
@@ -161,6 +164,9 @@ impl Setup {
         }
         for (name, module) in &self.modules {
             fs::write(home.module(name), module).unwrap();
+        }
+        if self.shipped {
+            fs::write(home.modules().join("SHIPPED"), module::shipped_list()).unwrap();
         }
         let own = format!(
             "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\nmodules_dir = {:?}\nlog_format = \"json\"\n",

@@ -6,13 +6,11 @@
 //! or was not used for [`IDLE`].
 
 use std::collections::HashMap;
-use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
-use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::OnceCell;
 
 use crate::egress::Credential;
@@ -26,11 +24,6 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// Holders that are remembered. One that is not costs a read and a decryption at its next call.
 const CAPACITY: usize = 10_000;
-
-/// After so many calls in a row that a service refuses, a holder's credentials are renewed no oftener than each
-/// [`REFUSALS_PERIOD`]: one that refuses for another reason than the credential's age must not have each call renew it.
-const REFUSALS: NonZeroU32 = NonZeroU32::new(20).unwrap();
-const REFUSALS_PERIOD: Duration = Duration::from_secs(10);
 
 /// An integration, and its credential once it was needed.
 pub(super) struct Row {
@@ -93,21 +86,11 @@ struct Slot {
     reading: tokio::sync::Mutex<()>,
     /// When it was last used, in seconds.
     used: AtomicU64,
-    refusals: DefaultDirectRateLimiter,
-    /// The integration and its version that was last renewed for a refusal.
-    refused: Mutex<(String, i64)>,
 }
 
 impl Slot {
     fn new(now: u64) -> Arc<Self> {
-        let quota = Quota::with_period(REFUSALS_PERIOD).unwrap_or(Quota::per_minute(REFUSALS));
-        Arc::new(Self {
-            rows: ArcSwapOption::empty(),
-            reading: tokio::sync::Mutex::default(),
-            used: now.into(),
-            refusals: RateLimiter::direct(quota.allow_burst(REFUSALS)),
-            refused: Mutex::default(),
-        })
+        Arc::new(Self { rows: ArcSwapOption::empty(), reading: tokio::sync::Mutex::default(), used: now.into() })
     }
 }
 
@@ -160,22 +143,6 @@ impl Cache {
         }
     }
 
-    /// Whether a credential that a service refuses may be renewed for that, now. Calls that are refused with the same one count
-    /// once.
-    pub(super) fn may_renew_refused(&self, integration: &Integration) -> bool {
-        let slot = self.slot(&integration.holder);
-        let mut refused = slot.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = (&integration.id, integration.version);
-        if (&refused.0, refused.1) == now {
-            return true;
-        }
-        let is_within = slot.refusals.check().is_ok();
-        if is_within {
-            *refused = (integration.id.clone(), integration.version);
-        }
-        is_within
-    }
-
     /// Forgets holders that were quiet.
     pub(super) fn forget_idle(&self) {
         let now = self.now();
@@ -221,42 +188,19 @@ fn drop_older_half(slots: &mut HashMap<Holder, Arc<Slot>>) {
 mod tests {
     use std::cell::Cell;
     use std::convert::Infallible;
-    use std::time::SystemTime;
 
     use super::*;
-    use crate::store::{Account, AuthType, Details, Sealed, Status};
+    use crate::integrations::tests::integration;
+    use crate::store::Sealed;
 
     fn holder(connector: &str) -> Holder {
         Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: connector.to_owned() }
     }
 
-    fn integration(version: i64) -> Integration {
-        Integration {
-            id: "int_1".to_owned(),
-            holder: holder("c"),
-            user_identifier: "u".to_owned(),
-            auth_type: AuthType::OAuth2,
-            selected: false,
-            created_at: SystemTime::UNIX_EPOCH,
-            updated_at: SystemTime::UNIX_EPOCH,
-            version,
-            details: Details {
-                status: Status::Active,
-                reason: None,
-                account: Account::default(),
-                scopes: Vec::new(),
-                expires_at: None,
-                last_refreshed_at: None,
-                next_refresh_at: None,
-                secret: None,
-            },
-        }
-    }
-
     async fn read(cache: &Cache, module: &str, version: i64, reads: &Cell<u32>) -> Arc<Rows> {
         let found = async {
             reads.set(reads.get() + 1);
-            Ok::<_, Infallible>(vec![integration(version)])
+            Ok::<_, Infallible>(vec![integration("int_1", version)])
         };
         cache.rows(&holder("c"), module, found).await.unwrap()
     }
@@ -291,21 +235,13 @@ mod tests {
     async fn a_row_that_is_sealed_anew_keeps_its_credential_and_takes_on_the_new_bytes() {
         let opened = Opened { credential: Credential::bearer("a-token".into()).unwrap(), renewable: true };
         let read_at = Instant::now();
-        let before = Rows::new("m", vec![integration(1)], None, read_at);
+        let before = Rows::new("m", vec![integration("int_1", 1)], None, read_at);
         assert!(before.rows[0].opened.set(opened).is_ok());
-        let mut resealed = integration(1);
+        let mut resealed = integration("int_1", 1);
         resealed.details.secret = Some(Sealed { key_id: "new".to_owned(), bytes: vec![1] });
         let after = Rows::new("m", vec![resealed.clone()], Some(&before), read_at);
         assert_eq!(after.rows[0].integration, resealed);
         assert!(after.rows[0].opened.get().is_some());
-    }
-
-    #[test]
-    fn calls_that_are_refused_together_count_once_and_endless_refusals_are_bounded() {
-        let cache = Cache::new();
-        assert!((0..1000).all(|_| cache.may_renew_refused(&integration(1))));
-        let renewed = (2..1000).take_while(|version| cache.may_renew_refused(&integration(*version))).count();
-        assert!(renewed < 100, "{renewed}");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! - `begin`: an authorization is started; `callback`: the user comes back; `provider`: the provider of a connector
 //! - `grant`: what a user gave; `key`: one that is a key; `schema`: what a caller sends to begin
 //! - `lookup`: finding, listing and selecting; `record`: the record as callers see it; `remove`: giving back and deleting
-//! - `session`: the credential of one operation, and its renewal when the service refuses it; `cache`: credentials that are ready
+//! - `session`: the credential of one operation, and its renewal when the service refuses it; `refusals`: how often;
+//!   `cache`: credentials that are ready
 //! - `standing`: what can be done with a credential at a moment; `refresh`: getting the next one; `sweep`: ahead of time; `tasks`: work
 //!   that is never cut off
 //! - `error`: what can go wrong
@@ -22,6 +23,7 @@ mod lookup;
 mod provider;
 mod record;
 mod refresh;
+mod refusals;
 mod remove;
 mod schema;
 mod session;
@@ -46,6 +48,7 @@ pub use self::standing::{Owner, Reason};
 
 use self::cache::Cache;
 use self::refresh::{Flights, LEASE};
+use self::refusals::Refusals;
 use self::tasks::Tasks;
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -62,6 +65,7 @@ pub struct Integrations {
     metrics: Arc<Metrics>,
     cache: Cache,
     flights: Flights,
+    refusals: Refusals,
     tasks: Tasks,
 }
 
@@ -76,6 +80,7 @@ impl Integrations {
             metrics,
             cache: Cache::new(),
             flights: Flights::default(),
+            refusals: Refusals::new(),
             tasks: Tasks::default(),
         }
     }

@@ -128,7 +128,7 @@ impl Integrations {
         if let (Some(_), Some(pause)) = (&row.details.reason, pause(&row.details)) {
             return Err(not_renewed(&row, pause));
         }
-        if !self.cache.may_renew_refused(&row) {
+        if !self.refusals.allow(&row) {
             return Ok(None);
         }
         self.refresh(&row.id, row.version).await;

@@ -31,6 +31,7 @@ impl Integrations {
         loop {
             ticks.tick().await;
             self.cache.forget_idle();
+            self.refusals.tidy();
             match self.refresh_due().await {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {

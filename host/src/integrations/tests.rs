@@ -10,7 +10,7 @@ use super::*;
 use crate::egress::{Egress, Settings};
 use crate::oauth::Tokens;
 use crate::sandbox::Sandbox;
-use crate::store::{Account, Authorization, Holder};
+use crate::store::{Account, AuthType, Authorization, Details, Holder, Integration, Status};
 
 struct Site {
     integrations: Arc<Integrations>,
@@ -34,6 +34,30 @@ async fn site() -> Site {
 
 fn holder(subject: &str) -> Holder {
     Holder { tenant: "acme".to_owned(), subject: subject.to_owned(), connector: "calendar".to_owned() }
+}
+
+/// A row of ann's.
+pub(super) fn integration(id: &str, version: i64) -> Integration {
+    Integration {
+        id: id.to_owned(),
+        holder: holder("ann"),
+        user_identifier: "u".to_owned(),
+        auth_type: AuthType::OAuth2,
+        selected: false,
+        created_at: SystemTime::UNIX_EPOCH,
+        updated_at: SystemTime::UNIX_EPOCH,
+        version,
+        details: Details {
+            status: Status::Active,
+            reason: None,
+            account: Account::default(),
+            scopes: Vec::new(),
+            expires_at: None,
+            last_refreshed_at: None,
+            next_refresh_at: None,
+            secret: None,
+        },
+    }
 }
 
 /// Tokens that are good for so long.
