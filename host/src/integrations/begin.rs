@@ -12,6 +12,7 @@ use url::{Host, Url};
 use super::callback::hash;
 use super::{BeginError, Failure, Integrations};
 use crate::config::Config;
+use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
 use crate::sandbox::manifest::Oauth2;
 use crate::store::{Authorization, Holder};
@@ -91,7 +92,7 @@ impl Integrations {
         user_identifier: Option<String>,
         destination: Destination,
     ) -> Result<Begun, BeginError> {
-        let provider = self.provider(connector, scheme)?;
+        let provider = self.configured(connector, scheme)?;
         let redirect_uri = redirect_uri(&self.config, &holder.connector);
         let state = random_state()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
@@ -114,6 +115,26 @@ impl Integrations {
         };
         self.store.save_authorization(authorization).await.map_err(Failure::from)?;
         Ok(Begun { authorization_url, state, expires_at })
+    }
+
+    /// The provider, if the operator has set all that users will need.
+    fn configured(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
+        let name = connector.name();
+        let set = &self.config.connector(&name).upstreams;
+        let upstreams = &connector.manifest().upstreams;
+        let unset: Vec<_> = upstreams
+            .iter()
+            .filter(|upstream| upstream.base_url.is_empty() && !set.contains_key(&upstream.name))
+            .map(|upstream| format!("connectors.{name}.upstreams.{}", upstream.name))
+            .collect();
+        match self.provider(connector, scheme) {
+            Ok(provider) if unset.is_empty() => Ok(provider),
+            Ok(_) => Err(NotConfigured { connector: name.to_string(), missing: unset }),
+            Err(mut error) => {
+                error.missing.extend(unset);
+                Err(error)
+            }
+        }
     }
 }
 

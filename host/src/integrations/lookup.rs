@@ -42,13 +42,19 @@ impl Integrations {
         Ok(selected)
     }
 
-    /// Whether a holder has an integration; with a name, whether there is one of that name.
+    /// Whether a holder has an integration of the kind that the connector uses; with a name, whether there is one of that name.
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn exists(&self, holder: &Holder, named: Option<&str>) -> Result<Existence, Failure> {
+    pub async fn exists(
+        &self,
+        holder: &Holder,
+        auth_type: AuthType,
+        named: Option<&str>,
+    ) -> Result<Existence, Failure> {
         let integrations = self.store.integrations_of(holder).await?;
         let rows: Vec<_> = integrations.into_iter().map(Row::new).collect();
+        let rows = usable(&rows, auth_type);
         let chosen = choose(&rows, named).ok();
         Ok(Existence {
             exists: chosen.is_some() || named.is_none() && !rows.is_empty(),

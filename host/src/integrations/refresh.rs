@@ -120,6 +120,12 @@ impl Integrations {
             Ok(Some((integration, fence))) => {
                 connector.clone_from(&integration.holder.connector);
                 let outcome = self.renew(&integration, fence).await;
+                // What was written has freed the lease. Where nothing was, nobody is to wait for it.
+                if !matches!(outcome, Ok(Outcome::Refreshed))
+                    && let Err(error) = self.store.release_refresh(id, fence).await
+                {
+                    tracing::warn!(integration = id, %error, "a lease is not given back; it runs out by itself");
+                }
                 self.cache.changed(&integration.holder).await;
                 outcome.unwrap_or_else(|error| failed(id, &error))
             }

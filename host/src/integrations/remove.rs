@@ -1,8 +1,11 @@
 //! An account is disconnected: given back to the provider as well as it can be, and deleted in any case.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::grant::Grant;
+use super::standing::Standing;
 use super::{Failure, Integrations};
 use crate::oauth::Revocation;
 use crate::sandbox::manifest::AuthScheme;
@@ -36,17 +39,24 @@ impl Integrations {
     }
 
     /// Whether the provider has taken the grant back.
-    async fn revoke(&self, integration: &Integration) -> bool {
+    async fn revoke(self: &Arc<Self>, integration: &Integration) -> bool {
         let name = &integration.holder.connector;
         let Some(connector) = self.registry.get(name) else { return false };
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return false };
         let result = async {
+            let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
+            let mut row = Cow::Borrowed(integration);
+            // A token that has expired proves nothing to a provider that wants it as the proof.
+            if provider.revokes_by_access_token() && Standing::of(&row.details, SystemTime::now()) == Standing::Stale {
+                self.refresh(&row.id, row.version).await;
+                let renewed = self.store.integration_by_id(&row.id).await.map_err(|error| error.to_string())?;
+                row = renewed.map_or(row, Cow::Owned);
+            }
             let Grant::OAuth2 { tokens, .. } =
-                self.grant(integration, &connector.manifest().auth).await.map_err(|error| error.to_string())?
+                self.grant(&row, &connector.manifest().auth).await.map_err(|error| error.to_string())?
             else {
                 return Ok(false);
             };
-            let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
             let revocation = provider.revoke(&tokens).await.map_err(|error| error.to_string())?;
             Ok::<_, String>(revocation == Revocation::Revoked)
         };

@@ -1,7 +1,7 @@
 //! Giving a grant back.
 
-use hyper::Method;
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
+use hyper::{Method, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
@@ -65,6 +65,11 @@ impl Revoker {
 }
 
 impl Provider {
+    /// Whether a grant is given back by its access token, which therefore must not have expired.
+    pub fn revokes_by_access_token(&self) -> bool {
+        self.revoker.as_ref().is_some_and(|revoker| !matches!(revoker.manner, Manner::Form))
+    }
+
     /// Gives the grant back, as far as the provider lets it: with the refresh token, where there is one, goes all that came
     /// of it.
     ///
@@ -80,6 +85,10 @@ impl Provider {
                 .flatten()
                 .collect();
         let answer = revoker.endpoint.send(&self.egress, method, Headers::trusted(headers), body, credential).await?;
+        // What there is no longer cannot be deleted.
+        if matches!(revoker.manner, Manner::Delete) && answer.status == StatusCode::NOT_FOUND {
+            return Ok(Revocation::Revoked);
+        }
         match answer.accepted(&Remarks::without(&secrets)) {
             Ok(Some(body)) if body.get("revoked") == Some(&Value::Bool(false)) => {
                 Err(TokenError::not_understood("it says that the token is not revoked"))

@@ -1,6 +1,6 @@
 //! The lifecycle of integrations: begin, look up, select, remove. All need the scope `integrate`, but the callback.
 //!
-//! - [`callback`]: the user comes back from the provider; [`page`]: what they see where they cannot be sent on
+//! - [`mod@callback`]: the user comes back from the provider; [`page`]: what they see where they cannot be sent on
 //! - [`problems`]: what callers are told when there is no account to run on
 
 mod callback;
@@ -156,7 +156,9 @@ pub(super) async fn exists(
     let connector = live(gateway, connector)?;
     let named = named(request.headers())?;
     let holder = holder(&caller, &connector.name());
-    let found = gateway.integrations.exists(&holder, named).await.map_err(|error| failure_problem(&error))?;
+    let auth_type = integrations::auth_type(&connector.manifest().auth);
+    let found = gateway.integrations.exists(&holder, auth_type, named).await;
+    let found = found.map_err(|error| failure_problem(&error))?;
     Ok(private(json_answer(&json!({
         "exists": found.exists,
         "required": !matches!(connector.manifest().auth, AuthScheme::None),

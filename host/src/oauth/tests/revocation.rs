@@ -86,6 +86,14 @@ async fn a_deletion_names_the_client_in_its_url() {
 }
 
 #[tokio::test]
+async fn what_is_not_there_needs_no_deletion() {
+    let stub = Stub::start(|_, before| answer(if before == 0 { 404 } else { 401 }, &[], "")).await;
+    let provider = provider(&with(manifest::Revocation::Delete(format!("{}/grant", stub.url()))));
+    assert_eq!(provider.revoke(&tokens(None)).await, Ok(Revocation::Revoked));
+    assert!(matches!(provider.revoke(&tokens(None)).await, Err(TokenError::NotUnderstood { .. })));
+}
+
+#[tokio::test]
 async fn where_neither_manifest_nor_operator_know_of_a_way_there_is_none() {
     assert_eq!(provider(&scheme()).revoke(&tokens(None)).await, Ok(Revocation::NotOffered));
     let unknown = with(manifest::Revocation::Form(String::new()));
