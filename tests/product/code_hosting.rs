@@ -236,8 +236,9 @@ fn githubs_limits_are_told_with_the_time_to_wait() {
             .header("retry-after", "30")
     });
     let answer = connected.call("get_repository", json!({"owner": "o", "repo": "r"}));
-    assert!(matches!(answer.status, 403 | 429), "{}", answer.text());
-    assert_eq!(answer.json()["upstream"]["body"]["message"], "API rate limit exceeded");
+    let problem = answer.problem(429, "upstream-rate-limited");
+    assert_eq!((answer.header("retry-after"), &problem["retryable"]), ("30", &json!(true)));
+    assert_eq!(problem["upstream"]["body"]["message"], "API rate limit exceeded");
 }
 
 #[test]
@@ -255,4 +256,11 @@ fn disconnecting_deletes_the_token_at_github() {
     let connected = connected("");
     assert_eq!(connected.client.delete(&path("code_hosting", "ada")).ok(), json!({"deleted": true, "revoked": true}));
     assert_eq!(connected.provider.live_grants(), 0);
+    let seen = connected.provider.seen().pop().unwrap();
+    let url = format!("/applications/{}/token", connected.provider.dialect().client_id);
+    assert_eq!(
+        (seen.method.as_str(), seen.path),
+        ("DELETE", url),
+        "this token, not all that the user granted the client"
+    );
 }

@@ -30,7 +30,7 @@ pub(super) fn serve(http: &Provider, shared: &Arc<Shared>) {
     match shared.dialect.revocation {
         Some(Revocation::Form) => on("/revoke", revoke_by_form),
         Some(Revocation::Bearer) => on("/revoke", revoke_by_bearer),
-        Some(Revocation::Delete) => on(&format!("/applications/{}/grant", shared.dialect.client_id), revoke_by_delete),
+        Some(Revocation::Delete) => on(&format!("/applications/{}/token", shared.dialect.client_id), revoke_by_delete),
         None => {}
     }
     on("*", |shared, seen| if seen.path.starts_with(API) { api(shared, seen) } else { Reply::empty(404) });

@@ -127,7 +127,7 @@ impl OAuthProvider {
     pub(crate) fn revocation_url(&self) -> Option<String> {
         let path = match self.dialect().revocation? {
             Revocation::Form | Revocation::Bearer => "/revoke",
-            Revocation::Delete => "/applications/{client_id}/grant",
+            Revocation::Delete => "/applications/{client_id}/token",
         };
         Some(self.url() + path)
     }
