@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::oauth::{ClientAuthentication, Revocation};
+use crate::oauth::{ClientAuthentication, Dialect, Revocation};
 use crate::{Gateway, Home, OAuthProvider, Store, module, process};
 
 /// The key that gateways are started with unless a test wants none.
@@ -109,11 +109,22 @@ impl Setup {
     /// provider's API. Opens the connector's section, as [`Setup::upstream`] does.
     #[must_use]
     pub fn provider(self, connector: &str, provider: &OAuthProvider, upstreams: &[(&str, &str)]) -> Self {
-        let (url, dialect) = (provider.url(), provider.dialect());
-        let client = format!(
-            "[oauth_clients.{connector}]\nclient_id = \"{}\"\nclient_secret = \"{}\"",
+        self.oauth_client(connector, provider.dialect()).endpoints(connector, provider, upstreams)
+    }
+
+    /// Sets the client's credentials for a connector, or for the connectors of a provider.
+    #[must_use]
+    pub fn oauth_client(self, name: &str, dialect: &Dialect) -> Self {
+        self.config(&format!(
+            "[oauth_clients.{name}]\nclient_id = \"{}\"\nclient_secret = \"{}\"",
             dialect.client_id, dialect.client_secret
-        );
+        ))
+    }
+
+    /// As [`Setup::provider`], without the client's credentials.
+    #[must_use]
+    pub fn endpoints(self, connector: &str, provider: &OAuthProvider, upstreams: &[(&str, &str)]) -> Self {
+        let url = provider.url();
         let mut section = format!(
             "[connectors.{connector}]\nallow_private_network = true\n\
              oauth.authorization_url = \"{url}/authorize\"\noauth.token_url = \"{url}/token\"\n"
@@ -124,7 +135,7 @@ impl Setup {
         for (upstream, path) in upstreams {
             section.push_str(&format!("upstreams.{upstream} = \"{}{path}\"\n", provider.api()));
         }
-        self.config(&client).config(&section)
+        self.config(&section)
     }
 
     /// Sets a variable of the environment.
@@ -206,7 +217,7 @@ fn described(provider: &OAuthProvider) -> Value {
         let (name, url) = match revocation {
             Revocation::Form => ("form", "https://accounts.example/revoke"),
             Revocation::Bearer => ("bearer", "https://accounts.example/revoke"),
-            Revocation::Delete => ("delete", "https://accounts.example/applications/{client_id}/grant"),
+            Revocation::Delete => ("delete", "https://accounts.example/applications/{client_id}/token"),
         };
         described["revocation"] = json!(name);
         described["revocation_url"] = json!(url);

@@ -7,6 +7,8 @@ use super::unique;
 /// What a refresh does to the refresh token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation {
+    /// There is none: a token ends with nothing to renew it.
+    Never,
     /// It stays, and the answer holds none.
     Keeps,
     /// The answer holds a new one, and the old one stays good.
@@ -124,7 +126,7 @@ impl Dialect {
         }
     }
 
-    /// As GitHub does it: forms unless JSON is asked for, errors inside a 200, a grant is deleted.
+    /// As GitHub does it: forms unless JSON is asked for, errors inside a 200, a token is deleted.
     pub fn github() -> Self {
         Self {
             answer_separator: ",",
@@ -145,6 +147,14 @@ impl Dialect {
     #[must_use]
     pub fn without_rotation(mut self) -> Self {
         self.rotation = Rotation::Keeps;
+        self
+    }
+
+    /// The same with tokens that do not expire, and nothing to renew them.
+    #[must_use]
+    pub fn without_refresh(mut self) -> Self {
+        self.rotation = Rotation::Never;
+        self.lifetime_s = None;
         self
     }
 

@@ -123,7 +123,7 @@ impl Grants {
         known.spent = Some(family);
         let (account, scopes) = (known.account.clone(), known.consent.scopes.clone());
         self.families.push(Family { alive: true, account, scopes });
-        Ok(self.issue(family, true))
+        Ok(self.issue(family, self.rotation != Rotation::Never))
     }
 
     pub(super) fn refresh(&mut self, token: &str) -> Result<Issued, &'static str> {
@@ -138,6 +138,7 @@ impl Grants {
             return Err("the grant of this refresh token was withdrawn");
         }
         match self.rotation {
+            Rotation::Never => Err("nothing is renewed here"),
             Rotation::Keeps => Ok(self.issue(family, false)),
             Rotation::Renews => Ok(self.issue(family, true)),
             Rotation::SingleUse => {
