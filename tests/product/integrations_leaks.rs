@@ -3,9 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Store};
+use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Setup};
 
-use crate::integrations::{connect, gateway, me, path, who};
+use crate::integrations::{connect, me, path, started, who};
 
 /// What the guest changes every byte of its memory by, before it gives it away.
 const VEIL: u8 = 0x5a;
@@ -16,10 +16,11 @@ struct World {
     client: Client,
 }
 
-/// The account of ada, whose service shows the token in every form. It was renewed once, so that there are two.
+/// The account of ada, whose service shows the token in every form. It was renewed once, so that there are two. The gateway logs
+/// all it can, so that no line is left out.
 fn world() -> World {
     let provider = OAuthProvider::start(Dialect::strict());
-    let gateway = gateway(&Store::Sqlite, &provider);
+    let gateway = started(Setup::new().general("log = \"trace\"").account("account", &provider), &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");
     provider.expire();
@@ -157,6 +158,7 @@ fn neither_log_nor_metrics_show_a_credential() {
     provider.withdraw();
     who(&client).problem(424, "reauthorization-required");
     client.delete(&path("account", "ada")).ok();
+    assert!(gateway.log().iter().any(|line| line["level"] == "TRACE"));
     assert_clean(&provider, "the log", gateway.lines().join("\n").as_bytes());
     assert_clean(&provider, "the metrics", gateway.stranger().get("/metrics").text().as_bytes());
 }

@@ -9,9 +9,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 use support::process::Process;
-use support::{Dialect, Gateway, Load, OAuthProvider, Store};
+use support::{Dialect, Gateway, Load, OAuthProvider, Setup, Store};
 
-use crate::integrations::{begin, connect, email, gateway, me, on_each_store, who, who_as};
+use crate::integrations::{begin, connect, email, gateway, me, on_each_store, started, who, who_as};
 
 on_each_store!(
     no_secret_is_written_in_plain_text,
@@ -55,7 +55,8 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
 
 fn no_secret_is_written_in_plain_text(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
-    let gateway = gateway(store, &provider);
+    let setup = Setup::new().on(store).general("log = \"trace\"").account("account", &provider);
+    let gateway = started(setup, &provider);
     let client = gateway.client();
     connect(&client, "account", "ada");
     provider.expire();
