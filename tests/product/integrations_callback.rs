@@ -86,21 +86,24 @@ fn an_authorization_outlives_a_restart(store: &Store) {
 }
 
 #[test]
-fn an_authorization_ends_after_ten_minutes() {
+fn an_authorization_ends_after_ten_minutes_and_not_before() {
     let store = Store::postgres();
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&store, &provider);
-    let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
-    // As if the time had passed.
     let Store::Postgres(database) = &store else { unreachable!() };
-    age_authorizations(database);
-    assert_page(&browser::open(&callback), "expired");
+    let callback_after = |seconds| {
+        let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
+        age_authorizations(database, seconds);
+        browser::open(&callback)
+    };
+    assert_page(&callback_after(600), "expired");
     assert_eq!(provider.count(Endpoint::Exchange), 0);
+    assert_eq!(ended(&callback_after(540)), success("account", &email("ada")));
 }
 
-/// Moves every time in the rows of authorizations under way ten minutes back.
-fn age_authorizations(database: &Database) {
-    database.sql("update authorizations set expires_at = expires_at - 600 * 1000");
+/// Has so many seconds pass for the authorizations under way.
+fn age_authorizations(database: &Database, seconds: u32) {
+    database.sql(&format!("update authorizations set expires_at = expires_at - {seconds} * 1000"));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The lifecycle routes, with their exact answers.
 
+use std::time::SystemTime;
+
 use serde_json::{Value, json};
 use support::oauth::browser;
 use support::{Dialect, Endpoint, OAuthProvider, Person, Setup, Store, module};
@@ -150,6 +152,10 @@ fn init_says_where_to_send_the_user_and_for_how_long() {
     let members: Vec<&String> = begun.as_object().unwrap().keys().collect();
     assert_eq!(members, ["auth_type", "authorization_url", "state", "expires_at"]);
     assert_eq!(begun["auth_type"], "oauth2");
+    let expires_at = humantime::parse_rfc3339(begun["expires_at"].as_str().unwrap()).unwrap();
+    let left = expires_at.duration_since(SystemTime::now()).unwrap().as_secs();
+    // To the minute: the machine may be slow.
+    assert!((540..=600).contains(&left), "{left}");
     let url = url::Url::parse(begun["authorization_url"].as_str().unwrap()).unwrap();
     let parameter = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     assert_eq!(parameter("state").as_deref(), begun["state"].as_str());
