@@ -1,5 +1,12 @@
+use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::super::CALL_TIMEOUT;
 use super::*;
 use crate::egress::testing::raw;
 
@@ -116,6 +123,36 @@ async fn a_failed_token_call_is_not_repeated() {
     let address = raw(|_, stream| async move { drop(stream) }).await;
     let scheme = Oauth2 { token_url: format!("http://{address}/token"), ..scheme() };
     assert_eq!(kind(&refresh(&provider(&scheme)).await.unwrap_err()), "unavailable");
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_in_time_is_unavailable() {
+    for said in ["", "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"] {
+        let silent = Arc::new(Notify::new());
+        let teller = Arc::clone(&silent);
+        let address = raw(move |_, mut stream| {
+            let silent = Arc::clone(&teller);
+            async move {
+                assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+                stream.write_all(said.as_bytes()).await.unwrap();
+                silent.notify_one();
+                pending().await
+            }
+        })
+        .await;
+        let provider = provider(&Oauth2 { token_url: format!("http://{address}/token"), ..scheme() });
+        let began = Instant::now();
+        // From there on time passes as soon as nothing else happens.
+        let (result, ()) = tokio::join!(refresh(&provider), async {
+            silent.notified().await;
+            tokio::time::pause();
+        });
+        let waited = began.elapsed();
+        tokio::time::resume();
+        let error = result.unwrap_err();
+        assert_eq!(kind(&error), "unavailable", "{said}: {error:?}");
+        assert!((CALL_TIMEOUT..CALL_TIMEOUT + Duration::from_secs(1)).contains(&waited), "{said}: {waited:?}");
+    }
 }
 
 #[tokio::test]
