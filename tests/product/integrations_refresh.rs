@@ -13,6 +13,7 @@ on_each_store!(
     a_hundred_calls_with_an_expired_token_renew_it_once,
     refresh_tokens_of_single_use_are_used_once_each,
     a_token_that_is_good_still_serves_while_it_cannot_be_renewed,
+    a_token_that_is_good_still_serves_while_the_provider_takes_its_time,
     when_a_token_has_expired_and_cannot_be_renewed_the_caller_is_told_to_wait,
     when_the_grant_is_gone_the_user_is_asked_to_come_back,
     a_renewal_outlives_whoever_asked_for_it,
@@ -137,6 +138,20 @@ fn a_token_that_is_good_still_serves_while_it_cannot_be_renewed(store: &Store) {
     support::wait_for("the renewal", || (record(&client, "ada")["reason"] == Value::Null).then_some(()));
     assert_eq!(who(&client).ok(), me("ada"));
     assert_eq!(provider.reuses(), 0);
+}
+
+fn a_token_that_is_good_still_serves_while_the_provider_takes_its_time(store: &Store) {
+    // Whose former token is good beside the new one.
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict().without_rotation(), 16);
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.wait_for(Endpoint::Refresh, 1);
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(record(&client, "ada")["last_refreshed_at"], Value::Null);
+    gate.open();
+    support::wait_for("the renewal", || (record(&client, "ada")["last_refreshed_at"] != Value::Null).then_some(()));
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
 }
 
 fn when_a_token_has_expired_and_cannot_be_renewed_the_caller_is_told_to_wait(store: &Store) {
