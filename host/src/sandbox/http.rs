@@ -13,6 +13,7 @@ use wasmtime::component::Resource;
 
 use super::bindings::gateway::connector::http::{Body, Credential as Place, Host, HostResponse, Method};
 pub use super::bindings::gateway::connector::http::{Error, Request};
+use super::host_memory::{Held, HostMemory, TooMuchHeld};
 use super::invocation::Guest;
 use super::json::Document;
 use super::limits::MAX_REQUESTS;
@@ -66,6 +67,8 @@ pub struct Response {
     status: StatusCode,
     headers: HeaderMap,
     body: ResponseBody,
+    /// For the headers, while a guest has this.
+    _held: Option<Held>,
 }
 
 /// The body of a response.
@@ -191,7 +194,8 @@ pub fn to_guest(error: EgressError) -> Error {
 
 impl From<egress::Response> for Response {
     fn from(response: egress::Response) -> Self {
-        Self { status: response.status, headers: response.headers, body: ResponseBody::Unread(response.body) }
+        let body = ResponseBody::Unread(response.body);
+        Self { status: response.status, headers: response.headers, body, _held: None }
     }
 }
 
@@ -211,10 +215,10 @@ impl Response {
     }
 
     /// Reads the body as a whole, once.
-    async fn read(&mut self, limit: u64) -> Result<Bytes, EgressError> {
+    async fn read(&mut self, limit: u64, memory: &mut HostMemory) -> Result<Result<Bytes, EgressError>, TooMuchHeld> {
         let unread = ResponseBody::Failed(EgressError::TimedOut);
         let result = match std::mem::replace(&mut self.body, unread) {
-            ResponseBody::Unread(body) => body.collect(limit).await,
+            ResponseBody::Unread(body) => collect(body, limit, memory).await?,
             ResponseBody::Read(body) => Ok(body),
             ResponseBody::Failed(error) => Err(error),
         };
@@ -222,8 +226,34 @@ impl Response {
             Ok(body) => ResponseBody::Read(body.clone()),
             Err(error) => ResponseBody::Failed(error.clone()),
         };
-        result
+        Ok(result)
     }
+}
+
+/// Never reads more than there is room for.
+async fn collect(
+    body: egress::ResponseBody,
+    limit: u64,
+    memory: &mut HostMemory,
+) -> Result<Result<Bytes, EgressError>, TooMuchHeld> {
+    let room = memory.left() as u64;
+    match body.collect(limit.min(room)).await {
+        Ok(body) => Ok(Ok(memory.hold(body.len())?.tie(body))),
+        Err(EgressError::TooLarge { .. }) if room < limit => Err(TooMuchHeld),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+/// What a request takes until its answer is there. A form may have three times its size once it is encoded.
+fn size(request: &Request) -> usize {
+    let pairs = |pairs: &[(String, String)]| pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+    let body = match &request.body {
+        None => 0,
+        Some(Body::Json(text)) => text.len(),
+        Some(Body::Form(fields)) => 4 * pairs(fields),
+        Some(Body::Bytes(typed)) => typed.bytes.len(),
+    };
+    body + request.path.len() + pairs(&request.headers)
 }
 
 impl Guest {
@@ -237,16 +267,30 @@ impl Guest {
         &mut self,
         sent: Result<egress::Response, EgressError>,
     ) -> wasmtime::Result<Result<Resource<Response>, Error>> {
-        Ok(match sent {
-            Ok(response) => Ok(self.table.push(Response::from(response))?),
-            Err(error) => Err(to_guest(error)),
-        })
+        let response = match sent {
+            Ok(response) => response,
+            Err(error) => return Ok(Err(to_guest(error))),
+        };
+        let headers = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        let held = Some(self.host_memory.hold(headers)?);
+        Ok(Ok(self.table.push(Response { _held: held, ..response.into() })?))
     }
 
     async fn read(&mut self, response: &Resource<Response>) -> wasmtime::Result<Result<Bytes, Error>> {
         let limit = self.limits.response_bytes;
-        let body = self.table.get_mut(response)?.read(limit).await;
+        let body = self.table.get_mut(response)?.read(limit, &mut self.host_memory).await?;
         Ok(body.map_err(to_guest))
+    }
+
+    /// A body as text. Each byte that is none becomes three.
+    fn lossy(&self, body: &Bytes) -> Result<String, TooMuchHeld> {
+        match std::str::from_utf8(body) {
+            Ok(text) => self.host_memory.admit(text.len()).map(|()| text.to_owned()),
+            Err(_) => {
+                self.host_memory.admit(body.len().saturating_mul(3))?;
+                Ok(String::from_utf8_lossy(body).into_owned())
+            }
+        }
     }
 }
 
@@ -255,6 +299,7 @@ impl Host for Guest {
         if !self.admit_request() {
             return Ok(Err(Error::TooManyRequests));
         }
+        let _held = self.host_memory.hold(size(&request))?;
         let sent = self.call.outbound.send(request, self.limits.download_bytes).await;
         self.keep(sent)
     }
@@ -264,6 +309,7 @@ impl Host for Guest {
             let detail = format!("at most {MAX_PARALLEL} requests in one send-all");
             return Ok(requests.iter().map(|_| Err(Error::InvalidRequest(detail.clone()))).collect());
         }
+        let _held = self.host_memory.hold(requests.iter().map(size).sum())?;
         let admitted: Vec<bool> = requests.iter().map(|_| self.admit_request()).collect();
         let outbound = &self.call.outbound;
         let limit = self.limits.download_bytes;
@@ -301,11 +347,22 @@ impl HostResponse for Guest {
     }
 
     async fn bytes(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Vec<u8>, Error>> {
-        Ok(self.read(&response).await?.map(|body| body.to_vec()))
+        let body = match self.read(&response).await? {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.compute(|guest| {
+            guest.host_memory.admit(body.len())?;
+            Ok(Ok(body.to_vec()))
+        })
     }
 
     async fn text(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<String, Error>> {
-        Ok(self.read(&response).await?.map(|body| String::from_utf8_lossy(&body).into_owned()))
+        let body = match self.read(&response).await? {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.compute(|guest| Ok(Ok(guest.lossy(&body)?)))
     }
 
     async fn document(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Resource<Document>, Error>> {
@@ -314,9 +371,11 @@ impl HostResponse for Guest {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(match Document::parse(body) {
-            Ok(document) => Ok(self.table.push(document)?),
-            Err(error) => Err(Error::BadAnswer(format!("the upstream's answer is not JSON: {error}"))),
+        self.compute(|guest| {
+            Ok(match Document::parse(body) {
+                Ok(document) => Ok(guest.table.push(document)?),
+                Err(error) => Err(Error::BadAnswer(format!("the upstream's answer is not JSON: {error}"))),
+            })
         })
     }
 
