@@ -16,6 +16,7 @@ mod capabilities;
 mod code_hosting;
 mod command_line;
 mod configuration;
+mod configuration_issuers;
 mod crash;
 mod dex_market_data;
 mod errors;

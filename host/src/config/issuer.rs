@@ -32,6 +32,24 @@ pub enum TenantOf {
     Claim(String),
 }
 
+impl JwtIssuer {
+    /// Why this cannot stand beside another section, if it cannot.
+    pub(super) fn conflict(&self, name: &str, other: &Self) -> Option<String> {
+        if self.issuer == other.issuer {
+            let is_same = self.audience == other.audience;
+            return is_same.then(|| format!("has the same `issuer` and `audience` as `{name}`"));
+        }
+        match (&self.tenant, &other.tenant) {
+            // A `sub` is somebody within its issuer only (OpenID Connect Core, section 2).
+            (TenantOf::Issuer(tenant), TenantOf::Issuer(others)) if tenant == others => Some(format!(
+                "has the tenant `{tenant}`, as `jwt_issuers.{name}` with another `issuer` has: users of both with the same `sub` \
+                 would share their accounts; give each section a `tenant` of its own"
+            )),
+            _ => None,
+        }
+    }
+}
+
 /// None where nothing is said about it, as in the example.
 pub(super) fn read(section: &mut Section<'_>) -> Option<JwtIssuer> {
     let (mut issuer, mut audience, mut jwks_url) = (String::new(), String::new(), None);

@@ -53,10 +53,8 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         let mut issuer = None;
         issuers.section(name, |section| issuer = issuer::read(section));
         let Some(issuer) = issuer else { return };
-        let is_same =
-            |other: &issuer::JwtIssuer| (&other.issuer, &other.audience) == (&issuer.issuer, &issuer.audience);
-        if let Some((former, _)) = config.jwt_issuers.iter().find(|(_, other)| is_same(other)) {
-            issuers.problem(name, format!("has the same `issuer` and `audience` as `{former}`"));
+        if let Some(problem) = config.jwt_issuers.iter().find_map(|(former, other)| issuer.conflict(former, other)) {
+            issuers.problem(name, problem);
         }
         config.jwt_issuers.insert(name.to_owned(), issuer);
     });

@@ -163,6 +163,32 @@ fn an_issuer_that_is_half_said_or_asks_for_too_much_keeps_the_gateway_from_start
 }
 
 #[test]
+fn two_issuers_of_one_fixed_tenant_would_take_each_others_users_for_their_own() {
+    let section = |name: &str, issuer: &str, more: &str| {
+        format!(
+            "[jwt_issuers.{name}]\nissuer = \"{issuer}\"\naudience = \"{name}\"\njwks_url = \"https://i.example/keys\"\n{more}\n"
+        )
+    };
+    let both =
+        |first: &str, second: &str| load(&(section("acme", "i", first) + &section("umbrella", "j", second)), &[]);
+    for (first, second, tenant) in [("", "", "default"), ("tenant = \"t\"", "tenant = \"t\"", "t")] {
+        assert_eq!(
+            both(first, second).unwrap_err(),
+            format!(
+                "the configuration is wrong: gateway.toml:6: `jwt_issuers.umbrella` has the tenant `{tenant}`, as \
+                 `jwt_issuers.acme` with another `issuer` has: users of both with the same `sub` would share their accounts; \
+                 give each section a `tenant` of its own"
+            )
+        );
+    }
+    both("", "tenant = \"t\"").unwrap();
+    both("tenant_claim = \"org\"", "").unwrap();
+    both("tenant_claim = \"org\"", "tenant_claim = \"org\"").unwrap();
+    // One issuer, which tells its own users apart.
+    load(&(section("acme", "i", "") + &section("umbrella", "i", "")), &[]).unwrap();
+}
+
+#[test]
 fn a_secret_is_read_from_its_file_without_the_line_break_at_its_end() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("secret");
