@@ -18,6 +18,7 @@ on_every_database!(
     a_holder_of_a_lease_that_ran_out_writes_nothing_over_the_next_one,
     an_authorization_is_completed_once_whoever_asks,
     an_authorization_that_came_too_late_is_told_and_later_forgotten,
+    what_cannot_be_completed_is_told_while_others_write,
     of_many_first_data_keys_one_is_stored,
     nothing_is_sealed_under_a_data_key_that_is_gone,
     work_that_is_claimed_is_free_again_once_it_is_given_back,
@@ -272,6 +273,44 @@ async fn an_authorization_that_came_too_late_is_told_and_later_forgotten(site: S
     site.execute("UPDATE authorizations SET expires_at = expires_at - 24 * 3600000").await;
     store.save_authorization(Authorization { hash: [8; 32], ..authorization(None) }).await.unwrap();
     assert_eq!(store.take_authorization(&[7; 32]).await.unwrap(), Taken::Unknown);
+}
+
+async fn what_cannot_be_completed_is_told_while_others_write(site: Site) {
+    let store = &site.store;
+    for hash in [[1; 32], [2; 32]] {
+        store.save_authorization(Authorization { hash, ..authorization(None) }).await.unwrap();
+    }
+    store.take_authorization(&[1; 32]).await.unwrap();
+    site.execute("UPDATE authorizations SET expires_at = expires_at - 600000 WHERE NOT is_used").await;
+    let (is_writing, writing) = tokio::sync::oneshot::channel();
+    let (go_on, told) = std::sync::mpsc::channel::<()>();
+    let writer = tokio::spawn(store.clone().write_until(is_writing, told));
+    writing.await.unwrap();
+    for (hash, expected) in [([1; 32], Taken::Used), ([2; 32], Taken::Expired), ([3; 32], Taken::Unknown)] {
+        let taking = tokio::time::timeout(Duration::from_secs(20), store.take_authorization(&hash));
+        assert_eq!(taking.await.unwrap().unwrap(), expected);
+    }
+    go_on.send(()).unwrap();
+    writer.await.unwrap().unwrap();
+}
+
+impl Store {
+    /// A transaction that has written and goes on until it is told.
+    async fn write_until(
+        self,
+        is_writing: tokio::sync::oneshot::Sender<()>,
+        told: std::sync::mpsc::Receiver<()>,
+    ) -> Result<(), StoreError> {
+        self.write(Durability::Process, move |session| {
+            for number in 1..=3_u8 {
+                session.lock(&authorizations::turn(&[number; 32]))?;
+            }
+            is_writing.send(()).unwrap();
+            told.recv().unwrap();
+            Ok(())
+        })
+        .await
+    }
 }
 
 async fn of_many_first_data_keys_one_is_stored(site: Site) {
