@@ -33,6 +33,7 @@ mod integrations_identity;
 mod integrations_keys;
 mod integrations_leaks;
 mod integrations_lifecycle;
+mod integrations_limits;
 mod integrations_processes;
 mod integrations_providers;
 mod integrations_refresh;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::authorization::{Authorization, StateHash, Taken};
 use super::integrations::read_sealed;
 use super::session::{Durability, FromRow, Row, Session, values};
-use super::{Holder, Store, StoreError, millis};
+use super::{Holder, Store, StoreError, caps, millis};
 
 /// How long it is remembered that an authorization was used or came too late, after which its `state` is an unknown one.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
@@ -18,11 +18,12 @@ impl Store {
     /// Stores an authorization that begins.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// When the holder has too many under way, and when the database does not answer.
     pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
         self.write(Durability::Power, move |session| {
             session
                 .execute("DELETE FROM authorizations WHERE expires_at <= now_ms() - $1", values![millis(REMEMBERED)])?;
+            caps::check_authorizations(session, &authorization.holder)?;
             insert(session, &authorization)
         })
         .await

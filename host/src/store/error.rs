@@ -71,6 +71,18 @@ pub enum StoreError {
     /// The PostgreSQL server, or what it says.
     #[error(transparent)]
     Postgres(#[from] PostgresError),
+    /// The holder has begun as many authorizations as may be under way at once.
+    #[error("the holder has {limit} authorizations under way, and may have no more")]
+    TooManyAuthorizations {
+        /// How many.
+        limit: u64,
+    },
+    /// The holder has connected as many accounts as it may have.
+    #[error("the holder has {limit} integrations, and may have no more")]
+    TooManyIntegrations {
+        /// How many.
+        limit: u64,
+    },
     /// A data key that something is sealed under was to be dropped, or something sealed under one that is gone to be stored.
     #[error("the data key is in use, or gone")]
     DataKeyInUse,

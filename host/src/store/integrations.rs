@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::id::random_id;
 use super::integration::{Account, AuthType, Details, Holder, Integration, Status};
 use super::session::{Durability, FromRow, FromValue, Row, Session, Value, values};
-use super::{Sealed, Store, StoreError};
+use super::{Sealed, Store, StoreError, caps};
 
 /// The columns of an [`Integration`], in the order they are read in.
 const COLUMNS: &str =
@@ -24,7 +24,7 @@ impl Store {
     /// whether it is selected.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// When the holder has too many, and when the database does not answer.
     pub async fn connect_integration(
         &self,
         holder: &Holder,
@@ -35,6 +35,7 @@ impl Store {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
         let id = random_id("int_")?;
         self.write(Durability::Power, move |session| {
+            make_way(session, &holder, &user_identifier)?;
             session.one(
                 &format!(
                     "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
@@ -72,13 +73,7 @@ impl Store {
     /// When the database does not answer.
     pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        self.read(move |session| {
-            session.optional(
-                &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4"),
-                values![&holder.tenant, &holder.subject, &holder.connector, &user_identifier],
-            )
-        })
-        .await
+        self.read(move |session| find(session, &holder, &user_identifier)).await
     }
 
     /// The integration with an id.
@@ -197,6 +192,21 @@ impl Store {
     }
 }
 
+/// Sees to it that there is room for what is to be connected.
+fn make_way(session: &mut dyn Session, holder: &Holder, user_identifier: &str) -> Result<(), StoreError> {
+    match find(session, holder, user_identifier)? {
+        Some(_) => Ok(()),
+        None => caps::check_integrations(session, holder),
+    }
+}
+
+fn find(session: &mut dyn Session, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
+    session.optional(
+        &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4"),
+        values![&holder.tenant, &holder.subject, &holder.connector, user_identifier],
+    )
+}
+
 fn select_one(
     session: &mut dyn Session,
     holder: &Holder,
@@ -205,13 +215,7 @@ fn select_one(
     let Holder { tenant, subject, connector } = holder;
     // Two selections at once would each leave its own one selected.
     session.lock(&format!("selection\0{tenant}\0{subject}\0{connector}"))?;
-    let Some(mut integration) = session.optional::<Integration>(
-        &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4"),
-        values![tenant, subject, connector, user_identifier],
-    )?
-    else {
-        return Ok(None);
-    };
+    let Some(mut integration) = find(session, holder, user_identifier)? else { return Ok(None) };
     if !integration.selected {
         session.execute(
             "UPDATE integrations SET selected = FALSE

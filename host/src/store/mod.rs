@@ -10,6 +10,7 @@
 //! - [`storage`]: what connectors keep
 //! - [`integration`], [`integrations`], [`leases`]: users' accounts, and who refreshes their credentials
 //! - [`authorization`], [`authorizations`]: authorizations under way
+//! - [`caps`]: how many of these a holder may have
 //! - [`data_key`], [`data_keys`], [`sealed_rows`]: what secrets are sealed under, and exchanging it
 //! - [`claim`]: work that one process at a time may do
 //!
@@ -22,6 +23,7 @@
 mod api_key;
 mod authorization;
 mod authorizations;
+mod caps;
 mod claim;
 mod data_key;
 mod data_keys;

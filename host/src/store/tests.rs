@@ -9,6 +9,8 @@ use super::*;
 on_every_database!(
     an_integration_comes_back_as_it_was_connected,
     connecting_again_writes_over_the_former_one_and_keeps_its_id_and_selection,
+    a_user_may_have_a_thousand_integrations_and_connect_those_again,
+    an_application_may_have_a_hundred_thousand_integrations,
     nobody_sees_the_integrations_of_another,
     one_integration_of_a_holder_is_selected_whoever_selects_at_once,
     of_two_who_update_from_one_version_one_succeeds,
@@ -19,6 +21,8 @@ on_every_database!(
     an_authorization_is_completed_once_whoever_asks,
     an_authorization_that_came_too_late_is_told_and_later_forgotten,
     what_cannot_be_completed_is_told_while_others_write,
+    a_user_may_have_a_hundred_authorizations_under_way,
+    an_application_may_have_ten_thousand_authorizations_under_way,
     of_many_first_data_keys_one_is_stored,
     nothing_is_sealed_under_a_data_key_that_is_gone,
     work_that_is_claimed_is_free_again_once_it_is_given_back,
@@ -81,6 +85,45 @@ async fn connecting_again_writes_over_the_former_one_and_keeps_its_id_and_select
     assert_eq!((second.id, second.created_at), (first.id, first.created_at));
     assert_eq!((second.auth_type, second.selected, second.version), (AuthType::ApiKey, true, 2));
     assert_eq!(second.details, changed);
+}
+
+/// So many integrations of a user's, or of the tenant itself.
+async fn fill(store: &Store, subject: &'static str, rows: u64) {
+    let filling = store.write(Durability::Process, move |session| {
+        session.execute(
+            "INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at,
+                 status, scopes)
+             WITH RECURSIVE numbers (n) AS
+                 (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
+             SELECT 'int_' || n, 'acme', $2, 'calendar', 'u' || n, 'none', 1, 1, 'active', '[]' FROM numbers",
+            session::values![i64::try_from(rows).unwrap(), subject],
+        )
+    });
+    assert_eq!(filling.await.unwrap(), rows);
+}
+
+async fn a_user_may_have_a_thousand_integrations_and_connect_those_again(site: Site) {
+    let store = &site.store;
+    fill(store, "ann", 999).await;
+    let last = connect(store, "last").await;
+    let over = store.connect_integration(&holder(), "over", AuthType::None, details()).await.unwrap_err();
+    assert_eq!(over.to_string(), "the holder has 1000 integrations, and may have no more");
+    assert_eq!(store.integrations_of(&holder()).await.unwrap().len(), 1000);
+    connect(store, "u1").await;
+    for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
+        store.connect_integration(&other, "over", AuthType::None, details()).await.unwrap();
+    }
+    store.delete_integration(&last.id).await.unwrap();
+    connect(store, "over").await;
+}
+
+async fn an_application_may_have_a_hundred_thousand_integrations(site: Site) {
+    let store = &site.store;
+    fill(store, "", 99_999).await;
+    let application = Holder { subject: String::new(), ..holder() };
+    store.connect_integration(&application, "last", AuthType::None, details()).await.unwrap();
+    let over = store.connect_integration(&application, "over", AuthType::None, details()).await.unwrap_err();
+    assert_eq!(over.to_string(), "the holder has 100000 integrations, and may have no more");
 }
 
 async fn nobody_sees_the_integrations_of_another(site: Site) {
@@ -311,6 +354,59 @@ impl Store {
         })
         .await
     }
+}
+
+/// Begins one after the other; none is like the one before.
+async fn begin(store: &Store, holder: &Holder, number: u64) -> Result<StateHash, StoreError> {
+    let hash = numbered(number);
+    let begun = Authorization { hash, holder: holder.clone(), ..authorization(None) };
+    store.save_authorization(begun).await.map(|()| hash)
+}
+
+fn numbered(number: u64) -> StateHash {
+    let mut hash = StateHash::default();
+    hash[..8].copy_from_slice(&number.to_be_bytes());
+    hash
+}
+
+async fn a_user_may_have_a_hundred_authorizations_under_way(site: Site) {
+    let store = &site.store;
+    let first = begin(store, &holder(), 0).await.unwrap();
+    for number in 1..100 {
+        begin(store, &holder(), number).await.unwrap();
+    }
+    let over = begin(store, &holder(), 100).await.unwrap_err();
+    assert_eq!(over.to_string(), "the holder has 100 authorizations under way, and may have no more");
+    assert_eq!(store.take_authorization(&numbered(100)).await.unwrap(), Taken::Unknown);
+    for (number, other) in
+        (200..).zip([Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }])
+    {
+        begin(store, &other, number).await.unwrap();
+    }
+    // One that was completed makes room, and so do those that nobody came back from.
+    store.take_authorization(&first).await.unwrap();
+    begin(store, &holder(), 101).await.unwrap();
+    assert!(begin(store, &holder(), 102).await.is_err());
+    site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;
+    begin(store, &holder(), 103).await.unwrap();
+}
+
+async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Site) {
+    let application = Holder { subject: String::new(), ..holder() };
+    let filling = site.store.write(Durability::Process, {
+        let application = application.clone();
+        move |session| {
+            (1..10_000).try_for_each(|number| {
+                let begun =
+                    Authorization { hash: numbered(number), holder: application.clone(), ..authorization(None) };
+                authorizations::insert(session, &begun)
+            })
+        }
+    });
+    filling.await.unwrap();
+    begin(&site.store, &application, 10_000).await.unwrap();
+    let over = begin(&site.store, &application, 10_001).await.unwrap_err();
+    assert_eq!(over.to_string(), "the holder has 10000 authorizations under way, and may have no more");
 }
 
 async fn of_many_first_data_keys_one_is_stored(site: Site) {

@@ -1,15 +1,40 @@
 //! What callers are told when an account cannot be connected, or there is none to run on.
 
+use hyper::StatusCode;
 use serde_json::json;
 
 use crate::api::operations::{problem_of, violations_problem};
-use crate::api::problem::{self, Problem};
+use crate::api::problem::{self, Kind, Problem};
 use crate::config::Config;
 use crate::egress::whole_seconds;
 use crate::integrations::{AccessError, BeginError, Failure, Owner, redirect_uri};
 use crate::oauth::NotConfigured;
 use crate::pipeline::connect::KeyError;
 use crate::pipeline::{self, Violation};
+use crate::store::StoreError;
+
+/// Too many authorizations are under way.
+const TOO_MANY_AUTHORIZATIONS: Kind = Kind {
+    name: "too-many-authorizations",
+    status: StatusCode::TOO_MANY_REQUESTS,
+    title: "Too many authorizations are under way",
+    owner: problem::Owner::Caller,
+    retryable: true,
+    source: problem::Source::Gateway,
+};
+
+/// Too many accounts are connected.
+const TOO_MANY_INTEGRATIONS: Kind = Kind {
+    name: "too-many-integrations",
+    status: StatusCode::TOO_MANY_REQUESTS,
+    title: "Too many accounts are connected",
+    owner: problem::Owner::User,
+    retryable: false,
+    source: problem::Source::Gateway,
+};
+
+/// By then all that are under way have ended, in seconds.
+const EXPIRED_AFTER_S: u64 = 600;
 
 /// Why an operation has no account to run on, and what to call.
 pub(in crate::api) fn access_problem(error: AccessError, connector: &str) -> Problem {
@@ -60,8 +85,9 @@ pub(super) fn begin_problem(error: BeginError, config: &Config, connector: &str)
 
 fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Problem {
     let redirect_uri = redirect_uri(config, connector);
-    problem::INTEGRATION_NOT_CONFIGURED
-        .because(format!(
+    let mut detail = Vec::new();
+    if !error.missing.is_empty() {
+        detail.push(format!(
             "Register the gateway with the service, with the redirect URL {redirect_uri}; then set {} in the configuration.",
             error.missing.join(", ")
         ))
@@ -87,15 +113,37 @@ pub(super) fn invalid(pointer: &str, detail: String) -> Problem {
     violations_problem(vec![Violation { pointer: pointer.to_owned(), detail }])
 }
 
-/// The gateway's own parts failed. What exactly is for the operator; it stands in the log.
+/// The holder has too much stored, or the gateway's own parts failed. What exactly is for the operator; it stands in the log.
 pub(in crate::api) fn failure_problem(failure: &Failure) -> Problem {
     tracing::error!(error = %failure, "an integration cannot be used");
     match failure {
         Failure::Store(_) => problem::STORE_UNAVAILABLE
             .because("The integrations cannot be read or written just now; try again.")
+/// Over a cap of the holder's, which whoever calls can mend.
+fn cap_problem(failure: &Failure) -> Option<Problem> {
+    match failure {
+        Failure::Store(StoreError::TooManyAuthorizations { limit }) => Some(
+            TOO_MANY_AUTHORIZATIONS
+                .because(format!(
+                    "{limit} authorizations are under way, and no more may be; let users complete theirs, or wait until those that \
+                     nobody completes expire, ten minutes after they were begun."
+                ))
+                .retry_after(EXPIRED_AFTER_S),
+        ),
+        Failure::Store(StoreError::TooManyIntegrations { limit }) => Some(TOO_MANY_INTEGRATIONS.because(format!(
+            "{limit} accounts are connected, and no more may be; disconnect one first, with DELETE \
+             /connectors/{{connector}}/integrations/{{user_identifier}}."
+        ))),
+        _ => None,
+    }
+}
+
             .retry_after(1),
         Failure::Stopping => problem::DRAINING.because("The gateway is about to stop; try again.").retry_after(1),
         Failure::Vault(_) | Failure::Secret(_) | Failure::NoRandomness => problem::INTERNAL
             .because("A credential cannot be sealed or opened; the operator finds the cause in the gateway's log."),
     }
 }
+    if let Some(problem) = cap_problem(failure) {
+        return problem;
+    }
