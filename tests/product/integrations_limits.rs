@@ -1,14 +1,15 @@
-//! How much one holder may have stored.
+//! How much one holder may have stored, and what of it outlives an account.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use support::oauth::browser;
 use support::{Answer, Client, Dialect, OAuthProvider, Person, Setup, Store};
 
-use crate::integrations::{begin, client, ended, gateway, init, on_each_store, started, success};
+use crate::integrations::{DONE, begin, client, ended, gateway, init, on_each_store, started, success};
 
 on_each_store!(
     a_user_may_have_a_hundred_authorizations_under_way,
     a_user_may_have_a_thousand_accounts,
+    another_account_under_a_former_name_is_served_nothing_of_the_former_one,
 );
 
 fn a_user_may_have_a_hundred_authorizations_under_way(store: &Store) {
@@ -53,4 +54,25 @@ fn a_user_may_have_a_thousand_accounts(store: &Store) {
     connect(&client(&gateway, "default", Some("bob"), "integrate"), "over").ok();
     ada.delete("/connectors/account/integrations/7").ok();
     connect(&ada, "over").ok();
+}
+
+fn another_account_under_a_former_name_is_served_nothing_of_the_former_one(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let client = gateway.client();
+    let connect = |name: &str| {
+        let body = json!({"auth_type": "oauth2", "callback_url": DONE, "user_identifier": "work"});
+        let begun = client.post("/connectors/account/integrations", body).ok();
+        let callback = Person::named(name).consents(begun["authorization_url"].as_str().unwrap());
+        assert_eq!(ended(&browser::open(&callback)), success("account", "work"));
+    };
+    let remember = |value: &str| client.call("account/remember", json!({"value": value})).ok()["before"].clone();
+    connect("ada");
+    assert_eq!(remember("of ada"), Value::Null);
+    connect("ada");
+    assert_eq!(remember("of ada"), "of ada");
+    connect("bob");
+    assert_eq!(remember("of bob"), Value::Null);
+    connect("bob");
+    assert_eq!(remember("of bob"), "of bob");
 }

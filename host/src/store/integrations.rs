@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use super::id::random_id;
 use super::integration::{Account, AuthType, Details, Holder, Integration, Status};
 use super::session::{Durability, FromRow, FromValue, Row, Session, Value, values};
-use super::{Sealed, Store, StoreError, caps};
+use super::{Sealed, Store, StoreError, caps, storage};
 
 /// The columns of an [`Integration`], in the order they are read in.
 const COLUMNS: &str =
@@ -21,7 +21,7 @@ const SET_DETAILS: &str =
 
 impl Store {
     /// Stores an integration, or writes over the one that the holder has under this `user_identifier`, which keeps its id and
-    /// whether it is selected.
+    /// whether it is selected, and what its connector stored for it unless that was for another account.
     ///
     /// # Errors
     /// When the holder has too many, and when the database does not answer.
@@ -35,7 +35,7 @@ impl Store {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
         let id = random_id("int_")?;
         self.write(Durability::Power, move |session| {
-            make_way(session, &holder, &user_identifier)?;
+            make_way(session, &holder, &user_identifier, &details.account)?;
             session.one(
                 &format!(
                     "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
@@ -182,22 +182,30 @@ impl Store {
             let connector: Option<String> =
                 session.optional("DELETE FROM integrations WHERE id = $1 RETURNING connector", values![&id])?;
             let Some(connector) = connector else { return Ok(false) };
-            session.execute(
-                "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
-                values![&connector, &id],
-            )?;
+            storage::clear(session, &connector, &id)?;
             Ok(true)
         })
         .await
     }
 }
 
-/// Sees to it that there is room for what is to be connected.
-fn make_way(session: &mut dyn Session, holder: &Holder, user_identifier: &str) -> Result<(), StoreError> {
-    match find(session, holder, user_identifier)? {
-        Some(_) => Ok(()),
-        None => caps::check_integrations(session, holder),
+/// Sees to it that there is room for what is to be connected, and that it finds nothing of another account's.
+fn make_way(
+    session: &mut dyn Session,
+    holder: &Holder,
+    user_identifier: &str,
+    account: &Account,
+) -> Result<(), StoreError> {
+    let Holder { tenant, subject, connector } = holder;
+    // Of two that connect at once, the second must find the account of the first.
+    session.lock(&format!("connection\0{tenant}\0{subject}\0{connector}\0{user_identifier}"))?;
+    let Some(former) = find(session, holder, user_identifier)? else {
+        return caps::check_integrations(session, holder);
+    };
+    if account.id.is_some() && account.id != former.details.account.id {
+        storage::clear(session, connector, &former.id)?;
     }
+    Ok(())
 }
 
 fn find(session: &mut dyn Session, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {

@@ -126,6 +126,15 @@ fn integration(scope: &StorageScope) -> &str {
     scope.integration.as_deref().unwrap_or_default()
 }
 
+/// Removes all that a connector keeps for an integration.
+pub(super) fn clear(session: &mut dyn Session, connector: &str, integration: &str) -> Result<(), StoreError> {
+    session.execute(
+        "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
+        values![connector, integration],
+    )?;
+    Ok(())
+}
+
 /// Whether there was room.
 fn set(
     session: &mut dyn Session,

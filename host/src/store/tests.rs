@@ -9,6 +9,7 @@ use super::*;
 on_every_database!(
     an_integration_comes_back_as_it_was_connected,
     connecting_again_writes_over_the_former_one_and_keeps_its_id_and_selection,
+    another_account_under_a_former_name_finds_nothing_that_was_stored_for_the_former_one,
     a_user_may_have_a_thousand_integrations_and_connect_those_again,
     an_application_may_have_a_hundred_thousand_integrations,
     nobody_sees_the_integrations_of_another,
@@ -85,6 +86,26 @@ async fn connecting_again_writes_over_the_former_one_and_keeps_its_id_and_select
     assert_eq!((second.id, second.created_at), (first.id, first.created_at));
     assert_eq!((second.auth_type, second.selected, second.version), (AuthType::ApiKey, true, 2));
     assert_eq!(second.details, changed);
+}
+
+async fn another_account_under_a_former_name_finds_nothing_that_was_stored_for_the_former_one(site: Site) {
+    let store = &site.store;
+    let reconnect = async |id: Option<&str>| {
+        let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
+        store.connect_integration(&holder(), "work", AuthType::OAuth2, details).await.unwrap().id
+    };
+    let other = connect(store, "home").await.id;
+    let id = reconnect(None).await;
+    let scope = |id: &str| StorageScope { connector: "calendar".into(), integration: Some(id.to_owned()) };
+    store.storage_set(&scope(&other), "key", vec![1], None).await.unwrap();
+    // Nothing tells whose it was; the same account; one that nobody names; another one.
+    for (account, is_kept) in [(Some("1"), false), (Some("1"), true), (None, true), (Some("2"), false)] {
+        store.storage_set(&scope(&id), "key", vec![2], None).await.unwrap();
+        assert_eq!(reconnect(account).await, id);
+        let kept = store.storage_get(&scope(&id), "key").await.unwrap();
+        assert_eq!(kept.is_some(), is_kept, "{account:?}");
+    }
+    assert!(store.storage_get(&scope(&other), "key").await.unwrap().is_some());
 }
 
 /// So many integrations of a user's, or of the tenant itself.
