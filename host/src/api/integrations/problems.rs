@@ -85,9 +85,8 @@ pub(super) fn begin_problem(error: BeginError, config: &Config, connector: &str)
 
 fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Problem {
     let redirect_uri = redirect_uri(config, connector);
-    let mut detail = Vec::new();
-    if !error.missing.is_empty() {
-        detail.push(format!(
+    problem::INTEGRATION_NOT_CONFIGURED
+        .because(format!(
             "Register the gateway with the service, with the redirect URL {redirect_uri}; then set {} in the configuration.",
             error.missing.join(", ")
         ))
@@ -108,17 +107,6 @@ pub(super) fn key_problem(error: KeyError, connector: &str) -> Problem {
     }
 }
 
-/// One member of the body is wrong in a way that its schema does not tell.
-pub(super) fn invalid(pointer: &str, detail: String) -> Problem {
-    violations_problem(vec![Violation { pointer: pointer.to_owned(), detail }])
-}
-
-/// The holder has too much stored, or the gateway's own parts failed. What exactly is for the operator; it stands in the log.
-pub(in crate::api) fn failure_problem(failure: &Failure) -> Problem {
-    tracing::error!(error = %failure, "an integration cannot be used");
-    match failure {
-        Failure::Store(_) => problem::STORE_UNAVAILABLE
-            .because("The integrations cannot be read or written just now; try again.")
 /// Over a cap of the holder's, which whoever calls can mend.
 fn cap_problem(failure: &Failure) -> Option<Problem> {
     match failure {
@@ -138,12 +126,23 @@ fn cap_problem(failure: &Failure) -> Option<Problem> {
     }
 }
 
+/// One member of the body is wrong in a way that its schema does not tell.
+pub(super) fn invalid(pointer: &str, detail: String) -> Problem {
+    violations_problem(vec![Violation { pointer: pointer.to_owned(), detail }])
+}
+
+/// The holder has too much stored, or the gateway's own parts failed. What exactly is for the operator; it stands in the log.
+pub(in crate::api) fn failure_problem(failure: &Failure) -> Problem {
+    if let Some(problem) = cap_problem(failure) {
+        return problem;
+    }
+    tracing::error!(error = %failure, "an integration cannot be used");
+    match failure {
+        Failure::Store(_) => problem::STORE_UNAVAILABLE
+            .because("The integrations cannot be read or written just now; try again.")
             .retry_after(1),
         Failure::Stopping => problem::DRAINING.because("The gateway is about to stop; try again.").retry_after(1),
         Failure::Vault(_) | Failure::Secret(_) | Failure::NoRandomness => problem::INTERNAL
             .because("A credential cannot be sealed or opened; the operator finds the cause in the gateway's log."),
     }
 }
-    if let Some(problem) = cap_problem(failure) {
-        return problem;
-    }
