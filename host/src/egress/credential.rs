@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use url::Url;
 
 use super::error::EgressError;
 use super::mask::Masker;
@@ -103,6 +104,14 @@ impl Credential {
     /// What hides this credential in answers; built when first needed.
     pub fn masker(&self) -> &Arc<Masker> {
         self.0.masker.get_or_init(|| Arc::new(Masker::new(&self.0.secrets)))
+    }
+
+    /// Whether a URL gives it away. What is too short to be told from innocent text counts as a whole parameter only.
+    pub(super) fn is_in(&self, url: &Url) -> bool {
+        let parameters = || url.query_pairs().flat_map(|(name, value)| [name, value]);
+        self.masker().finds(url.as_str().as_bytes())
+            || parameters().any(|text| self.masker().finds(text.as_bytes()))
+            || parameters().any(|text| self.0.secrets.iter().any(|secret| secret.expose_secret() == text))
     }
 
     /// Puts a header credential in place of whatever stood there.

@@ -63,6 +63,8 @@ impl Hop {
         let home = self.home && upstream.owns(&url);
         if home {
             add_query(&mut url, credential);
+        } else if credential.is_some_and(|credential| credential.is_in(&url)) {
+            return Err(bad("redirects to another origin with the user's credential in the URL"));
         }
         let to_get = match answer.status() {
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
