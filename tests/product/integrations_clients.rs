@@ -1,5 +1,7 @@
 //! Whose client credentials a connector authorizes with: its own, else those of its provider if it was built with the gateway.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use support::{Client, Dialect, OAuthProvider, Setup, module};
 use url::Url;
@@ -93,4 +95,30 @@ fn a_shipped_connector_that_was_changed_is_a_foreign_one() {
         missing(&gateway.client(), "code_hosting"),
         json!(["oauth_clients.code_hosting.client_id", "oauth_clients.code_hosting.client_secret"])
     );
+}
+
+#[test]
+fn no_foreign_connector_takes_the_name_of_a_provider() {
+    let list = String::from_utf8(module::shipped_list()).unwrap();
+    let names = list.lines().filter_map(|line| line.split_whitespace().nth(1)?.strip_suffix(".wasm"));
+    let gateway = names.fold(Setup::new(), Setup::shipped).start();
+    let client = gateway.client();
+    let live = client.get("/connectors").ok()["connectors"].as_array().unwrap().clone();
+    let authorizing = live.iter().filter(|connector| connector["auth_type"] == "oauth2");
+    let providers = authorizing.map(|connector| {
+        let key = missing(&client, connector["connector"].as_str().unwrap())[0].as_str().unwrap().to_owned();
+        key.split('.').nth(1).unwrap().to_owned()
+    });
+    let mut providers: BTreeSet<String> = providers.collect();
+    assert!(providers.contains("google") && providers.len() >= 4, "{providers:?}");
+    // Those of connectors to come.
+    providers.extend(["microsoft", "x"].map(str::to_owned));
+    for provider in providers {
+        gateway.home().put(&provider, &module::account(&json!({"identifier": provider, "auth": "oauth2"})));
+        let reason = gateway.wait_for_refusal(&format!("{provider}.wasm"));
+        for words in ["a provider's name", &format!("`oauth_clients.{provider}`"), "another identifier"] {
+            assert!(reason.contains(words), "{words} in {reason}");
+        }
+        assert_eq!(gateway.connector(&provider), None);
+    }
 }

@@ -35,12 +35,12 @@ mod throttle;
 mod tls;
 mod upstream;
 
-pub use address::{Lookup, system_lookup};
+pub use address::{Lookup, is_loopback, system_lookup};
 pub use budget::{Budget, Budgets};
 pub use client::{Egress, Settings};
 pub use credential::Credential;
 pub use error::{EgressError, Owner, whole_seconds};
-pub use headers::{Headers, MAX_HEADERS};
+pub use headers::{Headers, MAX_HEADERS, is_reserved};
 pub use mask::{MaskStream, Masker};
 pub use path::MAX_PATH;
 pub use request::{Body, Request};
