@@ -1,17 +1,17 @@
 //! An authorization is started: the user is to be sent to the provider.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::{SecureRandom, SystemRandom};
 use secrecy::ExposeSecret;
-use url::{Host, Url};
+use url::Url;
 
 use super::callback::hash;
 use super::{BeginError, Failure, Integrations};
 use crate::config::Config;
+use crate::egress::is_loopback;
 use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
 use crate::sandbox::manifest::Oauth2;
@@ -64,16 +64,6 @@ impl Destination {
     }
 }
 
-/// RFC 6761, section 6.3, and the addresses it stands for.
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => Ipv4Addr::is_loopback(&address),
-        Some(Host::Ipv6(address)) => Ipv6Addr::is_loopback(&address),
-        None => false,
-    }
-}
-
 /// Where a provider sends users back to, exactly as it is to be registered there.
 pub fn redirect_uri(config: &Config, connector: &str) -> String {
     format!("{}/connectors/{connector}/success-authorize-callback", config.public_url.as_str().trim_end_matches('/'))
@@ -117,7 +107,7 @@ impl Integrations {
         Ok(Begun { authorization_url, state, expires_at })
     }
 
-    /// The provider, if the operator has set all that users will need.
+    /// The provider, if the operator has set and granted all that users will need.
     fn configured(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
         let name = connector.name();
         let set = &self.config.connector(&name).upstreams;
@@ -127,12 +117,13 @@ impl Integrations {
             .filter(|upstream| upstream.base_url.is_empty() && !set.contains_key(&upstream.name))
             .map(|upstream| format!("connectors.{name}.upstreams.{}", upstream.name))
             .collect();
+        let ungranted = connector.missing_token_hosts();
         match self.provider(connector, scheme) {
-            Ok(provider) if unset.is_empty() => Ok(provider),
-            Ok(_) => Err(NotConfigured { connector: name.to_string(), missing: unset }),
+            Ok(provider) if unset.is_empty() && ungranted.is_empty() => Ok(provider),
+            Ok(_) => Err(NotConfigured { connector: name.to_string(), missing: unset, ungranted }),
             Err(mut error) => {
                 error.missing.extend(unset);
-                Err(error)
+                Err(NotConfigured { ungranted, ..error })
             }
         }
     }

@@ -14,7 +14,8 @@ impl Integrations {
     /// When the operator has not said all that is needed to be its client.
     pub(super) fn provider(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
         let scheme = trusted(scheme, connector.is_shipped());
-        Provider::new(&connector.name(), &scheme, &self.config, self.registry.egress().clone())
+        let egress = self.registry.egress().clone();
+        Provider::new(&connector.name(), &scheme, &self.config, connector.recipients(), egress)
     }
 }
 
@@ -29,6 +30,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, OauthClient};
     use crate::egress::{Egress, Settings};
+    use crate::oauth::Recipients;
     use crate::sandbox::manifest::ClientAuthentication;
 
     fn scheme() -> Oauth2 {
@@ -56,7 +58,7 @@ mod tests {
         let config = Config { oauth_clients: [(registered.to_owned(), client)].into(), ..Config::default() };
         let scheme = scheme();
         let egress = Egress::new(&Settings::default()).unwrap();
-        let made = Provider::new("calendar", &trusted(&scheme, is_shipped), &config, egress);
+        let made = Provider::new("calendar", &trusted(&scheme, is_shipped), &config, &Recipients::OfManifest, egress);
         made.err().map(|error| error.missing).unwrap_or_default()
     }
 

@@ -10,6 +10,7 @@ use url::Url;
 
 use super::answer::Answer;
 use super::error::TokenError;
+use super::recipients::Recipients;
 use crate::egress::{Body, Credential, Egress, EgressError, Headers, Request, Upstream, retry_after};
 
 /// How long one call to a provider may take, the reading of its answer included. A lease on a refresh has to outlive it.
@@ -20,17 +21,31 @@ const MAX_ANSWER_BYTES: u64 = 256 << 10;
 
 /// A URL that may be called, and nothing beside it: its own host is granted, and redirects are not followed, so that what is
 /// sent to a provider stays with it.
+///
+/// Every secret that leaves for a provider leaves through one, so here it is decided whether it may.
 pub(super) struct Endpoint {
     upstream: Upstream,
     path: String,
+    /// Why nothing may be sent to it, if so.
+    refusal: Option<TokenError>,
+}
+
+/// How one connector's endpoints may be called.
+#[derive(Clone, Copy)]
+pub(super) struct Permit<'a> {
+    /// Who may be sent its secrets.
+    pub(super) recipients: &'a Recipients,
+    /// Whether they may lie at loopback and private addresses.
+    pub(super) private_network: bool,
 }
 
 impl Endpoint {
     /// # Errors
     /// When the URL is none that egress calls.
-    pub(super) fn new(name: &str, url: &Url, allow_private_network: bool) -> Result<Self, EgressError> {
-        let (upstream, path) = Upstream::of_url(name, url, allow_private_network)?;
-        Ok(Self { upstream: upstream.without_redirects(), path })
+    pub(super) fn new(name: &str, url: &Url, permit: Permit<'_>) -> Result<Self, EgressError> {
+        let (upstream, path) = Upstream::of_url(name, url, permit.private_network)?;
+        let refusal = (!permit.recipients.include(url)).then(|| TokenError::not_granted(name, url));
+        Ok(Self { upstream: upstream.without_redirects(), path, refusal })
     }
 
     /// Sends what the OAuth library composed; the URL is this endpoint's.
@@ -59,6 +74,9 @@ impl Endpoint {
         body: Body,
         credential: Option<Credential>,
     ) -> Result<Answer, TokenError> {
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
         let request = Request {
             method,
             path: self.path.clone(),

@@ -3,8 +3,12 @@
 use std::time::Duration;
 
 use thiserror::Error;
+use url::Url;
 
 use crate::egress::{EgressError, Owner};
+
+/// The gateway itself does not let a call go.
+const DENIED: &str = "egress-denied";
 
 /// Why the provider gave no tokens. What it says about the reason is short, and holds no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -17,12 +21,13 @@ pub enum TokenError {
         /// What the provider adds.
         description: Option<String>,
     },
-    /// The provider does not take this client, or its registration is another: the operator must change something.
-    #[error("the provider does not accept the gateway's registration: {}", with_description(error, description.as_deref()))]
+    /// The provider does not take this client, its registration is another, or its host was not granted: the operator must
+    /// change something.
+    #[error("the gateway is not set up to be the provider's client: {}", with_description(error, description.as_deref()))]
     Misconfigured {
-        /// The provider's code for it.
+        /// The provider's code for it, or the gateway's.
         error: String,
-        /// What the provider adds.
+        /// What there is to add.
         description: Option<String>,
     },
     /// The provider cannot answer now.
@@ -45,6 +50,13 @@ impl TokenError {
     pub(super) fn not_understood(detail: impl Into<String>) -> Self {
         Self::NotUnderstood { detail: detail.into() }
     }
+
+    /// The operator does not vouch for the host of an endpoint, so no secret goes there.
+    pub(super) fn not_granted(endpoint: &str, url: &Url) -> Self {
+        let host = url.host_str().unwrap_or_default();
+        let description = format!("the {endpoint} is at {host}, which was not granted to this connector");
+        Self::Misconfigured { error: DENIED.to_owned(), description: Some(description) }
+    }
 }
 
 impl From<EgressError> for TokenError {
@@ -54,7 +66,7 @@ impl From<EgressError> for TokenError {
             EgressError::RateLimited { retry_after } => Self::Unavailable { detail, retry_after: Some(retry_after) },
             _ if error.retryable() => Self::Unavailable { detail, retry_after: None },
             _ if error.owner() == Owner::Operator => {
-                Self::Misconfigured { error: "egress-denied".to_owned(), description: Some(detail) }
+                Self::Misconfigured { error: DENIED.to_owned(), description: Some(detail) }
             }
             _ => Self::NotUnderstood { detail },
         }
@@ -67,12 +79,14 @@ fn with_description(error: &str, description: Option<&str>) -> String {
 
 /// The operator has not said all that is needed to be the provider's client.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the connector `{connector}` cannot be authorized yet; the configuration lacks {}", list(missing))]
+#[error("the connector `{connector}` cannot be authorized yet; {}", self.wanted().join("; "))]
 pub struct NotConfigured {
     /// Identifier of the connector.
     pub connector: String,
     /// Keys of the configuration by their full names: `oauth_clients.acme.client_id`.
     pub missing: Vec<String>,
+    /// Hosts where its users' tokens would go, and which the operator has to grant first.
+    pub ungranted: Vec<String>,
 }
 
 impl NotConfigured {
@@ -80,13 +94,17 @@ impl NotConfigured {
     pub fn variables(&self) -> Vec<String> {
         self.missing.iter().map(|key| variable(key)).collect()
     }
+
+    fn wanted(&self) -> Vec<String> {
+        let keys: Vec<_> = self.missing.iter().map(|key| format!("`{key}` (or {})", variable(key))).collect();
+        [("the configuration lacks", keys), ("it was not granted", self.ungranted.clone())]
+            .into_iter()
+            .filter(|(_, lacking)| !lacking.is_empty())
+            .map(|(what, lacking)| format!("{what} {}", lacking.join(", ")))
+            .collect()
+    }
 }
 
 fn variable(key: &str) -> String {
     format!("GATEWAY__{}", key.to_ascii_uppercase().replace('.', "__"))
-}
-
-fn list(missing: &[String]) -> String {
-    let keys: Vec<_> = missing.iter().map(|key| format!("`{key}` (or {})", variable(key))).collect();
-    keys.join(", ")
 }

@@ -7,18 +7,20 @@
 //! # Layout
 //! - [`provider`]: one connector's provider; authorization, exchange, refresh
 //! - [`revoke`]: giving a grant back
+//! - [`recipients`]: who may be sent secrets
 //! - `endpoint`: one URL of the provider, called through egress
 //! - `answer`: from what a provider answers to the form of RFC 6749, or to an error
 //! - [`error`]: why there are no tokens, and who can mend it
 //! - `remark`: what a provider says about an error, made safe to show
 //! - [`tokens`]: what a provider gave
 //!
-//! Secrets go to the provider's own hosts only, and into no error text and no log, whatever a provider echoes.
+//! Secrets go to the provider's own hosts only, as far as the operator vouches for them, and into no error text and no log, whatever a provider echoes.
 
 mod answer;
 mod endpoint;
 mod error;
 mod provider;
+mod recipients;
 mod remark;
 mod revoke;
 mod tokens;
@@ -26,6 +28,7 @@ mod tokens;
 pub use self::endpoint::CALL_TIMEOUT;
 pub use self::error::{NotConfigured, TokenError};
 pub use self::provider::Provider;
+pub use self::recipients::{Recipients, site};
 pub use self::revoke::Revocation;
 pub use self::tokens::{NoTokens, Tokens};
 

@@ -14,8 +14,9 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use super::answer::{self, Place};
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Permit};
 use super::error::{NotConfigured, TokenError};
+use super::recipients::Recipients;
 use super::remark::Remarks;
 use super::revoke::Revoker;
 use super::tokens::Tokens;
@@ -63,11 +64,17 @@ struct Called {
 }
 
 impl Provider {
-    /// Puts the operator's settings over the manifest's scheme.
+    /// Puts the operator's settings over the manifest's scheme. To a URL that is none of the `recipients`' nothing is sent.
     ///
     /// # Errors
     /// When the gateway has no registration with the provider, or a URL is known to the operator only and not set.
-    pub fn new(connector: &str, scheme: &Oauth2, config: &Config, egress: Egress) -> Result<Self, NotConfigured> {
+    pub fn new(
+        connector: &str,
+        scheme: &Oauth2,
+        config: &Config,
+        recipients: &Recipients,
+        egress: Egress,
+    ) -> Result<Self, NotConfigured> {
         let settings = config.connector(connector);
         let mut missing = Vec::new();
         let client = config.oauth_client(connector, &scheme.provider).cloned();
@@ -75,27 +82,27 @@ impl Provider {
             let name = if scheme.provider.is_empty() { connector } else { &scheme.provider };
             missing.extend(["client_id", "client_secret"].map(|key| format!("oauth_clients.{name}.{key}")));
         }
-        let private = settings.allow_private_network;
+        let permit = Permit { recipients, private_network: settings.allow_private_network };
         let authorization_url = settings.oauth.authorization_url.clone().or_else(|| url(&scheme.authorization_url));
         if authorization_url.is_none() {
             missing.push(format!("connectors.{connector}.oauth.authorization_url"));
         }
         let token_url = settings.oauth.token_url.clone().or_else(|| url(&scheme.token_url));
-        let token = token_url.and_then(|url| Called::new("token endpoint", url, private));
+        let token = token_url.and_then(|url| Called::new("token endpoint", url, permit));
         if token.is_none() {
             missing.push(format!("connectors.{connector}.oauth.token_url"));
         }
         let (Some(client), Some(authorization_url), Some(token)) = (client, authorization_url, token) else {
-            return Err(NotConfigured { connector: connector.to_owned(), missing });
+            return Err(NotConfigured { connector: connector.to_owned(), missing, ungranted: Vec::new() });
         };
         Ok(Self {
             egress,
             client_in_body: scheme.client_authentication == ClientAuthentication::Body,
-            revoker: Revoker::new(scheme.revocation.as_ref(), settings, &client.client_id),
+            revoker: Revoker::new(scheme.revocation.as_ref(), settings, &client.client_id, permit),
             scopes: settings.oauth.scopes.clone().unwrap_or_else(|| scheme.scopes.clone()),
             authorization_url,
             token,
-            refresh: refresh_url(scheme, settings).and_then(|url| Called::new("refresh endpoint", url, private)),
+            refresh: refresh_url(scheme, settings).and_then(|url| Called::new("refresh endpoint", url, permit)),
             scheme: scheme.clone(),
             client,
         })
@@ -212,8 +219,8 @@ impl Provider {
 }
 
 impl Called {
-    fn new(name: &str, url: Url, allow_private_network: bool) -> Option<Self> {
-        let endpoint = Endpoint::new(name, &url, allow_private_network).ok()?;
+    fn new(name: &str, url: Url, permit: Permit<'_>) -> Option<Self> {
+        let endpoint = Endpoint::new(name, &url, permit).ok()?;
         Some(Self { url, endpoint })
     }
 }

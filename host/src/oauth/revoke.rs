@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
-use super::endpoint::Endpoint;
+use super::endpoint::{Endpoint, Permit};
 use super::error::TokenError;
 use super::provider::Provider;
 use super::remark::Remarks;
@@ -46,6 +46,7 @@ impl Revoker {
         revocation: Option<&manifest::Revocation>,
         settings: &config::Connector,
         client_id: &str,
+        permit: Permit<'_>,
     ) -> Option<Self> {
         let (manner, url) = match revocation {
             None => (Manner::Form, ""),
@@ -59,7 +60,7 @@ impl Revoker {
             url = url.replace(placeholder, &client_id);
         }
         let url = Url::parse(&url).ok()?;
-        let endpoint = Endpoint::new("revocation endpoint", &url, settings.allow_private_network).ok()?;
+        let endpoint = Endpoint::new("revocation endpoint", &url, permit).ok()?;
         Some(Self { manner, endpoint })
     }
 }

@@ -11,6 +11,7 @@ use super::manifest::below;
 use crate::config::{self, Config};
 use crate::egress::{Budget, Budgets, Pacing, Upstream, UpstreamSettings};
 use crate::metrics::{Metrics, OperationMetrics};
+use crate::oauth::Recipients;
 use crate::pipeline::input::Schema;
 use crate::sandbox::manifest::{self, AuthScheme, Manifest};
 use crate::sandbox::{Limits, Module, Settings};
@@ -50,6 +51,8 @@ pub struct Connector {
     permits: Arc<Semaphore>,
     granted: BTreeSet<String>,
     missing: BTreeSet<String>,
+    recipients: Recipients,
+    missing_token_hosts: BTreeSet<String>,
 }
 
 /// The upstream that the operator's `oauth.userinfo_url` replaces.
@@ -84,10 +87,14 @@ impl Connector {
             let metrics = all_metrics.operation(&manifest.identifier, &operation.path);
             operations.insert(operation.path.clone(), Operation { manifest: operation, schema, metrics });
         }
+        let recipients = if shipped { Recipients::OfManifest } else { Recipients::vouched_for(&granted, config) };
+        let mut missing_token_hosts = BTreeSet::new();
         if let AuthScheme::Oauth2(scheme) = &manifest.auth {
             token_hosts::check(scheme, &config.oauth, |host| shipped || granted.iter().any(|grant| grant == host))?;
+            missing_token_hosts = token_hosts::missing(scheme, &config.oauth, &recipients);
         }
-        let reach = reach(&manifest, shipped, &granted, config, all_metrics, predecessor)?;
+        let mut reach = reach(&manifest, shipped, &granted, config, all_metrics, predecessor)?;
+        reach.missing.extend(missing_token_hosts.iter().cloned());
         let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
             name: limit.name.clone(),
             requests: limit.requests,
@@ -111,6 +118,8 @@ impl Connector {
             shipped,
             granted: reach.granted,
             missing: reach.missing,
+            recipients,
+            missing_token_hosts,
         })
     }
 
@@ -190,6 +199,16 @@ impl Connector {
     pub fn missing_hosts(&self) -> Vec<&str> {
         self.missing.iter().map(String::as_str).collect()
     }
+
+    /// Who may be sent its users' tokens.
+    pub fn recipients(&self) -> &Recipients {
+        &self.recipients
+    }
+
+    /// Those of the missing hosts where its users' tokens would go.
+    pub fn missing_token_hosts(&self) -> Vec<String> {
+        self.missing_token_hosts.iter().cloned().collect()
+    }
 }
 
 /// The limits of an invocation, from the configuration.
@@ -216,7 +235,7 @@ pub(super) fn is_host(host: &str) -> bool {
 }
 
 /// The host of a URL as grants write it.
-fn host_of(url: &Url) -> String {
+pub(super) fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
         Some(port) => format!("{host}:{port}"),

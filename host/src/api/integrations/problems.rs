@@ -85,12 +85,24 @@ pub(super) fn begin_problem(error: BeginError, config: &Config, connector: &str)
 
 fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Problem {
     let redirect_uri = redirect_uri(config, connector);
-    problem::INTEGRATION_NOT_CONFIGURED
-        .because(format!(
+    let mut detail = Vec::new();
+    if !error.missing.is_empty() {
+        detail.push(format!(
             "Register the gateway with the service, with the redirect URL {redirect_uri}; then set {} in the configuration.",
             error.missing.join(", ")
-        ))
+        ));
+    }
+    if !error.ungranted.is_empty() {
+        detail.push(format!(
+            "Users' tokens would go to {}: if that is right, grant it, by adding the module again with `--grant` and all hosts that \
+             it is to reach.",
+            error.ungranted.join(", ")
+        ));
+    }
+    problem::INTEGRATION_NOT_CONFIGURED
+        .because(detail.join(" "))
         .with("missing", error.missing.clone())
+        .with("missing_hosts", error.ungranted.clone())
         .with("variables", error.variables())
         .with("redirect_uri", redirect_uri)
 }

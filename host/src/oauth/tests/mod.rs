@@ -3,6 +3,7 @@
 mod authorization;
 mod errors;
 mod exchange;
+mod recipients;
 mod refresh;
 mod revocation;
 mod settings;
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use secrecy::ExposeSecret;
 use url::{Url, form_urlencoded};
 
-use super::{Provider, Revocation, TokenError, Tokens};
+use super::{Provider, Recipients, Revocation, TokenError, Tokens};
 use crate::config::{Config, Connector, Oauth, OauthClient};
 use crate::egress::testing::{Answer, Seen, Stub, answer, egress};
 use crate::sandbox::manifest::{self, ClientAuthentication, Oauth2};
@@ -56,7 +57,7 @@ fn config() -> Config {
 }
 
 fn provider(scheme: &Oauth2) -> Provider {
-    Provider::new("demo", scheme, &config(), egress()).unwrap()
+    Provider::new("demo", scheme, &config(), &Recipients::OfManifest, egress()).unwrap()
 }
 
 /// A provider whose token endpoint is a stand-in's.

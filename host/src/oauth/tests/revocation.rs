@@ -75,7 +75,11 @@ async fn a_deletion_names_the_client_in_its_url() {
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth.revocation_url = Some(url.parse().unwrap());
     let scheme = with(manifest::Revocation::Delete("https://api.acme.example/grant".to_owned()));
-    Provider::new("demo", &scheme, &config, egress()).unwrap().revoke(&tokens(None)).await.unwrap();
+    Provider::new("demo", &scheme, &config, &Recipients::OfManifest, egress())
+        .unwrap()
+        .revoke(&tokens(None))
+        .await
+        .unwrap();
     for seen in stub.seen() {
         assert_eq!((&seen.method, seen.path.as_str()), (&Method::DELETE, "/applications/client%3A1/grant"));
         assert!(seen.header("authorization").unwrap().starts_with("Basic "));
@@ -106,7 +110,7 @@ async fn a_way_that_the_operator_knows_of_is_a_form() {
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth.revocation_url =
         Some(format!("{}/revoke", stub.url()).parse().unwrap());
-    let provider = Provider::new("demo", &scheme(), &config, egress()).unwrap();
+    let provider = Provider::new("demo", &scheme(), &config, &Recipients::OfManifest, egress()).unwrap();
     assert_eq!(provider.revoke(&tokens(None)).await, Ok(Revocation::Revoked));
     assert_eq!(form(&stub.seen()[0])["token"], "access-token-1");
 }

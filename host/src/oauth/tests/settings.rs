@@ -1,7 +1,7 @@
 use super::*;
 
 fn missing(scheme: &Oauth2, config: &Config) -> super::super::NotConfigured {
-    Provider::new("demo", scheme, config, egress()).err().unwrap()
+    Provider::new("demo", scheme, config, &Recipients::OfManifest, egress()).err().unwrap()
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn the_operators_urls_scopes_and_client_replace_the_manifests() {
         scopes: Some(vec!["one".to_owned()]),
         ..Oauth::default()
     };
-    let provider = Provider::new("demo", &scheme(), &config, egress()).unwrap();
+    let provider = Provider::new("demo", &scheme(), &config, &Recipients::OfManifest, egress()).unwrap();
     assert_eq!(provider.scopes(), ["one"]);
     let url = provider.authorization_url(REDIRECT_URI, "s").0;
     assert!(url.as_str().starts_with("http://127.0.0.1:9/authorize?"), "{url}");
@@ -59,5 +59,18 @@ fn urls_that_only_the_operator_knows_may_be_left_empty_by_the_manifest() {
         token_url: Some("https://hr.example/token".parse().unwrap()),
         ..Oauth::default()
     };
-    assert!(Provider::new("demo", &empty, &config, egress()).is_ok());
+    assert!(Provider::new("demo", &empty, &config, &Recipients::OfManifest, egress()).is_ok());
+}
+
+#[test]
+fn hosts_that_were_not_granted_are_named_beside_what_is_not_set() {
+    let mut error = missing(&scheme(), &Config::default());
+    error.missing.truncate(1);
+    error.ungranted = vec!["acme.example".to_owned(), "login.acme.example:8443".to_owned()];
+    assert_eq!(
+        error.to_string(),
+        "the connector `demo` cannot be authorized yet; the configuration lacks \
+         `oauth_clients.acme.client_id` (or GATEWAY__OAUTH_CLIENTS__ACME__CLIENT_ID); \
+         it was not granted acme.example, login.acme.example:8443"
+    );
 }
