@@ -97,7 +97,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         tokio::spawn(async move { authenticator.watch().await })
     };
     let renewing = tokio::spawn(Arc::clone(&integrations).sweep());
-    let sweeping = tokio::spawn(sweep(store));
+    let sweeping = tokio::spawn(sweep(store.clone()));
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let stop = async {
         tokio::select! {
@@ -112,6 +112,9 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     integrations.settle().await;
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "which keys were used lately is not noted");
+    }
+    if let Err(error) = store.checkpoint().await {
+        tracing::warn!(%error, "the database's file is not up to date; its log beside it is");
     }
     tracing::info!("stopped");
     Ok(())

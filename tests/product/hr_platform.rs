@@ -93,6 +93,7 @@ fn without_configuration_the_operator_is_told_every_key() {
         "oauth_clients.hr.client_secret",
         "connectors.hr_platform.oauth.authorization_url",
         "connectors.hr_platform.oauth.token_url",
+        "connectors.hr_platform.upstreams.api",
     ] {
         assert!(missing.contains(&json!(key)), "{key} in {problem}");
     }

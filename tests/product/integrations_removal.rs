@@ -1,7 +1,7 @@
 //! Accounts are disconnected: given back to the provider as it takes them, and forgotten in any case.
 
 use serde_json::json;
-use support::{Dialect, Endpoint, OAuthProvider, Reply, Store};
+use support::{Dialect, Endpoint, Gate, OAuthProvider, Reply, Store};
 
 use crate::integrations::{connect, gateway, me, on_each_store, path, record, who};
 
@@ -93,4 +93,42 @@ fn a_grant_that_was_withdrawn_already_can_be_given_back() {
     who(&gateway.client()).problem(424, "reauthorization-required");
     assert_eq!(record(&gateway.client(), "ada")["status"], "expired");
     assert_eq!(gateway.client().delete(&path("account", "ada")).ok()["deleted"], true);
+}
+
+#[test]
+fn an_account_that_is_connected_anew_while_it_is_given_back_stays() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    let gate = Gate::default();
+    provider.break_revocation(Reply::empty(200).behind(&gate));
+    let deletion = client.request("DELETE", &path("account", "ada")).begin();
+    provider.wait_for(Endpoint::Revoke, 1);
+    connect(&client, "account", "ada");
+    gate.open();
+    assert_eq!(deletion.wait().ok(), json!({"deleted": true, "revoked": true}));
+    assert_eq!(who(&client).ok(), me("ada"));
+    provider.repair();
+    provider.expire();
+    assert_eq!(who(&client).ok(), me("ada"), "and it is renewed as any other");
+}
+
+#[test]
+fn a_token_that_is_renewed_while_its_account_is_removed_does_not_live_on() {
+    // This provider takes back one token, not what else came of the grant.
+    let provider = OAuthProvider::start(Dialect::github());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.expire();
+    let call = client.begin("/connectors/account/forward", json!({"path": "/me"}));
+    provider.wait_for(Endpoint::Refresh, 1);
+    let deletion = client.request("DELETE", &path("account", "ada")).begin();
+    gate.open();
+    assert_eq!(deletion.wait().ok(), json!({"deleted": true, "revoked": true}));
+    call.wait();
+    assert_eq!(provider.live_grants(), 0);
 }

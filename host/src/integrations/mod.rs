@@ -32,6 +32,7 @@ mod sweep;
 mod tasks;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
@@ -47,7 +48,7 @@ pub use self::session::Session;
 pub use self::standing::{Owner, Reason};
 
 use self::cache::Cache;
-use self::refresh::{Flights, LEASE};
+use self::refresh::Flights;
 use self::refusals::Refusals;
 use self::tasks::Tasks;
 use crate::config::Config;
@@ -55,6 +56,9 @@ use crate::metrics::Metrics;
 use crate::registry::Registry;
 use crate::store::Store;
 use crate::vault::Vault;
+
+/// How long work under way may take when the gateway ends: a call to a provider, and a database that comes back.
+const SETTLE: Duration = Duration::from_secs(60);
 
 /// All integrations of the gateway.
 pub struct Integrations {
@@ -92,7 +96,7 @@ impl Integrations {
 
     /// Waits for renewals and other work under way, so that none is cut off between the provider's answer and its being written.
     pub async fn settle(&self) {
-        self.tasks.settle(LEASE).await;
+        self.tasks.settle(SETTLE).await;
     }
 }
 

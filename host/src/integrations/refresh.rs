@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretSlice};
 use tokio::time::{Instant, sleep};
 
 use super::grant::Grant;
@@ -28,16 +28,16 @@ use crate::store::{Details, Integration, Status};
 pub(super) const LEASE: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 5);
 
 /// How often a process that waits for another looks whether it is done.
-const POLL: Duration = Duration::from_millis(100);
+pub(super) const POLL: Duration = Duration::from_millis(100);
 
-/// The pauses before a write that failed is tried again: about as long as the lease lives on.
-const WRITE_PAUSES: [Duration; 5] = [
-    Duration::from_millis(50),
-    Duration::from_millis(200),
-    Duration::from_millis(800),
-    Duration::from_secs(2),
-    Duration::from_secs(4),
-];
+/// The pauses before a write that failed is tried again: each twice the one before, up to the longest. New tokens exist nowhere
+/// else, so it goes on for longer than a database takes to come back.
+const FIRST_WRITE_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_WRITE_PAUSE: Duration = Duration::from_secs(5);
+const WRITE_ATTEMPTS: u32 = 200;
+
+/// Left over of the lease when the call to the provider may take its whole time.
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// Renewals under way in this process, by integration and the version that is to be replaced.
 #[derive(Default)]
@@ -72,6 +72,8 @@ enum Outcome {
     Refreshed,
     /// Somebody else did it, or the integration is gone.
     Superseded,
+    /// There was not enough left of the turn to ask the provider.
+    Late,
     Refused,
     Misconfigured,
     Unavailable,
@@ -85,6 +87,7 @@ impl Outcome {
         match self {
             Self::Refreshed => "refreshed",
             Self::Superseded => "superseded",
+            Self::Late => "late",
             Self::Refused => "refused",
             Self::Misconfigured => "misconfigured",
             Self::Unavailable => "unavailable",
@@ -117,12 +120,13 @@ impl Integrations {
         let mut connector = String::new();
         let outcome = match self.lease(id, version).await {
             Ok(None) => Outcome::Superseded,
-            Ok(Some((integration, fence))) => {
+            Ok(Some(lease)) => {
+                let Lease { integration, fence, .. } = &lease;
                 connector.clone_from(&integration.holder.connector);
-                let outcome = self.renew(&integration, fence).await;
+                let outcome = self.renew(&lease).await;
                 // What was written has freed the lease. Where nothing was, nobody is to wait for it.
                 if !matches!(outcome, Ok(Outcome::Refreshed))
-                    && let Err(error) = self.store.release_refresh(id, fence).await
+                    && let Err(error) = self.store.release_refresh(id, *fence).await
                 {
                     tracing::warn!(integration = id, %error, "a lease is not given back; it runs out by itself");
                 }
@@ -137,16 +141,17 @@ impl Integrations {
     }
 
     /// Waits for the turn to renew an integration. None when somebody else has done it, or it is no longer to be done.
-    async fn lease(&self, id: &str, version: i64) -> Result<Option<(Integration, i64)>, Failure> {
+    async fn lease(&self, id: &str, version: i64) -> Result<Option<Lease>, Failure> {
         let enough = Instant::now() + 2 * LEASE;
         while self.still(id, version).await?.is_some() && Instant::now() < enough {
+            let taken_at = Instant::now();
             let Some(fence) = self.store.lease_refresh(id, LEASE).await? else {
                 sleep(POLL).await;
                 continue;
             };
             // Whoever held it before may have come to its end between the two.
             if let Some(integration) = self.still(id, version).await? {
-                return Ok(Some((integration, fence)));
+                return Ok(Some(Lease { integration, fence, taken_at }));
             }
             self.store.release_refresh(id, fence).await?;
             break;
@@ -161,7 +166,9 @@ impl Integrations {
     }
 
     /// Asks the provider, and writes what it says.
-    async fn renew(&self, integration: &Integration, fence: i64) -> Result<Outcome, Failure> {
+    async fn renew(&self, lease: &Lease) -> Result<Outcome, Failure> {
+        let Lease { integration, fence, .. } = lease;
+        let fence = *fence;
         let Some(connector) = self.registry.get(&integration.holder.connector) else {
             return self.postpone(integration, fence, operator("The connector is not installed.")).await;
         };
@@ -178,6 +185,10 @@ impl Integrations {
         let Some(refresh_token) = &former.refresh_token else {
             return self.expire(integration, fence, "The service gave no means to renew the access.").await;
         };
+        // With the lease over, another process would send the same refresh token.
+        if lease.taken_at.elapsed() + CALL_TIMEOUT + MARGIN > LEASE {
+            return Ok(Outcome::Late);
+        }
         let asked_at = SystemTime::now();
         match provider.refresh(refresh_token).await {
             Ok(tokens) => {
@@ -228,18 +239,20 @@ impl Integrations {
         tokens: &Tokens,
         asked_at: SystemTime,
     ) -> Result<Kept, Failure> {
-        let mut pauses = WRITE_PAUSES.into_iter();
+        let (mut pause, mut attempts) = (FIRST_WRITE_PAUSE, 0);
         loop {
             let kept = async {
                 let details = self.renewed(integration, tokens, asked_at).await?;
                 self.try_keep(integration, fence, former, &details).await
             };
-            match (kept.await, pauses.next()) {
-                (Err(error), Some(pause)) => {
+            attempts += 1;
+            match kept.await {
+                Err(error) if attempts < WRITE_ATTEMPTS => {
                     tracing::warn!(integration = integration.id, %error, "a new credential is not stored yet");
                     sleep(pause).await;
+                    pause = LONGEST_WRITE_PAUSE.min(2 * pause);
                 }
-                (result, _) => return result,
+                result => return result,
             }
         }
     }
@@ -258,7 +271,7 @@ impl Integrations {
         // Somebody wrote the row, or the lease ran out while this process stood still. As long as the row holds the tokens that
         // these came from, these are the newer ones.
         while let Some(now) = self.store.integration_by_id(id).await? {
-            if !self.holds(&now, former).await? {
+            if !self.holds(&now, former.to_bytes().expose_secret()).await? {
                 return Ok(Kept::Replaced);
             }
             if self.store.update_integration(id, now.version, details.clone()).await?.is_some() {
@@ -268,12 +281,16 @@ impl Integrations {
         Ok(Kept::Gone)
     }
 
-    /// Whether a row holds these tokens.
-    async fn holds(&self, integration: &Integration, tokens: &Tokens) -> Result<bool, Failure> {
-        let Some(sealed) = &integration.details.secret else { return Ok(false) };
+    /// Whether a row holds this secret.
+    pub(super) async fn holds(&self, integration: &Integration, secret: &[u8]) -> Result<bool, Failure> {
+        Ok(self.secret(integration).await?.is_some_and(|held| held.expose_secret() == secret))
+    }
+
+    /// What is sealed in a row.
+    pub(super) async fn secret(&self, integration: &Integration) -> Result<Option<SecretSlice<u8>>, Failure> {
+        let Some(sealed) = &integration.details.secret else { return Ok(None) };
         let context = integration.holder.secret_context(&integration.user_identifier);
-        let bytes = self.vault.unseal(&context, sealed).await?;
-        Ok(bytes.expose_secret() == tokens.to_bytes().expose_secret())
+        Ok(Some(self.vault.unseal(&context, sealed).await?))
     }
 
     async fn note_failure(
@@ -295,7 +312,9 @@ impl Integrations {
                 // Somebody may have used the refresh token before us, and have written what came of it.
                 let now = self.store.integration_by_id(&integration.id).await?;
                 match now {
-                    Some(now) if self.holds(&now, former).await? => self.expire(integration, fence, &detail).await,
+                    Some(now) if self.holds(&now, former.to_bytes().expose_secret()).await? => {
+                        self.expire(integration, fence, &detail).await
+                    }
                     _ => Ok(Outcome::Superseded),
                 }
             }
@@ -336,6 +355,14 @@ impl Integrations {
         self.store.update_leased(&integration.id, integration.version, fence, details).await?;
         Ok(trouble.outcome)
     }
+}
+
+/// The turn to renew an integration.
+struct Lease {
+    integration: Integration,
+    fence: i64,
+    /// Not later than the database has it.
+    taken_at: Instant,
 }
 
 /// What became of new tokens.

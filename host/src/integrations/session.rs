@@ -90,9 +90,7 @@ impl Integrations {
     /// Unseals what the user gave.
     pub(super) async fn grant(&self, integration: &Integration, scheme: &AuthScheme) -> Result<Grant, Failure> {
         let none = || Failure::Secret("there is none of the connector's kind".to_owned());
-        let sealed = integration.details.secret.as_ref().ok_or_else(none)?;
-        let context = integration.holder.secret_context(&integration.user_identifier);
-        let bytes = self.vault.unseal(&context, sealed).await?;
+        let bytes = self.secret(integration).await?.ok_or_else(none)?;
         Ok(match scheme {
             AuthScheme::Oauth2(_) => Grant::OAuth2 {
                 tokens: Tokens::from_bytes(bytes.expose_secret())?,

@@ -188,7 +188,7 @@ pub async fn run(
     };
     let mut outcome = invoke().await?;
     if is_unauthorized(&outcome)
-        && account.renew().await
+        && account.renew(deadline).await
         && (operation.manifest.effect == Effect::Read || outbound.sent() <= 1)
     {
         // All that was asked of the service was refused, or changes nothing: it can be asked again.
@@ -249,12 +249,12 @@ impl Account {
         })
     }
 
-    /// Has the credential renewed that the connector says was refused. `false` when there is no better one.
-    async fn renew(&self) -> bool {
-        match &self.session {
-            Some(session) => session.renew(&session.credential()).await.is_some(),
-            None => false,
-        }
+    /// Has the credential renewed that the connector says was refused. `false` when there is no better one in time.
+    async fn renew(&self, deadline: Instant) -> bool {
+        let Some(session) = &self.session else { return false };
+        let refused = session.credential();
+        let renewed = tokio::time::timeout_at(deadline.into(), session.renew(&refused)).await;
+        renewed.is_ok_and(|better| better.is_some())
     }
 
     /// An upstream's error, or else why the user's credential was no good.

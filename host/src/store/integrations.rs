@@ -172,15 +172,17 @@ impl Store {
         .await
     }
 
-    /// Removes an integration and what its connector stored for it, and says whether it was there.
+    /// Removes an integration, if its row is still of this version, and what its connector stored for it. Says whether it was.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn delete_integration(&self, id: &str) -> Result<bool, StoreError> {
+    pub async fn delete_integration(&self, id: &str, version: i64) -> Result<bool, StoreError> {
         let id = id.to_owned();
         self.write(Durability::Power, move |session| {
-            let connector: Option<String> =
-                session.optional("DELETE FROM integrations WHERE id = $1 RETURNING connector", values![&id])?;
+            let connector: Option<String> = session.optional(
+                "DELETE FROM integrations WHERE id = $1 AND version = $2 RETURNING connector",
+                values![&id, version],
+            )?;
             let Some(connector) = connector else { return Ok(false) };
             storage::clear(session, &connector, &id)?;
             Ok(true)

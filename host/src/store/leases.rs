@@ -31,8 +31,8 @@ impl Store {
     /// When the database does not answer.
     pub async fn lease_refresh(&self, id: &str, life: Duration) -> Result<Option<i64>, StoreError> {
         let id = id.to_owned();
-        // After a power loss nobody who held a lease is there any more.
-        self.write(Durability::Process, move |session| {
+        // A database server may crash while whoever holds the lease lives on.
+        self.write(Durability::Power, move |session| {
             session.optional(
                 "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
                  WHERE id = $2 AND (leased_until IS NULL OR leased_until <= now_ms()) RETURNING fence",

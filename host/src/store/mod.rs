@@ -109,6 +109,17 @@ impl Store {
         self.read(|session| session.query("SELECT now_ms()", &[]).map(drop)).await
     }
 
+    /// Brings SQLite's file up to date with the log beside it, so that a copy of the one file is whole. For a graceful end.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.checkpoint().await,
+            Backend::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Reads. What is read may change between two statements.
     async fn read<T: Send + 'static>(
         &self,

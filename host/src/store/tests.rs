@@ -134,7 +134,7 @@ async fn a_user_may_have_a_thousand_integrations_and_connect_those_again(site: S
     for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
         store.connect_integration(&other, "over", AuthType::None, details()).await.unwrap();
     }
-    store.delete_integration(&last.id).await.unwrap();
+    store.delete_integration(&last.id, last.version).await.unwrap();
     connect(store, "over").await;
 }
 
@@ -227,8 +227,9 @@ async fn deleting_an_integration_takes_along_what_its_connector_stored_for_it(si
     for id in [&first.id, &second.id] {
         store.storage_set(&scope(id), "key", vec![1], None).await.unwrap();
     }
-    assert!(store.delete_integration(&first.id).await.unwrap());
-    assert!(!store.delete_integration(&first.id).await.unwrap());
+    assert!(!store.delete_integration(&first.id, first.version + 1).await.unwrap(), "it is another by now");
+    assert!(store.delete_integration(&first.id, first.version).await.unwrap());
+    assert!(!store.delete_integration(&first.id, first.version).await.unwrap());
     assert_eq!(store.storage_get(&scope(&first.id), "key").await.unwrap(), None);
     assert!(store.storage_get(&scope(&second.id), "key").await.unwrap().is_some());
     assert_eq!(store.integrations_of(&holder()).await.unwrap(), [second]);
@@ -456,7 +457,7 @@ async fn nothing_is_sealed_under_a_data_key_that_is_gone(site: Site) {
     assert_eq!(store.data_keys().await.unwrap()[0].id, "dk_2");
     // In use, then not yet long enough out of use.
     assert_eq!(store.drop_retired_data_keys(Duration::ZERO).await.unwrap(), 0);
-    store.delete_integration(&integration.id).await.unwrap();
+    store.delete_integration(&integration.id, integration.version).await.unwrap();
     assert_eq!(store.drop_retired_data_keys(Duration::from_secs(60)).await.unwrap(), 0);
     assert_eq!(store.drop_retired_data_keys(Duration::ZERO).await.unwrap(), 1);
     let late = store.connect_integration(&holder(), "ann", AuthType::OAuth2, details).await;

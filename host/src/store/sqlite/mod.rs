@@ -89,6 +89,14 @@ impl Sqlite {
         .await
     }
 
+    /// See [`super::Store::checkpoint`]. As much as can be done while other processes read.
+    pub(super) async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.run(&self.writer, |connection, _| {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(Ok(())))
+        })
+        .await
+    }
+
     /// Claims work by a lock on a file beside the database.
     pub(super) async fn try_claim(&self, name: &str) -> Result<Option<Held>, StoreError> {
         let path = self.path.with_file_name(format!("{name}.lock"));
