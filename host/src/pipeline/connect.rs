@@ -13,7 +13,7 @@ use crate::egress::Credential;
 use crate::integrations::{Failure, Finish, Grant, Key};
 use crate::registry::Connector;
 use crate::sandbox::manifest::{ApiKey, AuthScheme, Identity};
-use crate::store::{Account, Authorization, Holder, Integration};
+use crate::store::{Account, Authorization, Holder, Integration, StoreError};
 
 /// An answer that says who somebody is has some kilobytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
@@ -64,6 +64,7 @@ pub async fn complete(
     };
     match parts.integrations.connect(holder, user_identifier.as_deref(), account, &grant).await {
         Ok(Integration { user_identifier, .. }) => Finish::Connected { user_identifier },
+        Err(Failure::Store(StoreError::TooManyIntegrations { .. })) => Finish::failed("too_many_integrations"),
         Err(error) => {
             tracing::error!(connector = holder.connector, %error, "an account is not connected");
             Finish::failed("internal_error")

@@ -1,10 +1,9 @@
 //! What callers are told when an account cannot be connected, or there is none to run on.
 
-use hyper::StatusCode;
 use serde_json::json;
 
 use crate::api::operations::{problem_of, violations_problem};
-use crate::api::problem::{self, Kind, Problem};
+use crate::api::problem::{self, Problem};
 use crate::config::Config;
 use crate::egress::whole_seconds;
 use crate::integrations::{AccessError, BeginError, Failure, Owner, redirect_uri};
@@ -12,26 +11,6 @@ use crate::oauth::NotConfigured;
 use crate::pipeline::connect::KeyError;
 use crate::pipeline::{self, Violation};
 use crate::store::StoreError;
-
-/// Too many authorizations are under way.
-const TOO_MANY_AUTHORIZATIONS: Kind = Kind {
-    name: "too-many-authorizations",
-    status: StatusCode::TOO_MANY_REQUESTS,
-    title: "Too many authorizations are under way",
-    owner: problem::Owner::Caller,
-    retryable: true,
-    source: problem::Source::Gateway,
-};
-
-/// Too many accounts are connected.
-const TOO_MANY_INTEGRATIONS: Kind = Kind {
-    name: "too-many-integrations",
-    status: StatusCode::TOO_MANY_REQUESTS,
-    title: "Too many accounts are connected",
-    owner: problem::Owner::User,
-    retryable: false,
-    source: problem::Source::Gateway,
-};
 
 /// By then all that are under way have ended, in seconds.
 const EXPIRED_AFTER_S: u64 = 600;
@@ -123,14 +102,14 @@ pub(super) fn key_problem(error: KeyError, connector: &str) -> Problem {
 fn cap_problem(failure: &Failure) -> Option<Problem> {
     match failure {
         Failure::Store(StoreError::TooManyAuthorizations { limit }) => Some(
-            TOO_MANY_AUTHORIZATIONS
+            problem::TOO_MANY_AUTHORIZATIONS
                 .because(format!(
                     "{limit} authorizations are under way, and no more may be; let users complete theirs, or wait until those that \
                      nobody completes expire, ten minutes after they were begun."
                 ))
                 .retry_after(EXPIRED_AFTER_S),
         ),
-        Failure::Store(StoreError::TooManyIntegrations { limit }) => Some(TOO_MANY_INTEGRATIONS.because(format!(
+        Failure::Store(StoreError::TooManyIntegrations { limit }) => Some(problem::TOO_MANY_INTEGRATIONS.because(format!(
             "{limit} accounts are connected, and no more may be; disconnect one first, with DELETE \
              /connectors/{{connector}}/integrations/{{user_identifier}}."
         ))),

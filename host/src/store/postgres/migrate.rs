@@ -16,7 +16,6 @@ use crate::store::StoreError;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0001_initial.sql"),
     include_str!("../migrations/postgres/0002_integrations.sql"),
-    include_str!("../migrations/postgres/0003_authorizations_open.sql"),
 ];
 
 /// Brings the tables of a database up to date.

@@ -14,7 +14,6 @@ use super::error::of_sqlite;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0001_initial.sql"),
     include_str!("../migrations/sqlite/0002_integrations.sql"),
-    include_str!("../migrations/sqlite/0003_authorizations_open.sql"),
 ];
 
 /// Marks the file as the gateway's: "cgw1" in ASCII.

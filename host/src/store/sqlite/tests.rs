@@ -75,7 +75,7 @@ async fn a_database_of_a_newer_version_is_left_alone() {
     Connection::open(folder.path().join(FILE)).unwrap().pragma_update(None, "user_version", 7).unwrap();
     assert_eq!(
         refusal(&folder).await,
-        "the database gateway.db was written by a newer version of the gateway (tables 7, this version knows 3); \
+        "the database gateway.db was written by a newer version of the gateway (tables 7, this version knows 2); \
          start that version, or put a backup in its place"
     );
 }

@@ -61,3 +61,4 @@ CREATE TABLE authorizations (
 );
 CREATE INDEX authorizations_expiry ON authorizations (expires_at);
 CREATE INDEX authorizations_sealed ON authorizations (data_key, hash) WHERE data_key IS NOT NULL;
+CREATE INDEX authorizations_open ON authorizations (tenant, subject, connector, expires_at) WHERE NOT is_used;

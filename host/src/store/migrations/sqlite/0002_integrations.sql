@@ -73,3 +73,5 @@ CREATE TABLE authorizations (
 ) STRICT;
 CREATE INDEX authorizations_expiry ON authorizations (expires_at);
 CREATE INDEX authorizations_sealed ON authorizations (data_key, hash) WHERE data_key IS NOT NULL;
+-- Counted whenever a holder begins another one.
+CREATE INDEX authorizations_open ON authorizations (tenant, subject, connector, expires_at) WHERE NOT is_used;
