@@ -3,9 +3,10 @@
 #
 #   tests/postgres.sh COMMAND [ARGUMENT]...
 #
-# The server lies in a folder of its own under target/, listens on a port of loopback with a password of its own, and is named to
-# the command by TEST_POSTGRES_URL; its client programs are in the command's PATH. Debian's package is used, and installed where that is allowed; where there is no server the
-# command runs all the same, so that whatever needs the server fails by name and the rest is tested.
+# The server lies in a folder of its own under target/, listens on a port of loopback with a password of its own, and is named
+# to the command by TEST_POSTGRES_URL; its client programs are in the command's PATH. Debian's package is used, and installed
+# where that is allowed; where there is no server the command runs all the same, so that whatever needs the server fails by
+# name and the rest is tested.
 set -eu
 
 [ $# -gt 0 ] || { echo "usage: tests/postgres.sh COMMAND [ARGUMENT]..." >&2; exit 2; }

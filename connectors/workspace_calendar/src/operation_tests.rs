@@ -99,9 +99,10 @@ fn rows_that_write_are_the_services_methods() {
 
 #[test]
 fn an_id_stays_within_its_segment() {
-    assert_eq!(request("events_get", r#"{"calendar_id":"a/b","event_id":"../x"}"#).1, "/calendars/a%2Fb/events/..%2Fx");
+    assert_eq!(request("events_get", r#"{"calendar_id":"a/b","event_id":"x?y"}"#).1, "/calendars/a%2Fb/events/x%3Fy");
     for (input, pointer) in [
         (r#"{"calendar_id":"..","event_id":"x"}"#, "/calendar_id"),
+        (r#"{"calendar_id":"primary","event_id":"../x"}"#, "/event_id"),
         (r#"{"calendar_id":"primary","event_id":""}"#, "/event_id"),
     ] {
         let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "events_get", input) else { panic!("{input}") };

@@ -1,8 +1,7 @@
 //! Databases for tests: each test is run on SQLite and on PostgreSQL, with tables of its
 //! own.
 //!
-//! The PostgreSQL server is the one that `TEST_POSTGRES_URL` names. Without it that half of a test says so and is left out;
-//! where `REQUIRE_POSTGRES` is set it fails.
+//! The PostgreSQL server is the one that `TEST_POSTGRES_URL` names. Without it that half of a test fails.
 
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
@@ -23,9 +22,7 @@ macro_rules! on_every_database {
 
             #[tokio::test]
             async fn on_postgres() {
-                if let Some(site) = Site::postgres().await {
-                    super::$test(site).await;
-                }
+                super::$test(Site::postgres().await).await;
             }
         })*
     };
@@ -45,15 +42,10 @@ impl Site {
         Self::new(None).await
     }
 
-    /// None where tests may go without.
-    pub(crate) async fn postgres() -> Option<Self> {
-        let Ok(server) = std::env::var("TEST_POSTGRES_URL") else {
-            let message = "this test needs a PostgreSQL server: `tests/postgres.sh cargo test …` starts one";
-            assert!(std::env::var_os("REQUIRE_POSTGRES").is_none(), "{message}");
-            eprintln!("left out: {message}");
-            return None;
-        };
-        Some(Self::new(Some(Schema::create(server).await)).await)
+    pub(crate) async fn postgres() -> Self {
+        let server = std::env::var("TEST_POSTGRES_URL")
+            .expect("this test needs a PostgreSQL server: `tests/postgres.sh cargo test …` starts one");
+        Self::new(Some(Schema::create(server).await)).await
     }
 
     async fn new(schema: Option<Schema>) -> Self {
