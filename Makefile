@@ -36,11 +36,16 @@ build: setup ## Build the gateway, and every connector into modules/
 
 modules:
 	@connectors/build.sh
-	@mkdir -p modules
+	@mkdir -p modules target/modules
 	@for connector in $(CONNECTORS); do \
-	  $(GATEWAY) connectors pack $(CORE)/$$connector.wasm --output modules/$$connector.wasm; \
+	  $(GATEWAY) connectors pack $(CORE)/$$connector.wasm --output target/modules/$$connector.wasm; \
 	done
-	@cd modules && sha256sum $(addsuffix .wasm,$(CONNECTORS)) > .SHIPPED.new && mv .SHIPPED.new SHIPPED
+	@# The list first: a running gateway takes each module as soon as it is there.
+	@cd target/modules && sha256sum $(addsuffix .wasm,$(CONNECTORS)) > SHIPPED && mv SHIPPED ../../modules/SHIPPED
+	@for connector in $(CONNECTORS); do \
+	  cmp -s target/modules/$$connector.wasm modules/$$connector.wasm || \
+	    { cp target/modules/$$connector.wasm modules/.$$connector.new && mv modules/.$$connector.new modules/$$connector.wasm; }; \
+	done
 
 run: build ## Run the gateway on SQLite with every connector live
 	@exec $(GATEWAY) serve
@@ -56,7 +61,7 @@ guests: build
 	done
 
 test: build guests $(PYTHON_TOOLS) ## Run every test
-	@cargo test --release --workspace
+	@tests/postgres.sh cargo test --release --workspace
 
 $(PYTHON_TOOLS):
 	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2

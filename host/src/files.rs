@@ -15,7 +15,28 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// # Errors
 /// Those of the file system and of `write`; then the path is untouched.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let folder = path.parent().unwrap_or_else(|| Path::new("."));
+    write_beside(path, write, |temporary| fs::rename(temporary, path))
+}
+
+/// As [`write_atomically`], unless there is a file already, which stays as it is. Of several who try at once, one succeeds.
+///
+/// # Errors
+/// [`io::ErrorKind::AlreadyExists`], and those of the file system and of `write`; then the path is untouched.
+pub fn create_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    write_beside(path, write, |temporary| {
+        // Unlike a renamed file, a link never takes the place of another.
+        fs::hard_link(temporary, path)?;
+        fs::remove_file(temporary)
+    })
+}
+
+/// Writes a temporary file in the same folder, and lets `publish` give it its name.
+fn write_beside(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    publish: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // The dot keeps it out of sight of whoever watches the folder.
     let temporary =
@@ -24,7 +45,7 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
         write(&mut file)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)?;
+        publish(&temporary)?;
         File::open(folder)?.sync_all()
     })();
     if result.is_err() {

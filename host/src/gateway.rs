@@ -7,7 +7,9 @@ use hyper::header::HeaderValue;
 
 use crate::api::auth::Authenticator;
 use crate::config::Config;
+use crate::integrations::Integrations;
 use crate::metrics::Metrics;
+use crate::pipeline::Parts;
 use crate::registry::Registry;
 
 /// Longest request id that is taken from a caller.
@@ -21,6 +23,8 @@ pub struct Gateway {
     pub authenticator: Arc<Authenticator>,
     /// The live connectors.
     pub registry: Arc<Registry>,
+    /// Users' accounts.
+    pub integrations: Arc<Integrations>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Set once the gateway stops taking connections.
@@ -36,6 +40,7 @@ impl Gateway {
         config: Arc<Config>,
         authenticator: Arc<Authenticator>,
         registry: Arc<Registry>,
+        integrations: Arc<Integrations>,
         metrics: Arc<Metrics>,
     ) -> Self {
         let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -43,6 +48,7 @@ impl Gateway {
             config,
             authenticator,
             registry,
+            integrations,
             metrics,
             draining: AtomicBool::new(false),
             process: started.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40),
@@ -62,6 +68,11 @@ impl Gateway {
                 format!("{:016x}-{number:x}", self.process).into()
             }
         }
+    }
+
+    /// What operations are run with.
+    pub fn parts(&self) -> Parts<'_> {
+        Parts { registry: &self.registry, integrations: &self.integrations, metrics: &self.metrics }
     }
 
     /// From now on the gateway is not ready.

@@ -85,6 +85,8 @@ pub struct Metrics {
     pub upstream_requests: Family<UpstreamLabels, Counter>,
     /// Compiled modules found in the cache or compiled.
     pub module_cache: Family<CacheLabels, Counter>,
+    /// Renewals of users' credentials, by how they ended.
+    pub refreshes: Family<OutcomeLabels, Counter>,
     /// Connectors that are live.
     pub connectors: Gauge,
     /// Operations under way.
@@ -121,6 +123,8 @@ impl Default for Metrics {
         );
         let module_cache = Family::default();
         registry.register("module_cache", "Compiled modules found in the cache or compiled", module_cache.clone());
+        let refreshes = Family::default();
+        registry.register("refreshes", "Renewals of users' credentials by how they ended", refreshes.clone());
         let connectors = Gauge::default();
         registry.register("connectors", "Connectors that are live", connectors.clone());
         let in_flight = Gauge::default();
@@ -134,6 +138,7 @@ impl Default for Metrics {
             swaps,
             upstream_requests,
             module_cache,
+            refreshes,
             connectors,
             in_flight,
         }

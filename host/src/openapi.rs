@@ -1,11 +1,13 @@
 //! The API's own description: an OpenAPI 3.1 document, made from the manifests of the live connectors.
 
+mod lifecycle;
+
 use serde_json::{Map, Value, json};
 
 use crate::api::problem::KINDS;
 use crate::config::Config;
 use crate::registry::{Connector, Registry};
-use crate::sandbox::manifest::Effect;
+use crate::sandbox::manifest::{AuthScheme, Effect};
 
 /// Describes the API with the connectors that are live now.
 pub fn of_registry(config: &Config, registry: &Registry) -> Value {
@@ -18,7 +20,11 @@ pub fn of_registry(config: &Config, registry: &Registry) -> Value {
 /// Describes the API with these connectors. `public_url` is where callers find it.
 fn document(public_url: &str, connectors: &[&Connector]) -> Value {
     let mut paths = system_paths();
-    let mut tags = vec![json!({"name": "gateway", "description": "The gateway itself."})];
+    paths.append(&mut lifecycle::paths());
+    let mut tags = vec![
+        json!({"name": "gateway", "description": "The gateway itself."}),
+        json!({"name": "integrations", "description": "The accounts that users have connected."}),
+    ];
     for connector in connectors {
         let manifest = connector.manifest();
         tags.push(json!({
@@ -27,7 +33,12 @@ fn document(public_url: &str, connectors: &[&Connector]) -> Value {
         }));
         for operation in connector.operations() {
             let path = format!("/connectors/{}/{}", manifest.identifier, operation.manifest.path);
-            paths.insert(path, operation_item(&manifest.identifier, operation));
+            let mut item = operation_item(&manifest.identifier, operation);
+            if !matches!(manifest.auth, AuthScheme::None) {
+                item["post"]["parameters"] = json!([{"$ref": "#/components/parameters/UserIdentifier"}]);
+                item["post"]["responses"]["424"] = json!({"$ref": "#/components/responses/AccountNeeded"});
+            }
+            paths.insert(path, item);
         }
     }
     json!({
@@ -77,7 +88,6 @@ fn operation_item(connector: &str, operation: &crate::registry::Operation) -> Va
             "summary": manifest.summary,
             "description": manifest.description,
             "x-effect": effect,
-            "parameters": [{"$ref": "#/components/parameters/UserIdentifier"}],
             "requestBody": {"required": required, "content": {"application/json": media}},
             "responses": {
                 "200": {
@@ -219,7 +229,7 @@ fn system_paths() -> Map<String, Value> {
 fn components() -> Value {
     let urns: Vec<String> = KINDS.iter().map(|kind| kind.urn()).collect();
     let text = json!({"type": "string"});
-    json!({
+    let mut components = json!({
         "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "An API key, `cgw_…`."}},
         "parameters": {"UserIdentifier": {
             "name": "X-User-Identifier", "in": "header", "required": false, "schema": text,
@@ -231,6 +241,7 @@ fn components() -> Value {
                 "description": "Validation Error",
                 "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ValidationProblem"}}},
             },
+            "AccountNeeded": lifecycle::account_needed(),
             "Problem": {
                 "description": "A problem (RFC 9457).",
                 "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -260,5 +271,9 @@ fn components() -> Value {
                 }}},
             },
         },
-    })
+    });
+    if let Value::Object(schemas) = &mut components["schemas"] {
+        schemas.append(&mut lifecycle::schemas());
+    }
+    components
 }

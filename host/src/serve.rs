@@ -8,15 +8,17 @@ use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::auth::{self, Authenticator, BootstrapError};
+use crate::api::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::api::server;
 use crate::config::Config;
 use crate::egress::{self, Egress, EgressError};
 use crate::gateway::Gateway;
+use crate::integrations::Integrations;
 use crate::metrics::Metrics;
 use crate::registry::{self, Registry};
 use crate::sandbox::{Sandbox, StartError};
 use crate::store::{Store, StoreError};
+use crate::vault::{Vault, VaultError};
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -27,6 +29,9 @@ pub enum ServeError {
     /// The data directory or the database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The master key.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     /// The WebAssembly engine.
     #[error(transparent)]
     Sandbox(#[from] StartError),
@@ -63,11 +68,20 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::default());
     let registry = Arc::new(open_registry(&config, &metrics).await?);
     let store = registry.store().clone();
+    let vault = Vault::open(&config, &store).await?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
-    let authenticator = Arc::new(Authenticator::new(store.clone()).await?);
+    let issuers = JwtIssuers::new(&config.jwt_issuers, registry.egress())?;
+    let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
     registry.scan(false).await?;
-    let gateway =
-        Arc::new(Gateway::new(Arc::clone(&config), Arc::clone(&authenticator), Arc::clone(&registry), metrics));
+    let integrations =
+        Arc::new(Integrations::new(Arc::clone(&config), vault, Arc::clone(&registry), Arc::clone(&metrics)));
+    let gateway = Arc::new(Gateway::new(
+        Arc::clone(&config),
+        Arc::clone(&authenticator),
+        Arc::clone(&registry),
+        Arc::clone(&integrations),
+        metrics,
+    ));
     tracing::info!(
         address = %config.public_url,
         listen = %config.listen,
@@ -82,7 +96,8 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         let authenticator = Arc::clone(&authenticator);
         tokio::spawn(async move { authenticator.watch().await })
     };
-    let sweeping = tokio::spawn(sweep(store));
+    let renewing = tokio::spawn(Arc::clone(&integrations).sweep());
+    let sweeping = tokio::spawn(sweep(store.clone()));
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let stop = async {
         tokio::select! {
@@ -91,11 +106,15 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         }
     };
     server::serve(gateway, listener, stop).await;
-    for task in [watching, following, sweeping] {
+    for task in [watching, following, renewing, sweeping] {
         task.abort();
     }
+    integrations.settle().await;
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "which keys were used lately is not noted");
+    }
+    if let Err(error) = store.checkpoint().await {
+        tracing::warn!(%error, "the database's file is not up to date; its log beside it is");
     }
     tracing::info!("stopped");
     Ok(())

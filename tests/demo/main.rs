@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a demonstration that cannot be set up has nothing to show")]
 
+mod account;
 mod show;
 
 use std::process::ExitCode;
@@ -41,7 +42,8 @@ fn walk() -> Step {
     make_a_mistake(&client, &papers)?;
     swap_under_load(&gateway, &client)?;
     refuse_a_liar(&gateway, &client)?;
-    survive_a_hostile_module(&gateway, &client)
+    survive_a_hostile_module(&gateway, &client)?;
+    account::walk()
 }
 
 fn start(papers: &Provider, market: &Provider) -> Gateway {

@@ -46,10 +46,23 @@ pub(crate) fn command(text: &str) {
 
 /// Calls an operation, and shows command and answer.
 pub(crate) fn call(client: &Client, operation: &str, body: &Value) -> Answer {
+    post(client, &format!("/connectors/{operation}"), body)
+}
+
+/// Posts a document, and shows command and answer.
+pub(crate) fn post(client: &Client, path: &str, body: &Value) -> Answer {
     command(&format!(
-        "curl -s $GATEWAY/connectors/{operation} \\\n  -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' \\\n  -d '{body}'"
+        "curl -s $GATEWAY{path} \\\n  -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' \\\n  -d '{body}'"
     ));
-    let answer = client.call(operation, body.clone());
+    let answer = client.post(path, body.clone());
+    document(&answer);
+    answer
+}
+
+/// Deletes what is at a path, and shows command and answer.
+pub(crate) fn delete(client: &Client, path: &str) -> Answer {
+    command(&format!("curl -s -X DELETE $GATEWAY{path} -H \"Authorization: Bearer $KEY\""));
+    let answer = client.delete(path);
     document(&answer);
     answer
 }

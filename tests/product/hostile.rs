@@ -1,5 +1,7 @@
 //! Modules that take more than they may, from an honest manifest. After each the gateway answers the next honest request.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 use support::{Answer, Gateway, Provider, Reply, Setup, module};
 
@@ -134,6 +136,73 @@ fn a_hoard_of_documents_ends_at_the_limit_of_handles() {
     let gateway = gateway(&Provider::start(), "");
     assert_broke(&gateway.call("hostile/many_documents", json!({})), "handles");
     assert_serves(&gateway);
+}
+
+/// 16 MiB that the gateway holds for an invocation.
+const SMALL: &str = "limits.response_mb = 4";
+
+/// The connector is to blame, for what the gateway held for it; the answer names the key that allows more.
+#[track_caller]
+fn assert_held_too_much(answer: &Answer) {
+    assert_broke(answer, "memory");
+    let detail = answer.problem(500, "connector-failed")["detail"].to_string();
+    assert!(detail.contains("limits.response_mb"), "{detail}");
+}
+
+#[test]
+fn a_hoard_of_parsed_texts_ends_at_the_limit_of_memory() {
+    let gateway = gateway(&Provider::start(), SMALL);
+    for operation in ["hostile/hoard_documents", "hostile/hoard_documents_at_once"] {
+        for keep in ["all", "part"] {
+            let hoard = json!({"bytes": 1 << 20, "count": 1000, "keep": keep});
+            assert_held_too_much(&gateway.call(operation, hoard));
+            assert_serves(&gateway);
+        }
+    }
+}
+
+#[test]
+fn a_document_that_is_dropped_takes_no_memory() {
+    let gateway = gateway(&Provider::start(), SMALL);
+    let answer = gateway.call("hostile/hoard_documents", json!({"bytes": 1 << 20, "count": 50, "keep": "none"}));
+    assert_eq!(answer.ok(), json!({"documents": 50}));
+}
+
+#[test]
+fn the_children_of_a_document_are_counted_as_memory() {
+    let gateway = gateway(&Provider::start(), SMALL);
+    for named in [true, false] {
+        let few = gateway.call("hostile/hoard_children", json!({"items": 50_000, "named": named}));
+        assert_eq!(few.ok(), json!({"length": 50_000}));
+        assert_held_too_much(&gateway.call("hostile/hoard_children", json!({"items": 600_000, "named": named})));
+        assert_serves(&gateway);
+    }
+}
+
+#[test]
+fn a_hoard_of_read_bodies_ends_at_the_limit_of_memory() {
+    let provider = Provider::start();
+    provider.reply("/large", Reply::json(json!({"text": "x".repeat(3 << 20)})));
+    let gateway = gateway(&provider, SMALL);
+    for form in ["bytes", "text", "document"] {
+        let hoard = |keep: bool| json!({"path": "/large", "count": 10, "form": form, "keep": keep});
+        assert_held_too_much(&gateway.call("hostile/hoard_bodies", hoard(true)));
+        assert_serves(&gateway);
+        assert_eq!(gateway.call("hostile/hoard_bodies", hoard(false)).ok(), json!({"kept": 0}));
+    }
+}
+
+#[test]
+fn what_the_gateway_computes_for_a_module_counts_as_its_own() {
+    let gateway = gateway(&Provider::start(), "limits.cpu_ms = 300\nlimits.timeout_s = 60");
+    for (operation, input) in
+        [("hostile/parse_without_end", json!({"bytes": 6 << 20})), ("hostile/deep_pointer", json!({"depth": 200_000}))]
+    {
+        let started = Instant::now();
+        assert_broke(&gateway.call(operation, input), "cpu");
+        assert!(started.elapsed() < Duration::from_secs(3), "{operation} took {:?}", started.elapsed());
+        assert_serves(&gateway);
+    }
 }
 
 #[test]

@@ -34,6 +34,10 @@ const LIES: &[(&str, &str)] = &[
     ("user in base url", "base-url"),
     ("wildcard redirect host", "redirect host"),
     ("no concurrency", "concurrency"),
+    ("token url without tls", "oauth2.token-url"),
+    ("key in the host header", "`host`"),
+    ("key in a header that frames", "`content-length`"),
+    ("key in no header", "`X Key`"),
     ("panic", "describe"),
     ("endless loop", "cpu"),
 ];

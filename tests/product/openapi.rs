@@ -51,7 +51,7 @@ fn every_operation_has_an_example_that_its_schema_accepts() {
          wrong = []\n\
          for path, item in document['paths'].items():\n\
          \x20   media = item.get('post', {}).get('requestBody', {}).get('content', {}).get('application/json')\n\
-         \x20   if not path.startswith('/connectors/'):\n\
+         \x20   if not path.startswith('/connectors/') or '{' in path:\n\
          \x20       continue\n\
          \x20   schema = {**media['schema'], 'components': document['components']}\n\
          \x20   if 'example' not in media:\n\
@@ -80,8 +80,12 @@ fn every_operation_is_described_as_it_is_served() {
             count += 1;
         }
     }
-    let described =
-        document["paths"].as_object().unwrap().keys().filter(|path| path.starts_with("/connectors/")).count();
+    let described = document["paths"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .filter(|path| path.starts_with("/connectors/") && !path.contains('{'))
+        .count();
     assert_eq!(described, count);
 }
 

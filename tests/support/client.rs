@@ -41,6 +41,22 @@ impl Client {
         self
     }
 
+    /// The same that shows redirects rather than follow them.
+    ///
+    /// # Panics
+    /// When the HTTP library cannot be set up.
+    #[must_use]
+    pub fn without_redirects(mut self) -> Self {
+        self.http = http(|builder| builder.redirect(reqwest::redirect::Policy::none()));
+        self
+    }
+
+    /// The same at another base URL.
+    #[must_use]
+    pub fn at(&self, base: &str) -> Self {
+        Self { base: base.to_owned(), ..self.clone() }
+    }
+
     /// A request to be completed.
     ///
     /// # Panics

@@ -6,6 +6,7 @@
 //! - [`process`]: how a process begins, and that it surely ends
 //! - [`client`]: requests to it, and what is expected of answers; [`load`]: many of them while something else happens
 //! - [`provider`]: a stand-in for a service on loopback; [`reply`]: what it answers; [`arxiv`], [`dexscreener`]: those two
+//! - [`oauth`]: a stand-in for an OAuth provider, and people who consent; [`database`]: a PostgreSQL database for one test
 //! - [`module`]: connectors as bytes, and how to alter them
 //! - [`gzip`]: compressed bodies, good and evil
 #![expect(
@@ -17,12 +18,14 @@
 
 pub mod arxiv;
 pub mod client;
+pub mod database;
 pub mod dexscreener;
 pub mod gateway;
 pub mod gzip;
 pub mod home;
 pub mod load;
 pub mod module;
+pub mod oauth;
 pub mod process;
 pub mod provider;
 pub mod reply;
@@ -35,9 +38,11 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 pub use client::{Answer, Client};
+pub use database::{Database, Store};
 pub use gateway::Gateway;
 pub use home::Home;
 pub use load::Load;
+pub use oauth::{Dialect, Endpoint, OAuthProvider, Person};
 pub use provider::{Provider, Seen};
 pub use reply::{Gate, Reply};
 pub use setup::Setup;

@@ -3,9 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
+
 /// The text in the guest `liar` that says what it tells of itself.
 const STORY: &[u8] = b"story=";
 const STORY_BYTES: usize = 48;
+
+/// The text in the guest `account` that says what its service is like.
+const SERVICE: &[u8] = b"service=";
+const SERVICE_BYTES: usize = 2048;
 
 /// Sections of a component that matter here.
 const CUSTOM_SECTION: u8 = 0;
@@ -28,6 +34,14 @@ pub fn shipped(name: &str) -> Vec<u8> {
     read(&root().join("modules").join(format!("{name}.wasm")), "make build")
 }
 
+/// The digests of the connectors that belong to the product, as they lie beside them.
+///
+/// # Panics
+/// When they were not built.
+pub fn shipped_list() -> Vec<u8> {
+    read(&root().join("modules/SHIPPED"), "make build")
+}
+
 /// A guest from `tests/guests`.
 ///
 /// # Panics
@@ -45,12 +59,25 @@ fn read(path: &Path, command: &str) -> Vec<u8> {
 /// # Panics
 /// When the story is too long.
 pub fn liar(story: &str) -> Vec<u8> {
-    let mut module = guest("liar");
-    let start = module.windows(STORY.len()).position(|window| window == STORY).expect("the guest holds its story");
-    let place = &mut module[start + STORY.len()..start + STORY_BYTES];
-    assert!(story.len() <= place.len(), "the story `{story}` has more than {} bytes", place.len());
+    patched("liar", STORY, STORY_BYTES, story)
+}
+
+/// The guest `account`, for a service that this JSON document describes; `tests/guests/account` says how.
+///
+/// # Panics
+/// When the document is too long.
+pub fn account(service: &Value) -> Vec<u8> {
+    patched("account", SERVICE, SERVICE_BYTES, &service.to_string())
+}
+
+/// A guest with another text in the place that begins with `mark` and is padded with blanks.
+fn patched(name: &str, mark: &[u8], length: usize, text: &str) -> Vec<u8> {
+    let mut module = guest(name);
+    let start = module.windows(mark.len()).position(|window| window == mark).expect("the guest holds its text");
+    let place = &mut module[start + mark.len()..start + length];
+    assert!(text.len() <= place.len(), "`{text}` has more than {} bytes", place.len());
     place.fill(b' ');
-    place[..story.len()].copy_from_slice(story.as_bytes());
+    place[..text.len()].copy_from_slice(text.as_bytes());
     module
 }
 

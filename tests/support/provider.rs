@@ -48,13 +48,34 @@ impl Seen {
 
     /// The parameters of the query, decoded.
     pub fn parameters(&self) -> Vec<(String, String)> {
-        let pairs = self.query.split('&').filter(|pair| !pair.is_empty());
-        let decoded = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        decoded.map(|(key, value)| (decode(key), decode(value))).collect()
+        pairs(&self.query)
+    }
+
+    /// The fields of a form, decoded.
+    ///
+    /// # Panics
+    /// When the body is none.
+    pub fn form(&self) -> Vec<(String, String)> {
+        pairs(std::str::from_utf8(&self.body).expect("a form is text"))
     }
 }
 
-fn decode(text: &str) -> String {
+/// The pairs of a query or a form, decoded.
+pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
+    let pairs = text.split('&').filter(|pair| !pair.is_empty());
+    let decoded = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    decoded.map(|(key, value)| (decode(key), decode(value))).collect()
+}
+
+/// Text for a query or a form: percent-encoded but for what never needs it.
+pub fn encode(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes()
+        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+pub(crate) fn decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
@@ -71,6 +92,14 @@ fn decode(text: &str) -> String {
         }
     }
     String::from_utf8(bytes).expect("the query is UTF-8")
+}
+
+/// A port of loopback that nobody listens on at this moment.
+///
+/// # Panics
+/// When there is none.
+pub fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap().port()
 }
 
 /// The running stand-in. It ends when it is dropped.

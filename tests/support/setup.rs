@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Gateway, Home, module, process};
+use crate::oauth::{ClientAuthentication, Dialect, Revocation};
+use crate::{Gateway, Home, OAuthProvider, Store, module, process};
 
 /// The key that gateways are started with unless a test wants none.
 pub const KEY: &str = "a-key-for-tests-only-0123456789";
@@ -14,6 +16,10 @@ pub const KEY: &str = "a-key-for-tests-only-0123456789";
 #[derive(Default)]
 pub struct Setup {
     modules: Vec<(String, Vec<u8>)>,
+    /// Whether any belongs to the product.
+    shipped: bool,
+    /// Of `gateway.toml`: what belongs to no section, and the sections.
+    general: String,
     config: String,
     environment: Vec<(String, String)>,
     first_key: bool,
@@ -28,7 +34,8 @@ impl Setup {
 
     /// Adds a connector that belongs to the product.
     #[must_use]
-    pub fn shipped(self, name: &str) -> Self {
+    pub fn shipped(mut self, name: &str) -> Self {
+        self.shipped = true;
         let module = module::shipped(name);
         self.module(name, module)
     }
@@ -62,6 +69,73 @@ impl Setup {
         self.config(&format!(
             "[connectors.{connector}]\nallow_private_network = true\nupstreams.{upstream} = \"{url}\""
         ))
+    }
+
+    /// Keeps what it must not lose in this store.
+    #[must_use]
+    pub fn on(mut self, store: &Store) -> Self {
+        self.general.push_str(&store.config());
+        self
+    }
+
+    /// Sets keys that belong to no section.
+    #[must_use]
+    pub fn general(mut self, toml: &str) -> Self {
+        self.general.push_str(toml);
+        self.general.push('\n');
+        self
+    }
+
+    /// Adds the guest `account` under this identifier. Its users have accounts at the provider, whose API is its upstream. Opens
+    /// the connector's section, as [`Setup::upstream`] does.
+    #[must_use]
+    pub fn account(self, identifier: &str, provider: &OAuthProvider) -> Self {
+        self.account_with(identifier, provider, &json!({}))
+    }
+
+    /// The same, where the guest says more of the provider or something else: these members go over its own.
+    #[must_use]
+    pub fn account_with(self, identifier: &str, provider: &OAuthProvider, service: &Value) -> Self {
+        let mut described = described(provider);
+        described["identifier"] = json!(identifier);
+        for (name, value) in service.as_object().into_iter().flatten() {
+            described[name] = value.clone();
+        }
+        let module = module::account(&described);
+        self.module(identifier, module).provider(identifier, provider, &[("api", ""), ("other", "")])
+    }
+
+    /// Leads a connector to a provider: the OAuth endpoints, the client's credentials, and upstreams, each to a path below the
+    /// provider's API. Opens the connector's section, as [`Setup::upstream`] does.
+    #[must_use]
+    pub fn provider(self, connector: &str, provider: &OAuthProvider, upstreams: &[(&str, &str)]) -> Self {
+        self.oauth_client(connector, provider.dialect()).endpoints(connector, provider, upstreams)
+    }
+
+    /// Sets the client's credentials for a connector, or for the connectors of a provider.
+    #[must_use]
+    pub fn oauth_client(self, name: &str, dialect: &Dialect) -> Self {
+        self.config(&format!(
+            "[oauth_clients.{name}]\nclient_id = \"{}\"\nclient_secret = \"{}\"",
+            dialect.client_id, dialect.client_secret
+        ))
+    }
+
+    /// As [`Setup::provider`], without the client's credentials.
+    #[must_use]
+    pub fn endpoints(self, connector: &str, provider: &OAuthProvider, upstreams: &[(&str, &str)]) -> Self {
+        let url = provider.url();
+        let mut section = format!(
+            "[connectors.{connector}]\nallow_private_network = true\n\
+             oauth.authorization_url = \"{url}/authorize\"\noauth.token_url = \"{url}/token\"\n"
+        );
+        if let Some(revocation) = provider.revocation_url() {
+            section.push_str(&format!("oauth.revocation_url = \"{revocation}\"\n"));
+        }
+        for (upstream, path) in upstreams {
+            section.push_str(&format!("upstreams.{upstream} = \"{}{path}\"\n", provider.api()));
+        }
+        self.config(&section)
     }
 
     /// Sets a variable of the environment.
@@ -102,12 +176,15 @@ impl Setup {
         for (name, module) in &self.modules {
             fs::write(home.module(name), module).unwrap();
         }
+        if self.shipped {
+            fs::write(home.modules().join("SHIPPED"), module::shipped_list()).unwrap();
+        }
         let own = format!(
             "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\nmodules_dir = {:?}\nlog_format = \"json\"\n",
             home.data(),
             home.modules()
         );
-        fs::write(home.config(), own + &self.config).unwrap();
+        fs::write(home.config(), own + &self.general + &self.config).unwrap();
         home
     }
 
@@ -115,6 +192,37 @@ impl Setup {
     pub fn start(self) -> Gateway {
         self.prepare().start()
     }
+}
+
+/// What a connector's manifest says of a provider: all but where it is.
+fn described(provider: &OAuthProvider) -> Value {
+    let dialect = provider.dialect();
+    let mut described = json!({
+        "auth": "oauth2",
+        "scopes": ["read", "write"],
+        "scope_separator": dialect.scope_separator,
+        "scope_parameter": dialect.scope_parameter,
+        "authorization_parameters": dialect.parameters,
+        "pkce": dialect.pkce,
+        "client_authentication": match dialect.client_authentication {
+            ClientAuthentication::Body => "body",
+            ClientAuthentication::Basic => "basic",
+        },
+        "token_pointer": match dialect.token_member {
+            "" => String::new(),
+            member => format!("/{member}"),
+        },
+    });
+    if let Some(revocation) = dialect.revocation {
+        let (name, url) = match revocation {
+            Revocation::Form => ("form", "https://accounts.example/revoke"),
+            Revocation::Bearer => ("bearer", "https://accounts.example/revoke"),
+            Revocation::Delete => ("delete", "https://accounts.example/applications/{client_id}/token"),
+        };
+        described["revocation"] = json!(name);
+        described["revocation_url"] = json!(url);
+    }
+    described
 }
 
 /// Beside the binaries, so that it goes when they do.

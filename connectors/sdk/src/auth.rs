@@ -13,7 +13,8 @@ pub enum Auth {
 
 /// An OAuth 2.0 authorization code client (RFC 6749) with the provider's peculiarities.
 ///
-/// Most providers differ in a few fields only: `OAuth2 { provider: "acme", …, ..OAuth2::STANDARD }`.
+/// Most providers differ in a few fields only: `OAuth2 { provider: "acme", …, ..OAuth2::STANDARD }`. Its URLs are https; tokens
+/// go there once the operator has granted a host of the same site, as a rule that of an upstream.
 #[derive(Clone, Copy)]
 pub struct OAuth2 {
     /// Whose client credentials are used when the operator has set none for this connector, for example `google`.
@@ -116,7 +117,7 @@ pub struct ApiKey {
 pub enum KeyPlacement {
     /// A header.
     Header {
-        /// Its name.
+        /// Its name: `Authorization`, or one that the gateway does not set itself.
         name: &'static str,
         /// Put before the key, for example `Token `; may be empty.
         prefix: &'static str,

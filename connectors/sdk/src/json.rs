@@ -1,6 +1,9 @@
-//! JSON that stays with the gateway: looked into, passed on as an answer, never parsed in the sandbox.
+//! JSON that stays with the gateway: looked into, passed on as an answer, never parsed in the sandbox. And, where its text is
+//! needed here, that text taken apart in place.
 
-use crate::host;
+use std::borrow::Cow;
+
+use crate::{host, reader};
 
 pub use crate::bindings::gateway::connector::json::Kind;
 
@@ -68,5 +71,34 @@ impl Document {
     #[must_use]
     pub fn as_string(&self) -> Option<String> {
         self.0.as_string()
+    }
+}
+
+/// The members of the object that `text` is, in their order: names, and values as JSON text. None when it is no object.
+///
+/// The text is that of a [`Document`], or of an input: it is known to be JSON, and checked no further than needed.
+#[must_use]
+pub fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
+    let members = reader::members(text).ok()?;
+    Some(members.into_iter().map(|member| (member.name, member.value)).collect())
+}
+
+/// The items of the list that `text` is, each as JSON text; as [`members`].
+#[must_use]
+pub fn items(text: &str) -> Option<Vec<&str>> {
+    reader::items(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{items, members};
+
+    #[test]
+    fn text_is_taken_apart_in_place() {
+        let found = members(r#"{"a": 1.0, "b\"c":[{"d":null}]}"#).expect("an object");
+        let found: Vec<(&str, &str)> = found.iter().map(|(name, value)| (name.as_ref(), *value)).collect();
+        assert_eq!(found, [("a", "1.0"), ("b\"c", r#"[{"d":null}]"#)]);
+        assert_eq!(items(r#"[1, {"a":2}]"#).as_deref(), Some(&["1", r#"{"a":2}"#][..]));
+        assert!(members("[]").is_none() && items("{}").is_none() && members("1").is_none());
     }
 }

@@ -96,7 +96,7 @@ connector! {
         filters?: entries[state, labels],
         thing?: object,
         parts?: [object],
-        share?: number,
+        share?: number default 0.5 assumed,
     };
 }
 
@@ -320,6 +320,7 @@ fn schemas_say_what_rows_say() {
         schema("typed")["properties"]["many"],
         json!({"type": ["string", "array", "null"], "items": {"type": "string"}})
     );
+    assert_eq!(schema("typed")["properties"]["share"], json!({"type": ["number", "null"], "default": 0.5}));
     assert_eq!(schema("contents")["required"], json!(["owner", "path"]));
 }
 

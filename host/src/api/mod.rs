@@ -5,12 +5,13 @@
 //! - [`auth`]: who calls
 //! - [`body`]: what a request carries
 //! - [`problem`]: the form of every error
-//! - [`operations`], [`connectors`], [`admin`], [`system`]: the families
+//! - [`operations`], [`integrations`], [`connectors`], [`admin`], [`system`]: the families
 
 mod admin;
 pub mod auth;
 mod body;
 mod connectors;
+mod integrations;
 mod operations;
 pub mod problem;
 mod router;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use hyper::Request;
 use hyper::header::AUTHORIZATION;
 
-use self::auth::{AuthError, Caller, Scope};
+use self::auth::{AuthError, Caller, JwtError, Scope};
 use self::problem::Problem;
 use crate::gateway::Gateway;
 
@@ -36,7 +37,7 @@ async fn authorize<B>(gateway: &Gateway, request: &Request<B>, scope: Option<Sco
     if let Some(scope) = scope {
         caller.require(scope).map_err(|missing| {
             problem::MISSING_SCOPE
-                .because(format!("This key lacks the scope `{}`; use one that has it.", missing.0.name()))
+                .because(format!("This token lacks the scope `{}`; use one that has it.", missing.0.name()))
                 .with("scope", missing.0.name())
         })?;
     }
@@ -47,6 +48,9 @@ fn unauthenticated(error: &AuthError) -> Problem {
     if let AuthError::Unavailable(cause) = error {
         tracing::error!(error = %cause, "the keys cannot be read");
         return problem::STORE_UNAVAILABLE.because("The keys cannot be read just now; try again.").retry_after(1);
+    }
+    if let AuthError::Jwt(JwtError::KeysUnavailable) = error {
+        return problem::ISSUER_UNAVAILABLE.because(format!("{error} just now; try again.")).retry_after(5);
     }
     problem::UNAUTHENTICATED
         .because(format!(

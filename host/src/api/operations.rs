@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT, CONTENT_TYPE};
+use hyper::header::ACCEPT;
 use hyper::{Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use super::auth::Scope;
+use super::integrations::{access_problem, named, subject};
 use super::problem::{self, Problem};
 use super::{authorize, body};
 use crate::egress::whole_seconds;
@@ -16,7 +17,7 @@ use crate::gateway::Gateway;
 use crate::metrics;
 use crate::pipeline::body::Body;
 use crate::pipeline::input::nearest;
-use crate::pipeline::{self, Error};
+use crate::pipeline::{self, Error, Violation};
 use crate::sandbox::{Failure, http};
 
 /// Answers one call.
@@ -31,11 +32,7 @@ pub(super) async fn invoke(
     let caller = authorize(gateway, &request, Some(Scope::Operate)).await?;
     let live = gateway.registry.live();
     let Some(connector) = live.get(connector) else {
-        let known = nearest(connector, live.keys().map(String::as_str));
-        return Err(problem::UNKNOWN_CONNECTOR.because(match known {
-            Some(known) => format!("There is no connector `{connector}`; did you mean `{known}`?"),
-            None => format!("There is no connector `{connector}`; GET /connectors lists them."),
-        }));
+        return Err(unknown_connector(gateway, connector));
     };
     // From here on the call keeps this version, whatever is swapped in.
     let connector = Arc::clone(connector);
@@ -49,20 +46,13 @@ pub(super) async fn invoke(
         }));
     };
     let (head, body) = request.into_parts();
-    let accept = head.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-    let content_type = head.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let advice = "send less, or have `max_body_mb` raised";
-    let body = body::read(&head.headers, body, gateway.config.max_body_mb, advice).await?;
-    // A body of nothing needs no type.
-    if !(content_type.is_some_and(is_json) || body.is_empty() && content_type.is_none()) {
-        return Err(problem::UNSUPPORTED_MEDIA_TYPE.because(match content_type {
-            Some(given) => format!("The body is of type {given}; send JSON with Content-Type: application/json."),
-            None => "The body has no type; send JSON with Content-Type: application/json.".to_owned(),
-        }));
-    }
+    let body = body::read_json(&head.headers, body, gateway.config.max_body_mb).await?;
     let _under_way = UnderWay::new(&operation.metrics.in_flight);
-    let request = pipeline::Request { id: request_id, tenant: &caller.tenant, body: &body, accept };
-    let answer = pipeline::run(&gateway.registry, &gateway.metrics, &connector, operation, request)
+    let behalf =
+        pipeline::Behalf::Caller { tenant: &caller.tenant, subject: subject(&caller), named: named(&head.headers)? };
+    let accept = head.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    let request = pipeline::Request { id: request_id, behalf, body: &body, accept };
+    let answer = pipeline::run(gateway.parts(), &connector, operation, request)
         .await
         .map_err(|error| problem_of(error, &connector.name()))?;
     operation.metrics.succeeded.inc();
@@ -88,31 +78,33 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-fn is_json(content_type: &str) -> bool {
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    media_type == "application/json" || media_type.ends_with("+json")
+/// There is no connector of this name.
+pub(super) fn unknown_connector(gateway: &Gateway, connector: &str) -> Problem {
+    let live = gateway.registry.live();
+    problem::UNKNOWN_CONNECTOR.because(match nearest(connector, live.keys().map(String::as_str)) {
+        Some(known) => format!("There is no connector `{connector}`; did you mean `{known}`?"),
+        None => format!("There is no connector `{connector}`; GET /connectors lists them."),
+    })
+}
+
+/// What is wrong with a body, all of it.
+pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
+    let count = violations.len();
+    let errors: Vec<Value> = violations
+        .into_iter()
+        .map(|violation| json!({"pointer": violation.pointer, "detail": violation.detail}))
+        .collect();
+    problem::VALIDATION
+        .because(format!("The body has {count} violation{}; `errors` names each.", if count == 1 { "" } else { "s" }))
+        .with("errors", errors)
 }
 
 /// What an error of the pipeline is to the caller.
-fn problem_of(error: Error, connector: &str) -> Problem {
+pub(super) fn problem_of(error: Error, connector: &str) -> Problem {
     match error {
         Error::NotJson(detail) => problem::NOT_JSON.because(sentence(&detail)),
-        Error::Invalid(violations) => {
-            let count = violations.len();
-            let errors: Vec<Value> = violations
-                .into_iter()
-                .map(|violation| json!({"pointer": violation.pointer, "detail": violation.detail}))
-                .collect();
-            problem::VALIDATION
-                .because(format!(
-                    "The body has {count} violation{}; `errors` names each.",
-                    if count == 1 { "" } else { "s" }
-                ))
-                .with("errors", errors)
-        }
-        Error::IntegrationRequired => problem::INTEGRATION_REQUIRED
-            .because(format!("Connect an account of the user first, with POST /connectors/{connector}/integrations."))
-            .with("action", json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")})),
+        Error::Invalid(violations) => violations_problem(violations),
+        Error::Access(error) => access_problem(error, connector),
         Error::RateLimited { limit, retry_after } => problem::RATE_LIMITED
             .because(format!("The rate limit `{limit}` is used up; try again in {} s.", whole_seconds(retry_after)))
             .retry_after(whole_seconds(retry_after)),
@@ -182,7 +174,7 @@ fn upstream_problem(status: u16, detail: &str, body: Option<Value>, retry_after:
 }
 
 /// A fragment as a sentence.
-fn sentence(fragment: &str) -> String {
+pub(super) fn sentence(fragment: &str) -> String {
     let mut characters = fragment.chars();
     let mut sentence: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
     sentence.push_str(characters.as_str());

@@ -85,6 +85,8 @@ kinds! {
     UNKNOWN_OPERATION = ("unknown-operation", NOT_FOUND, "The connector has no such operation", Caller, false, Gateway);
     /// The connector says that what was asked for does not exist.
     RESOURCE_NOT_FOUND = ("resource-not-found", NOT_FOUND, "What was asked for does not exist", Caller, false, Connector);
+    /// The caller has no such integration.
+    UNKNOWN_INTEGRATION = ("unknown-integration", NOT_FOUND, "There is no such integration", Caller, false, Gateway);
     /// The path takes another method.
     METHOD_NOT_ALLOWED = ("method-not-allowed", METHOD_NOT_ALLOWED, "The path takes another method", Caller, false, Gateway);
     /// The body is over the limit.
@@ -101,6 +103,14 @@ kinds! {
     NO_EARLIER_VERSION = ("no-earlier-version", CONFLICT, "There is no earlier version", Operator, false, Gateway);
     /// The user has no integration.
     INTEGRATION_REQUIRED = ("integration-required", FAILED_DEPENDENCY, "The user must connect an account", User, false, Gateway);
+    /// Several integrations, and none selected.
+    SELECTION_REQUIRED = ("selection-required", FAILED_DEPENDENCY, "One of several accounts must be selected", User, false, Gateway);
+    /// The user's grant is over.
+    REAUTHORIZATION_REQUIRED = ("reauthorization-required", FAILED_DEPENDENCY, "The user must authorize again", User, false, Gateway);
+    /// The holder has begun too many authorizations.
+    TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are under way", Caller, true, Gateway);
+    /// The holder has too many integrations.
+    TOO_MANY_INTEGRATIONS = ("too-many-integrations", TOO_MANY_REQUESTS, "Too many accounts are connected", User, false, Gateway);
     /// Over a rate limit of the gateway.
     RATE_LIMITED = ("rate-limited", TOO_MANY_REQUESTS, "Too many requests", Caller, true, Gateway);
     /// Over a rate limit of the upstream.
@@ -113,14 +123,20 @@ kinds! {
     UPSTREAM_UNREACHABLE = ("upstream-unreachable", BAD_GATEWAY, "The upstream cannot be reached", Provider, true, Upstream);
     /// The upstream's answer is not what it should be.
     UPSTREAM_NOT_UNDERSTOOD = ("upstream-not-understood", BAD_GATEWAY, "The upstream's answer is not understood", Provider, true, Upstream);
+    /// The provider does not renew a credential that has expired.
+    TOKEN_REFRESH_FAILED = ("token-refresh-failed", BAD_GATEWAY, "The user's access cannot be renewed just now", Provider, true, Upstream);
     /// The upstream did not answer in time.
     UPSTREAM_TIMED_OUT = ("upstream-timed-out", GATEWAY_TIMEOUT, "The upstream did not answer in time", Provider, true, Upstream);
     /// The connector trapped or broke a limit.
     CONNECTOR_FAILED = ("connector-failed", INTERNAL_SERVER_ERROR, "The connector failed", Connector, false, Connector);
     /// The gateway failed.
     INTERNAL = ("internal", INTERNAL_SERVER_ERROR, "The gateway failed", Operator, true, Gateway);
+    /// The gateway is not registered with the provider, or not as the provider knows it.
+    INTEGRATION_NOT_CONFIGURED = ("integration-not-configured", SERVICE_UNAVAILABLE, "The operator must set this integration up", Operator, false, Gateway);
     /// The database does not answer.
     STORE_UNAVAILABLE = ("store-unavailable", SERVICE_UNAVAILABLE, "The store does not answer", Operator, true, Gateway);
+    /// The keys of a JWT's issuer are not to be had.
+    ISSUER_UNAVAILABLE = ("issuer-unavailable", SERVICE_UNAVAILABLE, "The token's issuer does not answer", Operator, true, Gateway);
     /// Over the concurrency limit.
     BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many requests at once", Operator, true, Gateway);
     /// The gateway is about to stop.

@@ -8,7 +8,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, Response};
 
 use super::problem::{self, Problem};
-use super::{admin, connectors, operations, system};
+use super::{admin, connectors, integrations, operations, system};
 use crate::gateway::Gateway;
 use crate::metrics::RequestLabels;
 use crate::pipeline::body::Body;
@@ -17,11 +17,38 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What a path leads to.
 enum Route {
-    Operation { connector: String, operation: String },
+    Operation {
+        connector: String,
+        operation: String,
+    },
+    /// Of a connector: an account is connected.
+    Begin {
+        connector: String,
+    },
+    /// One integration; its identifier as it stands in the path.
+    Integration {
+        connector: String,
+        user_identifier: String,
+    },
+    Exists {
+        connector: String,
+    },
+    AuthSchema {
+        connector: String,
+    },
+    Callback {
+        connector: String,
+    },
+    /// Over all connectors.
+    Integrations,
     Connectors,
     Install,
-    Installed { connector: String },
-    Rollback { connector: String },
+    Installed {
+        connector: String,
+    },
+    Rollback {
+        connector: String,
+    },
     Health,
     Ready,
     Metrics,
@@ -33,9 +60,22 @@ fn route(path: &str) -> Option<Route> {
     let mut segments = path.strip_prefix('/')?.split('/');
     let first = (segments.next()?, segments.next(), segments.next(), segments.next(), segments.next());
     Some(match first {
-        ("connectors", Some(connector), Some(operation), None, None) => {
-            Route::Operation { connector: connector.to_owned(), operation: operation.to_owned() }
+        ("connectors", Some(connector), Some(name), None, None) => {
+            let connector = connector.to_owned();
+            match name {
+                "integrations" => Route::Begin { connector },
+                "integration-exists" => Route::Exists { connector },
+                "auth-schema" => Route::AuthSchema { connector },
+                "success-authorize-callback" => Route::Callback { connector },
+                operation => Route::Operation { connector, operation: operation.to_owned() },
+            }
         }
+        ("connectors", Some(connector), Some("integrations"), Some(user_identifier), None)
+            if !user_identifier.is_empty() =>
+        {
+            Route::Integration { connector: connector.to_owned(), user_identifier: user_identifier.to_owned() }
+        }
+        ("integrations", None, None, None, None) => Route::Integrations,
         ("connectors", None, None, None, None) => Route::Connectors,
         ("admin", Some("connectors"), None, None, None) => Route::Install,
         ("admin", Some("connectors"), Some(connector), None, None) => {
@@ -56,8 +96,12 @@ impl Route {
     /// The methods it takes, for the header `Allow`.
     fn methods(&self) -> &'static str {
         match self {
-            Self::Operation { .. } | Self::Install | Self::Rollback { .. } => "POST",
+            Self::Operation { .. } | Self::Begin { .. } | Self::Install | Self::Rollback { .. } => "POST",
+            Self::Integration { .. } => "GET, HEAD, POST, DELETE",
             Self::Installed { .. } => "DELETE",
+            // A program that looks ahead with HEAD must not use the state up.
+            Self::Callback { .. } => "GET",
+            Self::Exists { .. } | Self::AuthSchema { .. } | Self::Integrations => "GET, HEAD",
             Self::Connectors | Self::Health | Self::Ready | Self::Metrics | Self::OpenApi => "GET, HEAD",
         }
     }
@@ -76,6 +120,15 @@ impl Route {
                 }
                 None => (String::new(), String::new()),
             },
+            Self::Begin { connector }
+            | Self::Integration { connector, .. }
+            | Self::Exists { connector }
+            | Self::AuthSchema { connector }
+            | Self::Callback { connector } => {
+                let live = gateway.registry.get(connector).is_some();
+                (if live { connector.clone() } else { String::new() }, "integrations".to_owned())
+            }
+            Self::Integrations => (String::new(), "integrations".to_owned()),
             Self::Connectors => (String::new(), "connectors".to_owned()),
             Self::Install | Self::Installed { .. } | Self::Rollback { .. } => (String::new(), "admin".to_owned()),
             Self::Health | Self::Ready | Self::Metrics | Self::OpenApi => (String::new(), "system".to_owned()),
@@ -130,6 +183,16 @@ async fn dispatch(
         Route::Operation { connector, operation } => {
             operations::invoke(gateway, connector, operation, request, request_id).await
         }
+        Route::Begin { connector } => integrations::begin(gateway, connector, request, request_id).await,
+        Route::Integration { connector, user_identifier } => match *request.method() {
+            Method::POST => integrations::select(gateway, connector, user_identifier, &request).await,
+            Method::DELETE => integrations::remove(gateway, connector, user_identifier, &request).await,
+            _ => integrations::get(gateway, connector, user_identifier, &request).await,
+        },
+        Route::Exists { connector } => integrations::exists(gateway, connector, &request).await,
+        Route::AuthSchema { connector } => integrations::auth_schema(gateway, connector, &request).await,
+        Route::Callback { connector } => Ok(integrations::callback(gateway, connector, &request, request_id).await),
+        Route::Integrations => integrations::list(gateway, &request).await,
         Route::Connectors => connectors::list(gateway, &request).await,
         Route::Install => admin::install(gateway, request).await,
         Route::Installed { connector } => admin::remove(gateway, connector, &request).await,
@@ -153,6 +216,13 @@ fn log(
     let status = response.status().as_u16();
     let (connector, operation) = match route {
         Some(Route::Operation { connector, operation }) => (connector.as_str(), operation.as_str()),
+        Some(
+            Route::Begin { connector }
+            | Route::Integration { connector, .. }
+            | Route::Exists { connector }
+            | Route::AuthSchema { connector }
+            | Route::Callback { connector },
+        ) => (connector.as_str(), "integrations"),
         _ => ("", ""),
     };
     let ms = started.elapsed().as_micros() as f64 / 1000.0;

@@ -24,7 +24,7 @@ pub struct Arguments {
 pub enum Command {
     /// Serve until told to stop
     Serve,
-    /// Make, list and revoke API keys
+    /// Make, list and revoke API keys; exchange the keys that secrets are sealed under
     #[command(subcommand)]
     Keys(KeysCommand),
     /// Add, remove and write connectors
@@ -48,6 +48,13 @@ pub enum KeysCommand {
     Revoke {
         /// The key's id, as `keys list` shows it
         id: String,
+    },
+    /// Exchange the master key and seal every secret anew, while gateways serve; can be interrupted and run again
+    RotateMaster {
+        /// Forget the former master key: every gateway has a copy of the new file. Done without asking on SQLite, whose
+        /// gateways share one file
+        #[arg(long)]
+        finish: bool,
     },
 }
 

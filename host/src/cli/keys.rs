@@ -1,6 +1,6 @@
 //! The commands `keys …`. They work on the database itself, so that a gateway need not be serving; one that is takes notice.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, SystemTime};
 
 use humantime::{format_duration, format_rfc3339_seconds};
@@ -9,9 +9,12 @@ use serde_json::json;
 use thiserror::Error;
 
 use super::arguments::{CreateKeyArguments, KeysCommand, ListArguments};
+use super::keys_rotate;
 use super::table::Table;
 use crate::api::auth::{NoRandomness, make_key};
+use crate::config::Config;
 use crate::store::{ApiKey, KeyId, Revoked, Store, StoreError};
+use crate::vault::VaultError;
 
 /// Why a command was not carried out. The texts say what to do.
 #[derive(Debug, Error)]
@@ -25,6 +28,9 @@ pub enum KeysError {
     /// The store does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The keys of the vault are not exchanged.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     /// The result cannot be written.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
@@ -36,14 +42,18 @@ pub enum KeysError {
 /// When it is not carried out; the process then ends with 1.
 pub async fn run(
     command: &KeysCommand,
+    config: &Config,
     store: &Store,
     output: &mut impl Write,
-    remarks: &mut impl Write,
+    remarks: &mut (impl Write + Send),
 ) -> Result<(), KeysError> {
     match command {
         KeysCommand::Create(arguments) => create(arguments, store, output, remarks).await,
         KeysCommand::List(arguments) => list(*arguments, store, output, remarks).await,
         KeysCommand::Revoke { id } => revoke(id, store, remarks).await,
+        KeysCommand::RotateMaster { finish } => {
+            keys_rotate::run(*finish, config, store, remarks, io::stderr().is_terminal()).await
+        }
     }
 }
 
@@ -170,7 +180,7 @@ mod tests {
 
         async fn run(&self, command: KeysCommand) -> (Result<(), KeysError>, String, String) {
             let (mut output, mut remarks) = (Vec::new(), Vec::new());
-            let result = run(&command, &self.store, &mut output, &mut remarks).await;
+            let result = run(&command, &Config::default(), &self.store, &mut output, &mut remarks).await;
             (result, String::from_utf8(output).unwrap(), String::from_utf8(remarks).unwrap())
         }
 

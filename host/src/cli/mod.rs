@@ -5,12 +5,13 @@
 //!
 //! - [`arguments`]: all commands and their options
 //! - [`run`]: from them to the work
-//! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`
+//! - [`keys`], [`keys_rotate`], [`connectors`]: the commands of that name; [`new`]: `connectors new`
 //! - [`table`]: lists for people
 
 pub mod arguments;
 pub mod connectors;
 pub mod keys;
+pub mod keys_rotate;
 pub mod new;
 pub mod run;
 pub mod table;

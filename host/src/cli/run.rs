@@ -55,7 +55,7 @@ async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
         Command::Serve => serve::serve(config).await?,
         Command::Keys(command) => {
             let store = Store::connect(&config).await?;
-            keys::run(command, &store, &mut io::stdout(), &mut io::stderr()).await?;
+            keys::run(command, &config, &store, &mut io::stdout(), &mut io::stderr()).await?;
         }
         Command::Connectors(command) => connectors::run(command, config).await?,
         Command::Openapi => {

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use super::error::ConfigError;
 use super::section::{Report, Section};
 use super::source::Source;
-use super::{Compile, Config, Connector, Limits, Oauth, OauthClient, Pacing, Sandbox, value};
+use super::{Compile, Config, Connector, Limits, Oauth, OauthClient, Pacing, Sandbox, issuer, value};
 
 /// Reads all keys, over the defaults.
 pub(super) fn read(source: Source) -> Result<Config, ConfigError> {
@@ -33,6 +33,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     root.value("public_url", &mut config.public_url, value::base_url);
     root.value("data_dir", &mut config.data_dir, value::path);
     root.value("database_url", &mut config.database_url, value::database_url);
+    root.value("master_key_file", &mut config.master_key_file, value::optional_path);
     root.value("modules_dir", &mut config.modules_dir, value::path);
     root.value("allowed_callback_origins", &mut config.allowed_callback_origins, value::origins);
     root.value("max_body_mb", &mut config.max_body_mb, value::integer(1..=1024));
@@ -47,6 +48,15 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         let mut client = None;
         clients.section(name, |section| client = read_oauth_client(section));
         config.oauth_clients.extend(client.map(|client| (name.to_owned(), client)));
+    });
+    root.each("jwt_issuers", |name, issuers| {
+        let mut issuer = None;
+        issuers.section(name, |section| issuer = issuer::read(section));
+        let Some(issuer) = issuer else { return };
+        if let Some(problem) = config.jwt_issuers.iter().find_map(|(former, other)| issuer.conflict(former, other)) {
+            issuers.problem(name, problem);
+        }
+        config.jwt_issuers.insert(name.to_owned(), issuer);
     });
     root.each("connectors", |identifier, connectors| {
         if !value::is_identifier(identifier) {

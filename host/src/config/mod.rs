@@ -7,9 +7,10 @@
 //! - [`source`]: the file and the variables as one table, each value with the place it came from
 //! - [`section`]: reading the keys of one table, and noticing the unknown ones
 //! - [`value`]: from a TOML value to a typed one
-//! - [`keys`]: every key there is
+//! - [`keys`]: every key there is; [`issuer`]: those of `jwt_issuers`
 
 mod error;
+mod issuer;
 mod keys;
 mod section;
 mod source;
@@ -26,6 +27,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
 pub use self::error::{ConfigError, Place, Problem};
+pub use self::issuer::{JwtIssuer, TenantOf};
 
 /// Read when no file is named, if it is there.
 const DEFAULT_FILE: &str = "gateway.toml";
@@ -52,6 +54,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// A PostgreSQL database in place of the SQLite file in `data_dir`. Secret, since it may hold a password.
     pub database_url: Option<SecretString>,
+    /// The file with the master key, where it is not `master.key` in `data_dir`; see [`Config::master_key_path`].
+    pub master_key_file: Option<PathBuf>,
     /// Its `*.wasm` are the live connectors.
     pub modules_dir: PathBuf,
     /// Where users may be sent back to after an authorization, besides `public_url` and loopback.
@@ -72,6 +76,8 @@ pub struct Config {
     pub sandbox: Sandbox,
     /// The gateway's registrations with providers, by provider or connector; see [`Config::oauth_client`].
     pub oauth_clients: BTreeMap<String, OauthClient>,
+    /// Whose JWTs callers may show, by a name of the operator's choice.
+    pub jwt_issuers: BTreeMap<String, JwtIssuer>,
     /// By identifier; see [`Config::connector`].
     pub connectors: BTreeMap<String, Connector>,
 }
@@ -189,6 +195,7 @@ impl Default for Config {
             public_url_is_set: false,
             data_dir: "data".into(),
             database_url: None,
+            master_key_file: None,
             modules_dir: "modules".into(),
             allowed_callback_origins: Vec::new(),
             max_body_mb: 10,
@@ -199,6 +206,7 @@ impl Default for Config {
             compile: Compile::default(),
             sandbox: Sandbox::default(),
             oauth_clients: BTreeMap::new(),
+            jwt_issuers: BTreeMap::new(),
             connectors: BTreeMap::new(),
         }
     }
@@ -257,6 +265,11 @@ impl Config {
     /// What is set for a connector: the defaults where nothing is.
     pub fn connector(&self, identifier: &str) -> &Connector {
         self.connectors.get(identifier).unwrap_or(&NOT_CONFIGURED)
+    }
+
+    /// The file with the master key, which opens all secrets in the database.
+    pub fn master_key_path(&self) -> PathBuf {
+        self.master_key_file.clone().unwrap_or_else(|| self.data_dir.join("master.key"))
     }
 
     /// The registration to use: the connector's own, else its provider's.

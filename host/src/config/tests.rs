@@ -23,6 +23,7 @@ fn the_documented_defaults_are_the_ones_of_the_code() {
     let mut documented = load(EXAMPLE, &[]).unwrap();
     assert_eq!(documented.connectors.remove("example"), Some(Connector::default()));
     assert!(documented.connectors.is_empty() && documented.oauth_clients.is_empty());
+    assert!(documented.jwt_issuers.is_empty());
     documented.public_url_is_set = false;
     assert_eq!(format!("{documented:?}"), format!("{:?}", Config::default()));
 }
@@ -45,7 +46,7 @@ fn every_key_is_documented() {
             .lines()
             .map(|line| line.trim_start_matches("# "))
             .any(|line| line.starts_with(&format!("{name} = ")) || line == format!("[{key}]"));
-        assert!(is_documented || ["connectors", "oauth_clients"].contains(&key.as_str()), "{key}");
+        assert!(is_documented || ["connectors", "jwt_issuers", "oauth_clients"].contains(&key.as_str()), "{key}");
     }
 }
 
@@ -127,6 +128,64 @@ fn a_connectors_own_client_wins_over_its_providers() {
     assert_eq!(config.oauth_client("workspace_mail", "google").unwrap().client_id, "own");
     assert_eq!(config.oauth_client("workspace_chat", "google").unwrap().client_id, "provider");
     assert!(config.oauth_client("hr_platform", "other").is_none());
+}
+
+#[test]
+fn an_issuer_needs_three_values_and_has_defaults_for_the_rest() {
+    let text = "[jwt_issuers.acme]\nissuer = \"https://id.acme.example\"\naudience = \"gateway\"\njwks_url = \"https://id.acme.example/keys\"";
+    let issuer = load(text, &[]).unwrap().jwt_issuers.remove("acme").unwrap();
+    assert_eq!((issuer.issuer.as_str(), issuer.audience.as_str()), ("https://id.acme.example", "gateway"));
+    assert_eq!(issuer.tenant, TenantOf::Issuer("default".to_owned()));
+    assert_eq!(issuer.scopes.to_string(), "operate integrate");
+    assert!(!issuer.allow_private_network);
+    let more = format!("{text}\ntenant_claim = \"org\"\nscopes = [\"operate\"]");
+    let issuer = load(&more, &[]).unwrap().jwt_issuers.remove("acme").unwrap();
+    assert_eq!((issuer.tenant, issuer.scopes.to_string()), (TenantOf::Claim("org".to_owned()), "operate".to_owned()));
+}
+
+#[test]
+fn an_issuer_that_is_half_said_or_asks_for_too_much_keeps_the_gateway_from_starting() {
+    let whole = "[jwt_issuers.acme]\nissuer = \"i\"\naudience = \"a\"\njwks_url = \"https://i.example/keys\"\n";
+    let cases = [
+        ("[jwt_issuers.acme]\nissuer = \"i\"".to_owned(), "`jwt_issuers.acme.audience` is missing"),
+        (whole.replace("https", "http"), "`jwt_issuers.acme.jwks_url` must begin with https://"),
+        (format!("{whole}scopes = [\"admin\"]"), "must be a list of \"operate\" and \"integrate\""),
+        (format!("{whole}tenant = \"\""), "`jwt_issuers.acme.tenant` must not be empty"),
+        (format!("{whole}tenant = \"t\"\ntenant_claim = \"c\""), "keep one of them"),
+        (format!("{whole}{}", whole.replace("acme", "twin")), "the same `issuer` and `audience` as `acme`"),
+    ];
+    for (text, expected) in cases {
+        let error = load(&text, &[]).unwrap_err();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+    let private = format!("{}allow_private_network = true", whole.replace("https", "http"));
+    assert!(load(&private, &[]).is_ok());
+}
+
+#[test]
+fn two_issuers_of_one_fixed_tenant_would_take_each_others_users_for_their_own() {
+    let section = |name: &str, issuer: &str, more: &str| {
+        format!(
+            "[jwt_issuers.{name}]\nissuer = \"{issuer}\"\naudience = \"{name}\"\njwks_url = \"https://i.example/keys\"\n{more}\n"
+        )
+    };
+    let both =
+        |first: &str, second: &str| load(&(section("acme", "i", first) + &section("umbrella", "j", second)), &[]);
+    for (first, second, tenant) in [("", "", "default"), ("tenant = \"t\"", "tenant = \"t\"", "t")] {
+        assert_eq!(
+            both(first, second).unwrap_err(),
+            format!(
+                "the configuration is wrong: gateway.toml:6: `jwt_issuers.umbrella` has the tenant `{tenant}`, as \
+                 `jwt_issuers.acme` with another `issuer` has: users of both with the same `sub` would share their accounts; \
+                 give each section a `tenant` of its own"
+            )
+        );
+    }
+    both("", "tenant = \"t\"").unwrap();
+    both("tenant_claim = \"org\"", "").unwrap();
+    both("tenant_claim = \"org\"", "tenant_claim = \"org\"").unwrap();
+    // One issuer, which tells its own users apart.
+    load(&(section("acme", "i", "") + &section("umbrella", "i", "")), &[]).unwrap();
 }
 
 #[test]

@@ -67,6 +67,12 @@ pub(super) fn path(given: &Given<'_>) -> Result<PathBuf, Expected> {
         .ok_or_else(|| found("the path of a folder", given))
 }
 
+/// An empty string is none.
+pub(super) fn optional_path(given: &Given<'_>) -> Result<Option<PathBuf>, Expected> {
+    let text = given.string().ok_or_else(|| found("the path of a file", given))?;
+    Ok((!text.is_empty()).then(|| text.into()))
+}
+
 pub(super) fn log_format(given: &Given<'_>) -> Result<LogFormat, Expected> {
     match given.string() {
         Some("auto") => Ok(LogFormat::Auto),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::{Host, Url};
 
 /// Looks a host name up. The port of the addresses is of no account.
 pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
@@ -17,6 +18,16 @@ pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<Socket
 /// The operating system's resolver.
 pub fn system_lookup() -> Lookup {
     Arc::new(|host| Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) }))
+}
+
+/// Whether a URL leads to this machine: RFC 6761, section 6.3, and the addresses it stands for.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => Ipv4Addr::is_loopback(&address),
+        Some(Host::Ipv6(address)) => Ipv6Addr::is_loopback(&address),
+        None => false,
+    }
 }
 
 /// An address that must not be connected to. Found in the error chain of a refused connection.

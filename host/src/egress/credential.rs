@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
+use url::Url;
 
 use super::error::EgressError;
 use super::mask::Masker;
@@ -19,6 +20,7 @@ pub struct Credential(Arc<Ready>);
 
 struct Ready {
     placement: Placement,
+    /// All that is to be masked; the user's own secret comes first.
     secrets: Vec<SecretString>,
     masker: OnceLock<Arc<Masker>>,
 }
@@ -74,6 +76,27 @@ impl Credential {
         Self::ready(Placement::FormField { name: name.to_owned(), value: secret.clone() }, vec![secret])
     }
 
+    /// The same secret as a form field, for services that want a token itself as an argument.
+    #[must_use]
+    pub fn as_form_field(&self, name: &str) -> Self {
+        let secrets = self.0.secrets.clone();
+        let value = secrets.first().cloned().unwrap_or_default();
+        let placement = Placement::FormField { name: name.to_owned(), value };
+        // It is masked in the same way, and that was costly to prepare.
+        Self(Arc::new(Ready { placement, secrets, masker: OnceLock::from(Arc::clone(self.masker())) }))
+    }
+
+    /// Whether this is a clone of the other, and not merely equal.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Whether both hold the same secrets, wherever they put them. Takes no care of the time it takes: whoever asks knows both.
+    pub fn holds_the_same(&self, other: &Self) -> bool {
+        let (own, others) = (&self.0.secrets, &other.0.secrets);
+        own.iter().map(ExposeSecret::expose_secret).eq(others.iter().map(ExposeSecret::expose_secret))
+    }
+
     fn ready(placement: Placement, secrets: Vec<SecretString>) -> Self {
         Self(Arc::new(Ready { placement, secrets, masker: OnceLock::new() }))
     }
@@ -81,6 +104,14 @@ impl Credential {
     /// What hides this credential in answers; built when first needed.
     pub fn masker(&self) -> &Arc<Masker> {
         self.0.masker.get_or_init(|| Arc::new(Masker::new(&self.0.secrets)))
+    }
+
+    /// Whether a URL gives it away. What is too short to be told from innocent text counts as a whole parameter only.
+    pub(super) fn is_in(&self, url: &Url) -> bool {
+        let parameters = || url.query_pairs().flat_map(|(name, value)| [name, value]);
+        self.masker().finds(url.as_str().as_bytes())
+            || parameters().any(|text| self.masker().finds(text.as_bytes()))
+            || parameters().any(|text| self.0.secrets.iter().any(|secret| secret.expose_secret() == text))
     }
 
     /// Puts a header credential in place of whatever stood there.

@@ -72,7 +72,7 @@ impl Headers {
             let text = name.as_ref();
             let name = HeaderName::from_bytes(text.as_bytes())
                 .map_err(|_| EgressError::invalid(format!("{text:?} is not a header name")))?;
-            if reserved(name.as_str()) {
+            if is_reserved(&name) {
                 return Err(EgressError::invalid(format!("the header `{name}` is set by the gateway: leave it out")));
             }
             // Bytes beyond ASCII are taken as they are: RFC 9110, section 5.5, calls them opaque data.
@@ -96,7 +96,9 @@ impl Headers {
     }
 }
 
-fn reserved(name: &str) -> bool {
+/// Whether a header is the gateway's or HTTP's own to set.
+pub fn is_reserved(name: &HeaderName) -> bool {
+    let name = name.as_str();
     RESERVED.contains(&name) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 

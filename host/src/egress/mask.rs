@@ -55,6 +55,11 @@ impl Masker {
         self.search.is_none()
     }
 
+    /// Whether a whole text holds one of the secrets.
+    pub fn finds(&self, text: &[u8]) -> bool {
+        !self.spans(text, true).0.is_empty()
+    }
+
     /// Masks a whole text.
     pub fn mask(self: &Arc<Self>, text: Bytes) -> Bytes {
         let mut stream = MaskStream::new(Arc::clone(self));

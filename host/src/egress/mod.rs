@@ -7,8 +7,8 @@
 //! - `request`: what is to be sent; `headers`: which headers it may carry; `credential`: what is added at the last moment.
 //! - `send`: the life of one request, top to bottom; `redirect` and `retry` decide how it goes on after an answer.
 //! - `pacing`: the queue in front of an upstream; `budget`: how often something may be done in a period.
-//! - `response`: the answer, read with bounded memory; `mask`: secrets that an answer echoes are blotted
-//!   out of it; `needle`: one spelling of such a secret.
+//! - `response`: the answer, read with bounded memory; `throttle`: which refusals are rate limits.
+//! - `mask`: secrets that an answer echoes are blotted out of it; `needle`: one spelling of such a secret.
 //! - `error`: why there is no response.
 //!
 //! Invariants: a connection goes only to an address that was checked; a credential goes only to the origin it belongs to, and
@@ -30,16 +30,17 @@ mod response;
 mod retry;
 mod send;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
+mod throttle;
 mod tls;
 mod upstream;
 
-pub use address::{Lookup, system_lookup};
+pub use address::{Lookup, is_loopback, system_lookup};
 pub use budget::{Budget, Budgets};
 pub use client::{Egress, Settings};
 pub use credential::Credential;
 pub use error::{EgressError, Owner, whole_seconds};
-pub use headers::{Headers, MAX_HEADERS};
+pub use headers::{Headers, MAX_HEADERS, is_reserved};
 pub use mask::{MaskStream, Masker};
 pub use path::MAX_PATH;
 pub use request::{Body, Request};

@@ -39,7 +39,7 @@ impl Hop {
         credential: Option<&Credential>,
         answer: &reqwest::Response,
     ) -> Result<Option<Self>, EgressError> {
-        if !is_redirect(answer.status()) {
+        if !upstream.follows_redirects || !is_redirect(answer.status()) {
             return Ok(None);
         }
         let Some(location) = answer.headers().get(LOCATION) else { return Ok(None) };
@@ -63,6 +63,8 @@ impl Hop {
         let home = self.home && upstream.owns(&url);
         if home {
             add_query(&mut url, credential);
+        } else if credential.is_some_and(|credential| credential.is_in(&url)) {
+            return Err(bad("redirects to another origin with the user's credential in the URL"));
         }
         let to_get = match answer.status() {
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,

@@ -16,6 +16,7 @@ use super::mask::MaskStream;
 use super::pacing::Permit;
 use super::request::Request;
 use super::send::root_cause;
+use super::throttle;
 use super::upstream::Upstream;
 
 /// What an upstream answered. The body is read from the connection as it is asked for.
@@ -52,6 +53,7 @@ impl Response {
             }
             masker.mask_headers(&mut head.headers);
         }
+        throttle::normalize(&mut head.status, &mut head.headers);
         let body = ResponseBody {
             source,
             ahead: BytesMut::new(),

@@ -16,6 +16,7 @@ use super::redirect::{Hop, MAX_REDIRECTS};
 use super::request::Request;
 use super::response::Response;
 use super::retry;
+use super::throttle;
 use super::upstream::{Attempt, Observer, Upstream};
 
 impl Egress {
@@ -38,7 +39,9 @@ impl Egress {
         loop {
             let answer = self.attempts(upstream, request, &hop, &mut permit).await?;
             let Some(next) = hop.next(upstream, request.credential.as_ref(), &answer)? else {
-                return Response::new(upstream, request, answer, permit);
+                let mut response = Response::new(upstream, request, answer, permit)?;
+                throttle::recognize(&mut response).await;
+                return Ok(response);
             };
             if redirects == MAX_REDIRECTS {
                 let detail = format!("`{}` redirects more than {MAX_REDIRECTS} times", upstream.name());

@@ -1,4 +1,4 @@
-//! Stand-in upstreams on loopback, for the tests of this folder.
+//! Stand-in upstreams on loopback, for the tests of this crate.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -17,32 +17,32 @@ use tokio::time::Instant;
 
 use super::{Body, Credential, Egress, EgressError, Headers, Lookup, Request, Settings, Upstream, UpstreamSettings};
 
-pub(super) type Answer = hyper::Response<Full<Bytes>>;
+pub(crate) type Answer = hyper::Response<Full<Bytes>>;
 
 /// A request as it arrived.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
-    pub(super) method: Method,
-    pub(super) path: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+pub(crate) struct Seen {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Seen {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 }
 
 /// An upstream that answers by a closure, and remembers what it was asked.
-pub(super) struct Stub {
-    pub(super) address: SocketAddr,
+pub(crate) struct Stub {
+    pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl Stub {
     /// The closure is given the request and how many came before it.
-    pub(super) async fn start(answer: impl Fn(&Seen, usize) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(answer: impl Fn(&Seen, usize) -> Answer + Send + Sync + 'static) -> Self {
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
         let (answer, log) = (Arc::new(answer), Arc::clone(&seen));
         let address = raw(move |_, stream| {
@@ -68,21 +68,21 @@ impl Stub {
         Self { address, seen }
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    pub(super) fn upstream(&self) -> Upstream {
+    pub(crate) fn upstream(&self) -> Upstream {
         upstream(&self.url(), &[])
     }
 }
 
 /// A server at the level of connections, which are counted.
-pub(super) async fn raw<F: Future<Output = ()> + Send + 'static>(
+pub(crate) async fn raw<F: Future<Output = ()> + Send + 'static>(
     script: impl Fn(usize, TcpStream) -> F + Send + 'static,
 ) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
@@ -96,7 +96,7 @@ pub(super) async fn raw<F: Future<Output = ()> + Send + 'static>(
     address
 }
 
-pub(super) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
+pub(crate) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes>) -> Answer {
     let mut answer = hyper::Response::new(Full::new(body.into()));
     *answer.status_mut() = StatusCode::from_u16(status).unwrap();
     for (name, value) in headers {
@@ -105,12 +105,12 @@ pub(super) fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Byte
     answer
 }
 
-pub(super) fn ok(body: &'static str) -> Answer {
+pub(crate) fn ok(body: &'static str) -> Answer {
     answer(200, &[], body)
 }
 
 /// Knows the names that are given, and no other.
-pub(super) fn names(known: &[(&str, &[&str])]) -> Lookup {
+pub(crate) fn names(known: &[(&str, &[&str])]) -> Lookup {
     let addresses = |texts: &[&str]| texts.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 0)).collect();
     let known: HashMap<String, Vec<_>> =
         known.iter().map(|(name, texts)| ((*name).to_owned(), addresses(texts))).collect();
@@ -120,16 +120,16 @@ pub(super) fn names(known: &[(&str, &[&str])]) -> Lookup {
     })
 }
 
-pub(super) fn egress_with(lookup: Lookup) -> Egress {
+pub(crate) fn egress_with(lookup: Lookup) -> Egress {
     Egress::new(&Settings { lookup, ..Settings::default() }).unwrap()
 }
 
-pub(super) fn egress() -> Egress {
+pub(crate) fn egress() -> Egress {
     egress_with(names(&[("home.test", &["127.0.0.1"]), ("other.test", &["127.0.0.1"])]))
 }
 
 /// On a private network, with its own host and the ones given granted, and redirects to the latter allowed.
-pub(super) fn upstream(base_url: &str, redirect_hosts: &[String]) -> Upstream {
+pub(crate) fn upstream(base_url: &str, redirect_hosts: &[String]) -> Upstream {
     let own = base_url.trim_start_matches("http://").split('/').next().unwrap().to_owned();
     Upstream::new(UpstreamSettings {
         name: "api".to_owned(),
@@ -142,7 +142,7 @@ pub(super) fn upstream(base_url: &str, redirect_hosts: &[String]) -> Upstream {
     .unwrap()
 }
 
-pub(super) fn request(method: Method, path: &str) -> Request {
+pub(crate) fn request(method: Method, path: &str) -> Request {
     Request {
         method,
         path: path.to_owned(),
@@ -154,18 +154,18 @@ pub(super) fn request(method: Method, path: &str) -> Request {
     }
 }
 
-pub(super) fn get(path: &str) -> Request {
+pub(crate) fn get(path: &str) -> Request {
     request(Method::GET, path)
 }
 
-pub(super) const TOKEN: &str = "tok-3f/9+A~secret";
+pub(crate) const TOKEN: &str = "tok-3f/9+A~secret";
 
-pub(super) fn with_token(request: Request) -> Request {
+pub(crate) fn with_token(request: Request) -> Request {
     Request { credential: Some(Credential::bearer(TOKEN.into()).unwrap()), ..request }
 }
 
 /// Sends, and reads the body.
-pub(super) async fn fetch(
+pub(crate) async fn fetch(
     egress: &Egress,
     upstream: &Upstream,
     request: &Request,

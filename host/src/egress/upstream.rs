@@ -62,6 +62,7 @@ pub struct Upstream {
     pub(super) pacer: Option<Arc<Pacer>>,
     pub(super) allow_private: bool,
     pub(super) observer: Option<Observer>,
+    pub(super) follows_redirects: bool,
 }
 
 struct Base {
@@ -89,7 +90,37 @@ impl Upstream {
             pacer: settings.pacing.map(|pacing| Arc::new(Pacer::new(pacing))),
             allow_private: settings.allow_private_network,
             observer: None,
+            follows_redirects: true,
         })
+    }
+
+    /// One URL as an upstream of its own, which is granted the URL's host and no other; and the path that makes a request
+    /// for it.
+    ///
+    /// # Errors
+    /// `InvalidRequest` when the URL is none that may be called.
+    pub fn of_url(name: &str, url: &Url, allow_private_network: bool) -> Result<(Self, String), EgressError> {
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let path = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let mut base_url = url.clone();
+        base_url.set_query(None);
+        base_url.set_fragment(None);
+        let upstream = Self::new(UpstreamSettings {
+            name: name.to_owned(),
+            base_url: base_url.into(),
+            granted_hosts: vec![host],
+            allow_private_network,
+            ..UpstreamSettings::default()
+        })?;
+        Ok((upstream, path))
+    }
+
+    /// Takes a redirect as the answer, wherever it leads.
+    #[must_use]
+    pub fn without_redirects(mut self) -> Self {
+        self.follows_redirects = false;
+        self
     }
 
     /// Has every attempt reported.

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod body;
+pub mod connect;
 pub mod input;
 
 use std::sync::Arc;
@@ -14,12 +15,14 @@ pub use self::answer::Answer;
 
 use self::answer::Form;
 use self::input::Rejection;
-use crate::egress::EgressError;
+use crate::egress::{Credential, EgressError};
+use crate::integrations::{AccessError, Integrations, Session};
 use crate::metrics::{self, Metrics, OutcomeLabels};
 use crate::registry::{Connector, Operation, Registry};
-use crate::sandbox::http::{self, Outbound};
-use crate::sandbox::manifest::AuthScheme;
+use crate::sandbox::http::{self, CredentialSource, Outbound};
+use crate::sandbox::manifest::{AuthScheme, Effect};
 use crate::sandbox::{Call, Failure, Fault, Outcome, storage};
+use crate::store::Holder;
 
 /// Of a sentence that a connector wrote, this much is passed on.
 const MAX_DETAIL_BYTES: usize = 4 << 10;
@@ -42,9 +45,9 @@ pub enum Error {
     /// The body is not what the operation takes.
     #[error("the body is not valid")]
     Invalid(Vec<Violation>),
-    /// The user has connected no account.
-    #[error("the user has connected no account")]
-    IntegrationRequired,
+    /// There is no account to run on, or no good credential for it.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     /// Over a rate limit of the manifest.
     #[error("over the rate limit `{limit}`")]
     RateLimited {
@@ -91,12 +94,38 @@ impl From<EgressError> for Error {
     }
 }
 
+/// What operations are run with.
+#[derive(Clone, Copy)]
+pub struct Parts<'a> {
+    /// The live connectors.
+    pub registry: &'a Registry,
+    /// Users' accounts.
+    pub integrations: &'a Arc<Integrations>,
+    /// What is counted.
+    pub metrics: &'a Metrics,
+}
+
+/// On whose behalf an operation runs.
+pub enum Behalf<'a> {
+    /// A caller's, on one of its integrations where the connector's users need one.
+    Caller {
+        /// Whose data this is about.
+        tenant: &'a str,
+        /// The tenant's user; empty for the tenant itself.
+        subject: &'a str,
+        /// The integration that is asked for.
+        named: Option<&'a str>,
+    },
+    /// The gateway's own, with a credential that belongs to no integration yet.
+    Candidate(Credential),
+}
+
 /// One call of an operation.
 pub struct Request<'a> {
     /// Names it in the log.
     pub id: &'a Arc<str>,
-    /// Whose caller it is.
-    pub tenant: &'a str,
+    /// On whose behalf.
+    pub behalf: Behalf<'a>,
     /// Its body.
     pub body: &'a [u8],
     /// The media types that the caller accepts.
@@ -108,20 +137,18 @@ pub struct Request<'a> {
 /// # Errors
 /// See [`enum@Error`]; the gateway goes on serving after each.
 pub async fn run(
-    registry: &Registry,
-    metrics: &Metrics,
+    parts: Parts<'_>,
     connector: &Arc<Connector>,
     operation: &Operation,
     request: Request<'_>,
 ) -> Result<Answer, Error> {
+    let Parts { registry, metrics, .. } = parts;
     let started = Instant::now();
     let input = operation.schema.read(request.body).map_err(|rejection| match rejection {
         Rejection::NotJson(detail) => Error::NotJson(detail),
         Rejection::Invalid(violations) => Error::Invalid(violations),
     })?;
-    if !matches!(connector.manifest().auth, AuthScheme::None) {
-        return Err(Error::IntegrationRequired);
-    }
+    let account = Account::of(parts, connector, &request.behalf).await?;
     let permit = connector.admit().ok_or_else(|| {
         Error::Busy(
             "All places for calls of this connector are taken; try again, or raise `limits.concurrency`.".to_owned(),
@@ -138,37 +165,120 @@ pub async fn run(
     let invoked = Instant::now();
     let limits = connector.limits();
     let deadline = invoked + limits.timeout;
-    let outbound = Outbound::new(registry.egress().clone(), Arc::clone(connector.upstreams()), deadline.into());
+    let credentials = account.credentials.clone();
+    let outbound =
+        Outbound::new(registry.egress().clone(), Arc::clone(connector.upstreams()), deadline.into(), credentials);
     let make_call = || Call {
         connector: connector.name(),
         request_id: Arc::clone(request.id),
         settings: Arc::clone(connector.settings()),
         outbound: outbound.clone(),
-        storage: Some(storage::Scope {
+        storage: account.partition.clone().map(|partition| storage::Scope {
             store: registry.store().clone(),
             connector: connector.name(),
-            partition: request.tenant.into(),
+            partition,
         }),
     };
-    let outcome = connector
-        .module()
-        .invoke(make_call, limits, &operation.manifest.path, &input.text, operation.manifest.immediate)
-        .await
-        .inspect_err(|failure| count_failure(metrics, connector, failure))?;
+    let invoke = || async {
+        connector
+            .module()
+            .invoke(make_call, limits, &operation.manifest.path, &input.text, operation.manifest.immediate)
+            .await
+            .inspect_err(|failure| count_failure(metrics, connector, failure))
+    };
+    let mut outcome = invoke().await?;
+    if is_unauthorized(&outcome)
+        && account.renew(deadline).await
+        && (operation.manifest.effect == Effect::Read || outbound.sent() <= 1)
+    {
+        // All that was asked of the service was refused, or changes nothing: it can be asked again.
+        outcome = invoke().await?;
+    }
     metrics::observe(&operation.metrics.sandbox, invoked);
 
     let form = Form { shape: &input.shape, accept: request.accept, limits, operation };
     match outcome {
-        Err(fault) => Err(error_of(fault)),
+        Err(fault) => Err(account.explain_fault(error_of(fault))),
         Ok(Outcome::Forward(forward)) => {
             let sent = Instant::now();
             let response = outbound.send(forward, limits.download_bytes).await?;
             metrics::observe(&operation.metrics.upstream, sent);
-            answer::of_response(response, &form, permit).await
+            answer::of_response(response, &form, permit).await.map_err(|error| account.explain(error))
         }
         Ok(Outcome::Reply(json)) => answer::of_json(json, &form),
         Ok(Outcome::File(file)) => answer::of_file(file, &form, permit).await,
     }
+}
+
+/// What an invocation may use of a user's: nothing where users need no account.
+struct Account {
+    session: Option<Arc<Session>>,
+    credentials: Option<Arc<dyn CredentialSource>>,
+    /// Of the connector's storage; none where nothing is kept.
+    partition: Option<Arc<str>>,
+}
+
+impl Account {
+    async fn of(parts: Parts<'_>, connector: &Arc<Connector>, behalf: &Behalf<'_>) -> Result<Self, Error> {
+        let (tenant, subject, named) = match behalf {
+            Behalf::Caller { tenant, subject, named } => (*tenant, *subject, *named),
+            Behalf::Candidate(credential) => {
+                let credentials: Arc<dyn CredentialSource> = Arc::new(credential.clone());
+                return Ok(Self { session: None, credentials: Some(credentials), partition: None });
+            }
+        };
+        if matches!(connector.manifest().auth, AuthScheme::None) {
+            return Ok(Self { session: None, credentials: None, partition: Some(tenant.into()) });
+        }
+        let holder = Holder {
+            tenant: tenant.to_owned(),
+            subject: subject.to_owned(),
+            connector: connector.manifest().identifier.clone(),
+        };
+        // Where the credential has expired, the service is asked for the next one, which takes its time too.
+        let session = parts.integrations.session(connector, &holder, named);
+        let session = tokio::time::timeout(connector.limits().timeout, session)
+            .await
+            .map_err(|_| Error::Http(http::Error::TimedOut))??;
+        let session = Arc::new(session);
+        let credentials: Arc<dyn CredentialSource> = Arc::<Session>::clone(&session);
+        Ok(Self {
+            partition: Some(session.integration_id().into()),
+            credentials: Some(credentials),
+            session: Some(session),
+        })
+    }
+
+    /// Has the credential renewed that the connector says was refused. `false` when there is no better one in time.
+    async fn renew(&self, deadline: Instant) -> bool {
+        let Some(session) = &self.session else { return false };
+        let refused = session.credential();
+        let renewed = tokio::time::timeout_at(deadline.into(), session.renew(&refused)).await;
+        renewed.is_ok_and(|better| better.is_some())
+    }
+
+    /// An upstream's error, or else why the user's credential was no good.
+    fn explain(&self, error: Error) -> Error {
+        match self.session.as_ref().and_then(|session| session.take_end()) {
+            Some(end) => Error::Access(end),
+            None => error,
+        }
+    }
+
+    /// As [`Account::explain`]. Where a connector says 401, it means the credential, whatever the service's answer looked like.
+    fn explain_fault(&self, error: Error) -> Error {
+        match (self.explain(error), &self.session) {
+            (Error::Upstream { status: 401, detail, .. }, Some(session)) if session.is_authorization() => {
+                Error::Access(session.refused(detail))
+            }
+            (error, _) => error,
+        }
+    }
+}
+
+/// Whether the connector says that the user's credential is no longer good.
+fn is_unauthorized(outcome: &Result<Outcome, Fault>) -> bool {
+    matches!(outcome, Err(Fault::Upstream(fault)) if fault.status == 401)
 }
 
 fn count_failure(metrics: &Metrics, connector: &Connector, failure: &Failure) {

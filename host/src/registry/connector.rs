@@ -7,9 +7,11 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
+use super::manifest::below;
 use crate::config::{self, Config};
 use crate::egress::{Budget, Budgets, Pacing, Upstream, UpstreamSettings};
 use crate::metrics::{Metrics, OperationMetrics};
+use crate::oauth::Recipients;
 use crate::pipeline::input::Schema;
 use crate::sandbox::manifest::{self, AuthScheme, Manifest};
 use crate::sandbox::{Limits, Module, Settings};
@@ -49,7 +51,12 @@ pub struct Connector {
     permits: Arc<Semaphore>,
     granted: BTreeSet<String>,
     missing: BTreeSet<String>,
+    recipients: Recipients,
+    missing_token_hosts: BTreeSet<String>,
 }
+
+/// The upstream that the operator's `oauth.userinfo_url` replaces.
+const USERINFO: &str = "userinfo";
 
 /// The services of a connector, by the names in its manifest.
 pub(super) type Upstreams = HashMap<String, Upstream>;
@@ -80,10 +87,14 @@ impl Connector {
             let metrics = all_metrics.operation(&manifest.identifier, &operation.path);
             operations.insert(operation.path.clone(), Operation { manifest: operation, schema, metrics });
         }
+        let recipients = if shipped { Recipients::OfManifest } else { Recipients::vouched_for(&granted, config) };
+        let mut missing_token_hosts = BTreeSet::new();
         if let AuthScheme::Oauth2(scheme) = &manifest.auth {
             token_hosts::check(scheme, &config.oauth, |host| shipped || granted.iter().any(|grant| grant == host))?;
+            missing_token_hosts = token_hosts::missing(scheme, &config.oauth, &recipients);
         }
-        let reach = reach(&manifest, shipped, &granted, config, all_metrics, predecessor)?;
+        let mut reach = reach(&manifest, shipped, &granted, config, all_metrics, predecessor)?;
+        reach.missing.extend(missing_token_hosts.iter().cloned());
         let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
             name: limit.name.clone(),
             requests: limit.requests,
@@ -107,6 +118,8 @@ impl Connector {
             shipped,
             granted: reach.granted,
             missing: reach.missing,
+            recipients,
+            missing_token_hosts,
         })
     }
 
@@ -186,6 +199,16 @@ impl Connector {
     pub fn missing_hosts(&self) -> Vec<&str> {
         self.missing.iter().map(String::as_str).collect()
     }
+
+    /// Who may be sent its users' tokens.
+    pub fn recipients(&self) -> &Recipients {
+        &self.recipients
+    }
+
+    /// Those of the missing hosts where its users' tokens would go.
+    pub fn missing_token_hosts(&self) -> Vec<String> {
+        self.missing_token_hosts.iter().cloned().collect()
+    }
 }
 
 /// The limits of an invocation, from the configuration.
@@ -212,7 +235,7 @@ pub(super) fn is_host(host: &str) -> bool {
 }
 
 /// The host of a URL as grants write it.
-fn host_of(url: &Url) -> String {
+pub(super) fn host_of(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
         Some(port) => format!("{host}:{port}"),
@@ -230,7 +253,7 @@ struct Reach {
 /// Compiles the upstreams, and tells which of the hosts they ask for are granted.
 ///
 /// A connector that was built with the gateway gets what its manifest asks for; any other what the operator granted. A base
-/// URL that the operator set is granted by being set.
+/// URL that the operator set is granted by being set, and what lies below it with it.
 fn reach(
     manifest: &Manifest,
     shipped: bool,
@@ -249,11 +272,11 @@ fn reach(
         }
     }
     let mut reach = Reach { upstreams: Upstreams::new(), granted: BTreeSet::new(), missing: BTreeSet::new() };
+    let mut places = HashMap::new();
     for upstream in &manifest.upstreams {
-        let set = config.upstreams.get(&upstream.name);
-        let base_url = set.map_or(upstream.base_url.as_str(), Url::as_str);
+        let Place { base_url, by_operator } = place(upstream, config, &places);
         let mut granted_hosts = Vec::new();
-        let base_host = Url::parse(base_url).ok().map(|base| (host_of(&base), set.is_some()));
+        let base_host = Url::parse(&base_url).ok().map(|base| (host_of(&base), by_operator));
         let redirect_hosts = upstream.redirect_hosts.iter().map(|host| (host.clone(), false));
         for (host, by_operator) in base_host.into_iter().chain(redirect_hosts) {
             if by_operator || shipped || grants.contains(&host) {
@@ -264,10 +287,10 @@ fn reach(
             }
         }
         // The pause is the service's own wish; where the operator named another service, it is the operator's to set.
-        let asked = upstream.pacing.filter(|_| set.is_none()).map(pacing);
+        let asked = upstream.pacing.filter(|_| !by_operator).map(pacing);
         let settings = UpstreamSettings {
             name: upstream.name.clone(),
-            base_url: base_url.to_owned(),
+            base_url: base_url.clone(),
             granted_hosts,
             redirect_hosts: upstream.redirect_hosts.clone(),
             pacing: config.pacing.as_ref().map_or(asked, |wanted| Some(no_faster(wanted, asked))),
@@ -284,8 +307,34 @@ fn reach(
             compiled.share_queue(other);
         }
         reach.upstreams.insert(upstream.name.clone(), compiled);
+        places.insert(upstream.name.as_str(), Place { base_url, by_operator });
     }
     Ok(reach)
+}
+
+/// Where an upstream is. The address is empty while only the operator knows it.
+struct Place {
+    base_url: String,
+    /// The operator said so, which grants the host.
+    by_operator: bool,
+}
+
+/// The operator's address of an upstream, else the manifest's. One that lies below an earlier upstream goes where that one goes.
+fn place(upstream: &manifest::Upstream, config: &config::Connector, earlier: &HashMap<&str, Place>) -> Place {
+    let userinfo = config.oauth.userinfo_url.as_ref().filter(|_| upstream.name == USERINFO);
+    if let Some(url) = config.upstreams.get(&upstream.name).or(userinfo) {
+        return Place { base_url: url.to_string(), by_operator: true };
+    }
+    let Some((name, path)) = below(&upstream.base_url) else {
+        return Place { base_url: upstream.base_url.clone(), by_operator: false };
+    };
+    match earlier.get(name).filter(|place| !place.base_url.is_empty()) {
+        Some(place) => Place {
+            base_url: format!("{}{path}", place.base_url.trim_end_matches('/')),
+            by_operator: place.by_operator,
+        },
+        None => Place { base_url: String::new(), by_operator: false },
+    }
 }
 
 fn pacing(pacing: manifest::Pacing) -> Pacing {
@@ -310,5 +359,44 @@ fn no_faster(wanted: &config::Pacing, asked: Option<Pacing>) -> Pacing {
             ..wanted
         },
         None => wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn upstream(name: &str, base_url: &str) -> manifest::Upstream {
+        manifest::Upstream {
+            name: name.to_owned(),
+            base_url: base_url.to_owned(),
+            redirect_hosts: Vec::new(),
+            pacing: None,
+        }
+    }
+
+    /// Where `userinfo` lies, which the manifest puts below `api`.
+    fn userinfo(api: &str, config: &config::Connector) -> (String, bool) {
+        let api = place(&upstream("api", api), config, &HashMap::new());
+        let place = place(&upstream("userinfo", "{api}/me"), config, &HashMap::from([("api", api)]));
+        (place.base_url, place.by_operator)
+    }
+
+    #[test]
+    fn an_upstream_below_another_goes_where_that_one_goes() {
+        let mut config = config::Connector::default();
+        assert_eq!(userinfo("https://a.test/v1", &config), ("https://a.test/v1/me".to_owned(), false));
+        assert_eq!(userinfo("", &config), (String::new(), false));
+        config.upstreams.insert("api".to_owned(), "http://localhost:9000".parse().unwrap());
+        assert_eq!(userinfo("https://a.test/v1", &config), ("http://localhost:9000/me".to_owned(), true));
+    }
+
+    #[test]
+    fn the_operator_can_place_userinfo_apart() {
+        let mut config = config::Connector::default();
+        config.oauth.userinfo_url = Some("https://id.test/claims".parse().unwrap());
+        assert_eq!(userinfo("https://a.test/v1", &config), ("https://id.test/claims".to_owned(), true));
+        let other = place(&upstream("api", "https://a.test"), &config, &HashMap::new());
+        assert_eq!((other.base_url.as_str(), other.by_operator), ("https://a.test", false));
     }
 }

@@ -246,6 +246,9 @@ impl Registry {
             ));
         }
         let shipped = self.is_shipped(&digest);
+        if !shipped {
+            manifest::check_foreign(&manifest)?;
+        }
         let granted = match grants {
             Some(grants) => grants.to_vec(),
             None => self

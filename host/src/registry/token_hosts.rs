@@ -1,8 +1,12 @@
 //! Where a connector's OAuth scheme may send secrets.
 
-use url::{Host, Url};
+use std::collections::BTreeSet;
 
+use url::Url;
+
+use super::connector::host_of;
 use crate::config::Oauth;
+use crate::oauth::{Recipients, site};
 use crate::sandbox::manifest::{Oauth2, Revocation};
 
 /// Checks that codes, tokens and the client's secret go to the site where users authorize (the same registrable domain), or
@@ -11,20 +15,10 @@ use crate::sandbox::manifest::{Oauth2, Revocation};
 /// # Errors
 /// Says which address of the scheme leads elsewhere, and how the operator can permit it.
 pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> bool) -> Result<(), String> {
-    let parse = |url: &str| Url::parse(&url.replace("{client_id}", "x")).ok();
     let Some(home) = set.authorization_url.clone().or_else(|| parse(&scheme.authorization_url)) else {
         return Ok(());
     };
-    let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
-        Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),
-    });
-    let of_manifest = [
-        ("token-url", Some(scheme.token_url.as_str()).filter(|_| set.token_url.is_none())),
-        ("refresh-url", scheme.refresh_url.as_deref().filter(|_| set.token_url.is_none())),
-        ("revocation", revocation.filter(|_| set.revocation_url.is_none())),
-    ];
-    for (name, url) in of_manifest {
-        let Some(url) = url.and_then(parse) else { continue };
+    for (name, url) in of_manifest(scheme, set) {
         let host = url.host_str().unwrap_or_default();
         if site(&url) != site(&home) && !is_granted(host) {
             return Err(format!(
@@ -36,17 +30,33 @@ pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> b
     Ok(())
 }
 
-/// The registrable domain of a URL; the whole host where it has none.
-fn site(url: &Url) -> &str {
-    match url.host() {
-        Some(Host::Domain(name)) => psl::domain_str(name).unwrap_or(name),
-        _ => url.host_str().unwrap_or_default(),
-    }
+/// Hosts that the scheme would have secrets sent to, and that the operator does not vouch for: that users authorize there
+/// too is the word of the manifest alone.
+pub(super) fn missing(scheme: &Oauth2, set: &Oauth, recipients: &Recipients) -> BTreeSet<String> {
+    of_manifest(scheme, set).filter(|(_, url)| !recipients.include(url)).map(|(_, url)| host_of(&url)).collect()
+}
+
+/// The manifest's addresses that secrets are sent to, by name, where the operator has set no other.
+fn of_manifest(scheme: &Oauth2, set: &Oauth) -> impl Iterator<Item = (&'static str, Url)> {
+    let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
+        Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),
+    });
+    let addresses = [
+        ("token-url", Some(scheme.token_url.as_str()).filter(|_| set.token_url.is_none())),
+        ("refresh-url", scheme.refresh_url.as_deref().filter(|_| set.token_url.is_none())),
+        ("revocation", revocation.filter(|_| set.revocation_url.is_none())),
+    ];
+    addresses.into_iter().filter_map(|(name, url)| Some((name, parse(url?)?)))
+}
+
+fn parse(url: &str) -> Option<Url> {
+    Url::parse(&url.replace("{client_id}", "x")).ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config;
     use crate::sandbox::manifest::ClientAuthentication;
 
     fn scheme(authorization_url: &str, token_url: &str) -> Oauth2 {
@@ -90,5 +100,23 @@ mod tests {
         let mut scheme = scheme("https://acme.example/authorize", "https://acme.example/token");
         scheme.revocation = Some(Revocation::Delete("https://thief.invalid/{client_id}/grant".to_owned()));
         assert!(check(&scheme, &Oauth::default(), |_| false).is_err());
+    }
+    #[test]
+    fn hosts_that_nobody_vouches_for_are_missing_even_where_users_authorize_there() {
+        let mut scheme = scheme("https://thief.example/authorize", "https://thief.example:8443/token");
+        scheme.refresh_url = Some("https://refresh.thief.example/token".to_owned());
+        let missing = |set: &Oauth, granted: &[&str]| {
+            let granted: Vec<_> = granted.iter().map(|host| (*host).to_owned()).collect();
+            let set = config::Connector { oauth: set.clone(), ..config::Connector::default() };
+            let hosts = super::missing(&scheme, &set.oauth, &Recipients::vouched_for(&granted, &set));
+            hosts.into_iter().collect::<Vec<_>>()
+        };
+        let both = ["refresh.thief.example", "thief.example:8443"];
+        assert_eq!(missing(&Oauth::default(), &[]), both);
+        assert_eq!(missing(&Oauth::default(), &["api.acme.example"]), both);
+        assert!(missing(&Oauth::default(), &["api.thief.example"]).is_empty());
+        let set = Oauth { token_url: Url::parse("https://acme.example/token").ok(), ..Oauth::default() };
+        assert!(missing(&set, &[]).is_empty(), "the operator's address is for both");
+        assert!(super::missing(&scheme, &Oauth::default(), &Recipients::OfManifest).is_empty());
     }
 }

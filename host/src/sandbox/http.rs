@@ -2,20 +2,22 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bytes::Bytes;
-use futures_util::future::join_all;
-use hyper::HeaderMap;
+use futures_util::future::{BoxFuture, join_all, ready};
 use hyper::body::Body as _;
-use tokio::time::Instant;
+use hyper::{HeaderMap, StatusCode};
+use tokio::time::{Instant, timeout_at};
 use wasmtime::component::Resource;
 
-use super::bindings::gateway::connector::http::{Body, Credential, Host, HostResponse, Method};
+use super::bindings::gateway::connector::http::{Body, Credential as Place, Host, HostResponse, Method};
 pub use super::bindings::gateway::connector::http::{Error, Request};
+use super::host_memory::{Held, HostMemory, TooMuchHeld};
 use super::invocation::Guest;
 use super::json::Document;
 use super::limits::MAX_REQUESTS;
-use crate::egress::{self, Egress, EgressError, Headers, Upstream, whole_seconds};
+use crate::egress::{self, Credential, Egress, EgressError, Headers, Upstream, whole_seconds};
 
 /// Requests of one `send-all`.
 const MAX_PARALLEL: usize = 64;
@@ -28,6 +30,8 @@ const MAX_PEEK: u32 = 4096;
 pub struct Outbound {
     /// None where nothing may be called: while a module describes itself.
     way: Option<Way>,
+    /// Requests that were sent, over all clones.
+    sent: Arc<AtomicU32>,
 }
 
 #[derive(Clone)]
@@ -35,13 +39,36 @@ struct Way {
     egress: Egress,
     upstreams: Arc<HashMap<String, Upstream>>,
     deadline: Instant,
+    credentials: Option<Arc<dyn CredentialSource>>,
+}
+
+/// Where the requests of an invocation get the user's credential from.
+pub trait CredentialSource: Send + Sync {
+    /// What requests carry now.
+    fn credential(&self) -> Credential;
+
+    /// Another one than the one that a service has just refused with 401; none where there is none to be had.
+    fn renew<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
+}
+
+/// A credential by itself, which nothing renews.
+impl CredentialSource for Credential {
+    fn credential(&self) -> Credential {
+        self.clone()
+    }
+
+    fn renew<'a>(&'a self, _: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
+        Box::pin(ready(None))
+    }
 }
 
 /// A response whose body waits to be asked for.
 pub struct Response {
-    status: hyper::StatusCode,
+    status: StatusCode,
     headers: HeaderMap,
     body: ResponseBody,
+    /// For the headers, while a guest has this.
+    _held: Option<Held>,
 }
 
 /// The body of a response.
@@ -55,17 +82,30 @@ pub enum ResponseBody {
 }
 
 impl Outbound {
-    /// Calls the upstreams of one connector, until `deadline`.
-    pub fn new(egress: Egress, upstreams: Arc<HashMap<String, Upstream>>, deadline: Instant) -> Self {
-        Self { way: Some(Way { egress, upstreams, deadline }) }
+    /// Calls the upstreams of one connector, until `deadline`. Without `credentials` its users need none.
+    pub fn new(
+        egress: Egress,
+        upstreams: Arc<HashMap<String, Upstream>>,
+        deadline: Instant,
+        credentials: Option<Arc<dyn CredentialSource>>,
+    ) -> Self {
+        Self { way: Some(Way { egress, upstreams, deadline, credentials }), sent: Arc::default() }
     }
 
     /// Calls nothing.
     pub fn nowhere() -> Self {
-        Self { way: None }
+        Self { way: None, sent: Arc::default() }
+    }
+
+    /// How many requests were sent.
+    pub fn sent(&self) -> u32 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Sends a request that a connector composed. `limit` is the most bytes its answer may have.
+    ///
+    /// A request whose credential is refused is sent once more if there is a better one, whatever its method: a service that
+    /// answers 401 has not acted on it.
     ///
     /// # Errors
     /// See [`EgressError`].
@@ -77,7 +117,9 @@ impl Outbound {
             detail: format!("the manifest has no upstream `{}`", request.upstream),
         })?;
         let headers = Headers::untrusted(request.headers.iter().map(|(name, value)| (name, value)))?;
-        let request = egress::Request {
+        let used = way.credentials.as_ref().map(|source| source.credential());
+        let place = request.credential;
+        let mut request = egress::Request {
             method: method(request.method),
             path: request.path,
             headers,
@@ -89,18 +131,36 @@ impl Outbound {
                     egress::Body::Typed { content_type: typed.content_type, bytes: typed.bytes.into() }
                 }
             },
-            credential: match request.credential {
-                Credential::Standard | Credential::Omitted => None,
-                Credential::FormField(_) => {
-                    return Err(EgressError::InvalidRequest {
-                        detail: "the connector's auth scheme gives no credential to put in a form field".to_owned(),
-                    });
-                }
-            },
+            credential: placed(used.as_ref(), &place)?,
             deadline: way.deadline,
             limit,
         };
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let response = way.egress.send(upstream, &request).await?;
+        let (StatusCode::UNAUTHORIZED, Some(_), Some(source), Some(used)) =
+            (response.status, &request.credential, &way.credentials, &used)
+        else {
+            return Ok(response);
+        };
+        let Ok(Some(better)) = timeout_at(way.deadline, source.renew(used)).await else {
+            return Ok(response);
+        };
+        // Gives its place in the upstream's queue back before another is asked for.
+        drop(response);
+        request.credential = placed(Some(&better), &place)?;
         way.egress.send(upstream, &request).await
+    }
+}
+
+/// The credential where a connector wants it.
+fn placed(credential: Option<&Credential>, place: &Place) -> Result<Option<Credential>, EgressError> {
+    match (place, credential) {
+        (Place::Omitted, _) | (Place::Standard, None) => Ok(None),
+        (Place::Standard, Some(credential)) => Ok(Some(credential.clone())),
+        (Place::FormField(name), Some(credential)) => Ok(Some(credential.as_form_field(name))),
+        (Place::FormField(_), None) => Err(EgressError::InvalidRequest {
+            detail: "the connector's auth scheme gives no credential to put in a form field".to_owned(),
+        }),
     }
 }
 
@@ -134,7 +194,8 @@ pub fn to_guest(error: EgressError) -> Error {
 
 impl From<egress::Response> for Response {
     fn from(response: egress::Response) -> Self {
-        Self { status: response.status, headers: response.headers, body: ResponseBody::Unread(response.body) }
+        let body = ResponseBody::Unread(response.body);
+        Self { status: response.status, headers: response.headers, body, _held: None }
     }
 }
 
@@ -154,10 +215,10 @@ impl Response {
     }
 
     /// Reads the body as a whole, once.
-    async fn read(&mut self, limit: u64) -> Result<Bytes, EgressError> {
+    async fn read(&mut self, limit: u64, memory: &mut HostMemory) -> Result<Result<Bytes, EgressError>, TooMuchHeld> {
         let unread = ResponseBody::Failed(EgressError::TimedOut);
         let result = match std::mem::replace(&mut self.body, unread) {
-            ResponseBody::Unread(body) => body.collect(limit).await,
+            ResponseBody::Unread(body) => collect(body, limit, memory).await?,
             ResponseBody::Read(body) => Ok(body),
             ResponseBody::Failed(error) => Err(error),
         };
@@ -165,8 +226,34 @@ impl Response {
             Ok(body) => ResponseBody::Read(body.clone()),
             Err(error) => ResponseBody::Failed(error.clone()),
         };
-        result
+        Ok(result)
     }
+}
+
+/// Never reads more than there is room for.
+async fn collect(
+    body: egress::ResponseBody,
+    limit: u64,
+    memory: &mut HostMemory,
+) -> Result<Result<Bytes, EgressError>, TooMuchHeld> {
+    let room = memory.left() as u64;
+    match body.collect(limit.min(room)).await {
+        Ok(body) => Ok(Ok(memory.hold(body.len())?.tie(body))),
+        Err(EgressError::TooLarge { .. }) if room < limit => Err(TooMuchHeld),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+/// What a request takes until its answer is there. A form may have three times its size once it is encoded.
+fn size(request: &Request) -> usize {
+    let pairs = |pairs: &[(String, String)]| pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+    let body = match &request.body {
+        None => 0,
+        Some(Body::Json(text)) => text.len(),
+        Some(Body::Form(fields)) => 4 * pairs(fields),
+        Some(Body::Bytes(typed)) => typed.bytes.len(),
+    };
+    body + request.path.len() + pairs(&request.headers)
 }
 
 impl Guest {
@@ -180,16 +267,30 @@ impl Guest {
         &mut self,
         sent: Result<egress::Response, EgressError>,
     ) -> wasmtime::Result<Result<Resource<Response>, Error>> {
-        Ok(match sent {
-            Ok(response) => Ok(self.table.push(Response::from(response))?),
-            Err(error) => Err(to_guest(error)),
-        })
+        let response = match sent {
+            Ok(response) => response,
+            Err(error) => return Ok(Err(to_guest(error))),
+        };
+        let headers = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        let held = Some(self.host_memory.hold(headers)?);
+        Ok(Ok(self.table.push(Response { _held: held, ..response.into() })?))
     }
 
     async fn read(&mut self, response: &Resource<Response>) -> wasmtime::Result<Result<Bytes, Error>> {
         let limit = self.limits.response_bytes;
-        let body = self.table.get_mut(response)?.read(limit).await;
+        let body = self.table.get_mut(response)?.read(limit, &mut self.host_memory).await?;
         Ok(body.map_err(to_guest))
+    }
+
+    /// A body as text. Each byte that is none becomes three.
+    fn lossy(&self, body: &Bytes) -> Result<String, TooMuchHeld> {
+        match std::str::from_utf8(body) {
+            Ok(text) => self.host_memory.admit(text.len()).map(|()| text.to_owned()),
+            Err(_) => {
+                self.host_memory.admit(body.len().saturating_mul(3))?;
+                Ok(String::from_utf8_lossy(body).into_owned())
+            }
+        }
     }
 }
 
@@ -198,6 +299,7 @@ impl Host for Guest {
         if !self.admit_request() {
             return Ok(Err(Error::TooManyRequests));
         }
+        let _held = self.host_memory.hold(size(&request))?;
         let sent = self.call.outbound.send(request, self.limits.download_bytes).await;
         self.keep(sent)
     }
@@ -207,6 +309,7 @@ impl Host for Guest {
             let detail = format!("at most {MAX_PARALLEL} requests in one send-all");
             return Ok(requests.iter().map(|_| Err(Error::InvalidRequest(detail.clone()))).collect());
         }
+        let _held = self.host_memory.hold(requests.iter().map(size).sum())?;
         let admitted: Vec<bool> = requests.iter().map(|_| self.admit_request()).collect();
         let outbound = &self.call.outbound;
         let limit = self.limits.download_bytes;
@@ -244,11 +347,22 @@ impl HostResponse for Guest {
     }
 
     async fn bytes(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Vec<u8>, Error>> {
-        Ok(self.read(&response).await?.map(|body| body.to_vec()))
+        let body = match self.read(&response).await? {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.compute(|guest| {
+            guest.host_memory.admit(body.len())?;
+            Ok(Ok(body.to_vec()))
+        })
     }
 
     async fn text(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<String, Error>> {
-        Ok(self.read(&response).await?.map(|body| String::from_utf8_lossy(&body).into_owned()))
+        let body = match self.read(&response).await? {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.compute(|guest| Ok(Ok(guest.lossy(&body)?)))
     }
 
     async fn document(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Resource<Document>, Error>> {
@@ -257,9 +371,11 @@ impl HostResponse for Guest {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
-        Ok(match Document::parse(body) {
-            Ok(document) => Ok(self.table.push(document)?),
-            Err(error) => Err(Error::BadAnswer(format!("the upstream's answer is not JSON: {error}"))),
+        self.compute(|guest| {
+            Ok(match Document::parse(body) {
+                Ok(document) => Ok(guest.table.push(document)?),
+                Err(error) => Err(Error::BadAnswer(format!("the upstream's answer is not JSON: {error}"))),
+            })
         })
     }
 

@@ -4,7 +4,7 @@
 //! memory of one is ever seen by another, and a store that trapped or was cancelled is never entered again.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde::de::IgnoredAny;
@@ -17,8 +17,9 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::bindings::gateway::connector::{manifest, outcome};
+use super::host_memory::{HostMemory, TooMuchHeld};
 use super::http::Outbound;
-use super::limits::{Limit, Limits, MAX_HANDLES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES, MemoryBudget};
+use super::limits::{CpuBudget, Limit, Limits, MAX_HANDLES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES, MemoryBudget};
 use super::module::Module;
 use super::storage::Scope;
 use super::ticker::{Running, TICK};
@@ -26,6 +27,9 @@ use super::ticker::{Running, TICK};
 /// The longest that a guest without a fiber may hold its thread. One that takes longer is run again on a fiber, where it
 /// yields to others; it cannot have done anything yet that would be done twice.
 const IMMEDIATE_TICKS: u64 = 5;
+
+/// Random bytes that a WASI module gets in one call. They are made in the gateway's memory.
+const MAX_RANDOM_BYTES: u64 = 1 << 20;
 
 /// What an invocation is given.
 pub struct Call {
@@ -120,6 +124,8 @@ pub struct Guest {
     pub(super) table: ResourceTable,
     pub(super) limits: Limits,
     pub(super) requests: u32,
+    pub(super) host_memory: HostMemory,
+    pub(super) cpu: CpuBudget,
     memory: MemoryBudget,
     log_lines: u32,
     /// Made when it is first asked for: most modules never do.
@@ -139,11 +145,22 @@ impl Guest {
             table: ResourceTable::new(),
             limits,
             requests: 0,
+            host_memory: HostMemory::of(limits.output_bytes),
+            cpu: CpuBudget::new(limits.cpu),
             memory: MemoryBudget::new(limits.memory_bytes),
             log_lines: 0,
             wasi: None,
             _running: running,
         }
+    }
+
+    /// Does what may take the gateway long. An epoch that passes in a host function is counted when the guest goes on, but only
+    /// one of them, however many there were.
+    pub(super) fn compute<T>(&mut self, work: impl FnOnce(&mut Self) -> wasmtime::Result<T>) -> wasmtime::Result<T> {
+        let started = Instant::now();
+        let result = work(self)?;
+        self.cpu.spend(started.elapsed().saturating_sub(TICK))?;
+        Ok(result)
     }
 
     /// Counts a log line; `None` when it is not to be written.
@@ -183,6 +200,7 @@ impl WasiView for Guest {
             let context = WasiCtxBuilder::new()
                 .stdout(output.clone())
                 .stderr(output.clone())
+                .max_random_size(MAX_RANDOM_BYTES)
                 .allow_tcp(false)
                 .allow_udp(false)
                 .build();
@@ -297,16 +315,11 @@ where
 
 /// A store whose guest yields at each tick, and traps when it has used up its computing time.
 fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {
-    let cpu = guest.limits.cpu;
     let mut store = store(engine, guest)?;
     // The callback runs only while the guest computes, so that counting its ticks leaves out the time it waits.
-    let mut ticks_left = cpu.as_millis() / TICK.as_millis();
     store.set_epoch_deadline(1);
-    store.epoch_deadline_callback(move |_| {
-        if ticks_left == 0 {
-            return Err(Trap::Interrupt.into());
-        }
-        ticks_left -= 1;
+    store.epoch_deadline_callback(|mut store| {
+        store.data_mut().cpu.spend(TICK)?;
         Ok(UpdateDeadline::Yield(1))
     });
     Ok(store)
@@ -341,6 +354,9 @@ fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R,
 fn failure(error: &wasmtime::Error, guest: &Guest) -> Failure {
     if guest.memory.exceeded {
         return Failure::Limit(Limit::Memory);
+    }
+    if error.downcast_ref::<TooMuchHeld>().is_some() {
+        return Failure::Limit(Limit::HostMemory);
     }
     if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
         return Failure::Busy;

@@ -6,21 +6,32 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
+use std::time::Instant;
 
 use bytes::Bytes;
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use wasmtime::Trap;
 use wasmtime::component::Resource;
 
 use super::bindings::gateway::connector::json::{Host, HostDocument, Kind};
+use super::host_memory::{Held, HostMemory, TooMuchHeld};
 use super::invocation::Guest;
+
+/// Bytes that the shortest name of a member takes where it is stored by itself.
+const SHORTEST_NAME: usize = 32;
 
 /// A JSON value on the host's side.
 pub struct Document {
     /// Exactly one valid JSON value in UTF-8, without white space around it.
     text: Bytes,
     /// Found when they are first asked for.
-    children: OnceLock<Vec<Child>>,
+    children: OnceLock<Children>,
+}
+
+struct Children {
+    list: Vec<Child>,
+    _held: Held,
 }
 
 struct Child {
@@ -60,79 +71,124 @@ impl Document {
         }
     }
 
-    fn children(&self) -> &[Child] {
-        self.children.get_or_init(|| match serde_json::from_slice::<Children<'_>>(&self.text) {
-            Ok(Children(children)) => children
-                .into_iter()
-                .map(|(name, value)| Child {
-                    name: name.map(Cow::into_owned),
-                    text: self.text.slice_ref(value.get().as_bytes()),
-                })
-                .collect(),
-            // A scalar has none.
-            Err(_) => Vec::new(),
-        })
+    /// A scalar has none.
+    fn children(&self, memory: &mut HostMemory) -> Result<&[Child], TooMuchHeld> {
+        if !matches!(self.kind(), Kind::Object | Kind::Array) {
+            return Ok(&[]);
+        }
+        if let Some(found) = self.children.get() {
+            return Ok(&found.list);
+        }
+        let found = Collect::children(&self.text, memory)?;
+        Ok(&self.children.get_or_init(|| found).list)
     }
 
-    fn child(&self, token: &str) -> Option<Document> {
+    fn child(&self, token: &str, memory: &mut HostMemory) -> Result<Option<Document>, TooMuchHeld> {
         let child = match self.kind() {
             // RFC 6901: of members with the same name the behaviour is undefined; the last one counts, as in most parsers.
-            Kind::Object => self.children().iter().rfind(|child| child.name.as_deref() == Some(token)),
-            Kind::Array if token == "0" || !token.starts_with('0') => {
-                token.parse().ok().and_then(|index: usize| self.children().get(index))
-            }
+            Kind::Object => self.children(memory)?.iter().rfind(|child| child.name.as_deref() == Some(token)),
+            Kind::Array if token == "0" || !token.starts_with('0') => match token.parse::<usize>() {
+                Ok(index) => self.children(memory)?.get(index),
+                Err(_) => None,
+            },
             _ => None,
-        }?;
-        Some(Self::of(child.text.clone()))
+        };
+        Ok(child.map(Self::of_child))
     }
 
-    fn pointer(&self, pointer: &str) -> Option<Document> {
-        let mut document = Self::of(self.text.clone());
-        if pointer.is_empty() {
-            return Some(document);
-        }
-        for token in pointer.strip_prefix('/')?.split('/') {
+    fn of_child(child: &Child) -> Self {
+        Self::of(child.text.clone())
+    }
+
+    /// The children of this document are found once, however often it is looked into. Those on the way are looked for every
+    /// time, which takes the square of the time for a text that is all depth: hence an end.
+    fn pointer(&self, pointer: &str, memory: &mut HostMemory, end: Instant) -> wasmtime::Result<Option<Document>> {
+        let Some(tokens) = pointer.strip_prefix('/') else {
+            return Ok(pointer.is_empty().then(|| Self::of(self.text.clone())));
+        };
+        let mut found: Option<Document> = None;
+        for token in tokens.split('/') {
+            if found.is_some() && Instant::now() > end {
+                return Err(Trap::Interrupt.into());
+            }
             let token = if token.contains('~') {
                 Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
             } else {
                 Cow::Borrowed(token)
             };
-            document = document.child(&token)?;
+            found = found.as_ref().unwrap_or(self).child(&token, memory)?;
+            if found.is_none() {
+                break;
+            }
         }
-        Some(document)
+        Ok(found)
     }
 }
 
-/// The items of an array or the members of an object, each as its text.
-struct Children<'a>(Vec<(Option<Cow<'a, str>>, &'a RawValue)>);
+/// Takes the items of an array or the members of an object, each as its text, while there is room for them.
+struct Collect<'a> {
+    text: &'a Bytes,
+    list: Vec<Child>,
+    held: Held,
+    is_over: bool,
+}
 
-impl<'de> Deserialize<'de> for Children<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Children<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an array or an object")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-                let mut children = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    children.push((None, item));
-                }
-                Ok(Children(children))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-                let mut children = Vec::new();
-                while let Some(name) = members.next_key::<String>()? {
-                    children.push((Some(Cow::Owned(name)), members.next_value()?));
-                }
-                Ok(Children(children))
-            }
+impl Collect<'_> {
+    fn children(text: &Bytes, memory: &mut HostMemory) -> Result<Children, TooMuchHeld> {
+        let mut collect = Collect { text, list: Vec::new(), held: memory.hold(0)?, is_over: false };
+        let parsed = serde_json::Deserializer::from_slice(text).deserialize_any(&mut collect);
+        let Collect { mut list, held, is_over, .. } = collect;
+        if is_over {
+            return Err(TooMuchHeld);
         }
-        deserializer.deserialize_any(Collect)
+        if parsed.is_err() {
+            // A name with half of a surrogate pair, which is no text.
+            list.clear();
+        }
+        Ok(Children { list, _held: held })
+    }
+
+    fn add<E: serde::de::Error>(&mut self, name: Option<String>, value: &RawValue) -> Result<(), E> {
+        self.make_room(name.as_ref()).map_err(|error| {
+            self.is_over = true;
+            E::custom(error)
+        })?;
+        self.list.push(Child { name, text: self.text.slice_ref(value.get().as_bytes()) });
+        Ok(())
+    }
+
+    fn make_room(&mut self, name: Option<&String>) -> Result<(), TooMuchHeld> {
+        if let Some(name) = name {
+            self.held.grow(name.capacity().max(SHORTEST_NAME))?;
+        }
+        if self.list.len() == self.list.capacity() {
+            let more = self.list.len().max(4);
+            self.held.grow(more * size_of::<Child>())?;
+            self.list.reserve_exact(more);
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Collect<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an array or an object")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element()? {
+            self.add(None, item)?;
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(name) = members.next_key()? {
+            self.add(Some(name), members.next_value()?)?;
+        }
+        Ok(())
     }
 }
 
@@ -140,10 +196,13 @@ impl Host for Guest {}
 
 impl HostDocument for Guest {
     fn parse(&mut self, text: String) -> wasmtime::Result<Result<Resource<Document>, String>> {
-        match Document::parse(text.into()) {
-            Ok(document) => Ok(Ok(self.table.push(document)?)),
-            Err(error) => Ok(Err(error.to_string())),
-        }
+        self.compute(|guest| {
+            let held = guest.host_memory.hold(text.capacity())?;
+            match Document::parse(held.tie(text.into())) {
+                Ok(document) => Ok(Ok(guest.table.push(document)?)),
+                Err(error) => Ok(Err(error.to_string())),
+            }
+        })
     }
 
     fn pointer(
@@ -151,8 +210,11 @@ impl HostDocument for Guest {
         document: Resource<Document>,
         pointer: String,
     ) -> wasmtime::Result<Option<Resource<Document>>> {
-        let found = self.table.get(&document)?.pointer(&pointer);
-        Ok(found.map(|found| self.table.push(found)).transpose()?)
+        self.compute(|guest| {
+            let end = guest.cpu.end();
+            let found = guest.table.get(&document)?.pointer(&pointer, &mut guest.host_memory, end)?;
+            Ok(found.map(|found| guest.table.push(found)).transpose()?)
+        })
     }
 
     fn kind(&mut self, document: Resource<Document>) -> wasmtime::Result<Kind> {
@@ -160,29 +222,31 @@ impl HostDocument for Guest {
     }
 
     fn length(&mut self, document: Resource<Document>) -> wasmtime::Result<u32> {
-        let length = self.table.get(&document)?.children().len();
-        Ok(u32::try_from(length)?)
+        self.compute(|guest| Ok(u32::try_from(guest.children(&document)?.len())?))
     }
 
     fn keys(&mut self, document: Resource<Document>) -> wasmtime::Result<Vec<String>> {
-        let children = self.table.get(&document)?.children();
-        Ok(children.iter().filter_map(|child| child.name.clone()).collect())
+        self.compute(|guest| {
+            let children = guest.table.get(&document)?.children(&mut guest.host_memory)?;
+            let size = |name: &String| name.len().max(SHORTEST_NAME) + size_of::<String>();
+            guest.host_memory.admit(children.iter().filter_map(|child| child.name.as_ref()).map(size).sum())?;
+            Ok(children.iter().filter_map(|child| child.name.clone()).collect())
+        })
     }
 
     fn item(&mut self, document: Resource<Document>, index: u32) -> wasmtime::Result<Option<Resource<Document>>> {
-        let found =
-            self.table.get(&document)?.children().get(index as usize).map(|child| Document::of(child.text.clone()));
-        Ok(found.map(|found| self.table.push(found)).transpose()?)
+        self.compute(|guest| {
+            let found = guest.children(&document)?.get(index as usize).map(Document::of_child);
+            Ok(found.map(|found| guest.table.push(found)).transpose()?)
+        })
     }
 
     fn text(&mut self, document: Resource<Document>) -> wasmtime::Result<String> {
-        let text = &self.table.get(&document)?.text;
-        Ok(String::from_utf8(text.to_vec())?)
+        self.compute(|guest| Ok(String::from_utf8(guest.copied(&document)?.to_vec())?))
     }
 
     fn as_string(&mut self, document: Resource<Document>) -> wasmtime::Result<Option<String>> {
-        let text = &self.table.get(&document)?.text;
-        Ok(serde_json::from_slice(text).ok())
+        self.compute(|guest| Ok(serde_json::from_slice(guest.copied(&document)?).ok()))
     }
 
     fn drop(&mut self, document: Resource<Document>) -> wasmtime::Result<()> {
@@ -191,16 +255,36 @@ impl HostDocument for Guest {
     }
 }
 
+impl Guest {
+    fn children(&mut self, document: &Resource<Document>) -> wasmtime::Result<&[Child]> {
+        Ok(self.table.get(document)?.children(&mut self.host_memory)?)
+    }
+
+    /// A text that is about to be copied.
+    fn copied(&self, document: &Resource<Document>) -> wasmtime::Result<&Bytes> {
+        let text = &self.table.get(document)?.text;
+        self.host_memory.admit(text.len())?;
+        Ok(text)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    fn memory() -> HostMemory {
+        HostMemory::of(1 << 20)
+    }
 
     fn document(text: &'static str) -> Document {
         Document::parse(Bytes::from_static(text.as_bytes())).unwrap()
     }
 
     fn at(text: &'static str, pointer: &str) -> Option<String> {
-        let found = document(text).pointer(pointer)?;
+        let end = Instant::now() + Duration::from_secs(60);
+        let found = document(text).pointer(pointer, &mut memory(), end).unwrap()?;
         Some(String::from_utf8(found.into_text().to_vec()).unwrap())
     }
 
@@ -233,8 +317,52 @@ mod tests {
 
     #[test]
     fn a_scalar_has_no_children() {
-        assert!(document("\"text\"").children().is_empty());
-        assert!(document("[]").children().is_empty());
+        assert!(document("\"text\"").children(&mut memory()).unwrap().is_empty());
+        assert!(document("[]").children(&mut memory()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_name_that_is_no_text_leaves_no_children() {
+        assert!(document(r#"{"a": 1, "\ud800": 2}"#).children(&mut memory()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn children_are_counted_while_they_are_found_and_once_only() {
+        for text in ["[0,0,0,0,0,0,0,0,0,0]", r#"{"a":0,"b":0,"a":0,"d":0,"e":0,"a":0,"b":0,"c":0,"d":0,"e":0}"#] {
+            let mut memory = HostMemory::of(1 << 10);
+            let (all, document) = (memory.left(), document(text));
+            assert_eq!(document.children(&mut memory).unwrap().len(), 10);
+            let left = memory.left();
+            assert!(left <= all - 10 * size_of::<Child>(), "{left}");
+            assert_eq!(document.children(&mut memory).unwrap().len(), 10);
+            assert_eq!(memory.left(), left);
+            drop(document);
+            assert_eq!(memory.left(), all);
+        }
+    }
+
+    #[test]
+    fn children_that_would_take_too_much_are_not_found() {
+        let mut memory = HostMemory::of(100);
+        assert!(document("[0,0,0,0,0,0,0,0,0,0]").children(&mut memory).is_err());
+        assert!(document(r#"{"a":0,"b":0,"c":0,"d":0,"e":0}"#).children(&mut memory).is_err());
+        assert_eq!(memory.left(), 400);
+    }
+
+    #[test]
+    fn a_pointer_counts_what_is_found_on_its_way_and_gives_it_back() {
+        let mut memory = HostMemory::of(500);
+        let (all, end) = (memory.left(), Instant::now() + Duration::from_secs(60));
+        let document = document("[[[[[[[[[[1]]]]]]]]]]");
+        assert!(document.pointer(&"/0".repeat(10), &mut memory, end).unwrap().is_some());
+        assert_eq!(memory.left(), all - 4 * size_of::<Child>(), "the first step's are kept");
+    }
+
+    #[test]
+    fn a_long_pointer_ends_with_the_time_for_it() {
+        let past = Instant::now() - Duration::from_millis(1);
+        let error = document("[[1]]").pointer("/0/0", &mut memory(), past).err().unwrap();
+        assert_eq!(error.downcast_ref::<Trap>(), Some(&Trap::Interrupt));
     }
 
     #[test]

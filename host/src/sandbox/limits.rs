@@ -1,9 +1,9 @@
 //! What one invocation may use, and the record of the limit it broke.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use wasmtime::ResourceLimiter;
+use wasmtime::{ResourceLimiter, Trap};
 
 use super::engine::MAX_TABLE_ELEMENTS;
 
@@ -39,6 +39,8 @@ pub(super) const MAX_HANDLES: usize = 100_000;
 pub enum Limit {
     /// See [`Limits::memory_bytes`].
     Memory,
+    /// What the gateway holds for it: four times [`Limits::output_bytes`].
+    HostMemory,
     /// See [`Limits::cpu`].
     Cpu,
     /// See [`Limits::output_bytes`].
@@ -53,7 +55,7 @@ impl Limit {
     /// The word for it in metrics and problem details.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Memory => "memory",
+            Self::Memory | Self::HostMemory => "memory",
             Self::Cpu => "cpu",
             Self::Output => "output",
             Self::Stack => "stack",
@@ -64,7 +66,15 @@ impl Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.name())
+        // Whoever reads this learns which key allows more.
+        let key = match self {
+            Self::Memory => " (`limits.memory_mb`)",
+            Self::HostMemory => " (4 × `limits.response_mb`)",
+            Self::Cpu => " (`limits.cpu_ms`)",
+            Self::Output => " (`limits.response_mb`)",
+            Self::Stack | Self::Handles => "",
+        };
+        write!(formatter, "{}{key}", self.name())
     }
 }
 
@@ -110,9 +120,39 @@ impl ResourceLimiter for MemoryBudget {
     }
 }
 
+/// Counts the guest's own computing, and what the gateway computes for it.
+pub(super) struct CpuBudget {
+    left: Duration,
+}
+
+impl CpuBudget {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self { left: limit }
+    }
+
+    /// Takes from the budget, or traps when there is too little left.
+    pub(super) fn spend(&mut self, time: Duration) -> Result<(), Trap> {
+        self.left = self.left.checked_sub(time).ok_or(Trap::Interrupt)?;
+        Ok(())
+    }
+
+    /// When a computation that begins now must end.
+    pub(super) fn end(&self) -> Instant {
+        Instant::now() + self.left
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn computing_ends_with_the_budget() {
+        let mut budget = CpuBudget::new(Duration::from_millis(3));
+        assert!(budget.spend(Duration::from_millis(2)).is_ok());
+        assert!(budget.spend(Duration::from_millis(1)).is_ok());
+        assert_eq!(budget.spend(Duration::from_millis(1)), Err(Trap::Interrupt));
+    }
 
     #[test]
     fn all_memories_and_tables_draw_on_one_budget() {

@@ -3,7 +3,7 @@
 //!
 //! - [`module`]: one compiled module, linked
 //! - [`invocation`]: one call into it, from a fresh instance to an outcome
-//! - [`limits`]: what an invocation may use
+//! - [`limits`]: what an invocation may use; [`host_memory`]: what the gateway holds for it
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`]: the interfaces of the contract
 //! - [`compile`], [`cache`], [`engine`]: how a module becomes native code; [`ticker`]: the clock of its guests
 
@@ -13,6 +13,7 @@ mod clock;
 pub mod compile;
 mod config;
 mod engine;
+mod host_memory;
 pub mod http;
 pub mod invocation;
 pub mod json;

@@ -26,10 +26,12 @@ impl Scope {
 
 impl Guest {
     fn storage(&self) -> Result<Scope, Error> {
-        self.call
-            .storage
-            .clone()
-            .ok_or_else(|| Error::Unavailable("a module has no storage while it describes itself".to_owned()))
+        self.call.storage.clone().ok_or_else(|| {
+            Error::Unavailable(
+                "there is no storage here: a module describes itself, or a user is about to connect an account"
+                    .to_owned(),
+            )
+        })
     }
 }
 

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use super::StoreError;
+use super::session::{FromRow, FromValue, Row, Value};
 
 /// SHA-256 of a key.
 pub type KeyHash = [u8; 32];
@@ -151,42 +152,60 @@ pub struct NewApiKey {
     pub prefix: String,
 }
 
-impl ToSql for KeyId {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        self.0.to_sql()
+impl From<&KeyId> for Value {
+    fn from(id: &KeyId) -> Self {
+        Self::from(&id.0)
     }
 }
 
-impl FromSql for KeyId {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        String::column_result(value).map(Self)
+impl From<Scopes> for Value {
+    fn from(scopes: Scopes) -> Self {
+        Self::from(scopes.to_string())
     }
 }
 
-impl ToSql for Scopes {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(self.to_string().into())
+impl From<KeyOrigin> for Value {
+    fn from(origin: KeyOrigin) -> Self {
+        let name = ORIGINS.iter().find(|(known, _)| *known == origin).map_or("", |(_, name)| name);
+        Self::from(name)
     }
 }
 
-impl FromSql for Scopes {
+impl FromValue for KeyId {
+    fn from_value(value: Value) -> Option<Self> {
+        String::from_value(value).map(Self)
+    }
+}
+
+impl FromValue for Scopes {
     /// A scope that this version does not know permits nothing.
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let names = value.as_str()?;
-        Ok(Scope::ALL.into_iter().filter(|scope| names.split(' ').any(|name| name == scope.name())).collect())
+    fn from_value(value: Value) -> Option<Self> {
+        let names = String::from_value(value)?;
+        Some(Scope::ALL.into_iter().filter(|scope| names.split(' ').any(|name| name == scope.name())).collect())
     }
 }
 
-impl ToSql for KeyOrigin {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let name = ORIGINS.iter().find(|(origin, _)| origin == self).map_or("", |(_, name)| name);
-        Ok(name.into())
+impl FromValue for KeyOrigin {
+    fn from_value(value: Value) -> Option<Self> {
+        let name = String::from_value(value)?;
+        ORIGINS.iter().find(|(_, known)| *known == name).map(|(origin, _)| *origin)
     }
 }
 
-impl FromSql for KeyOrigin {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        let name = value.as_str()?;
-        ORIGINS.iter().find(|(_, known)| *known == name).map(|(origin, _)| *origin).ok_or(FromSqlError::InvalidType)
+impl FromRow for ApiKey {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            name: row.read()?,
+            tenant: row.read()?,
+            subject: row.read()?,
+            scopes: row.read()?,
+            hash: row.read()?,
+            prefix: row.read()?,
+            origin: row.read()?,
+            created_at: row.read()?,
+            revoked_at: row.read()?,
+            last_used_at: row.read()?,
+        })
     }
 }

@@ -1,10 +1,11 @@
 //! What can go wrong with the store, in words for the operator.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rusqlite::ErrorCode;
 use thiserror::Error;
+
+use super::postgres::PostgresError;
 
 /// Why the store did not do what it was asked. Each text says what to do where there is something to do.
 #[derive(Debug, Error)]
@@ -47,10 +48,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A newer gateway has changed the tables.
-    #[error("the database {} was written by a newer version of the gateway (tables {found}, this version knows {known}); start that version, or put a backup in its place", path.display())]
+    #[error(
+        "the database {database} was written by a newer version of the gateway (tables {found}, this version knows {known}); start that version, or put a backup in its place"
+    )]
     Newer {
-        /// The file.
-        path: PathBuf,
+        /// The file, or the server's address.
+        database: String,
         /// Version of its tables.
         found: i64,
         /// Version of the tables that this gateway makes.
@@ -65,9 +68,30 @@ pub enum StoreError {
     /// A key with the same hash is there already.
     #[error("the same key is stored already")]
     Duplicate,
-    /// `database_url` is set.
-    #[error("this version keeps its data in SQLite only; leave `database_url` empty")]
-    NoPostgres,
+    /// The PostgreSQL server, or what it says.
+    #[error(transparent)]
+    Postgres(#[from] PostgresError),
+    /// The holder has begun as many authorizations as may be under way at once.
+    #[error("the holder has {limit} authorizations under way, and may have no more")]
+    TooManyAuthorizations {
+        /// How many.
+        limit: u64,
+    },
+    /// The holder has connected as many accounts as it may have.
+    #[error("the holder has {limit} integrations, and may have no more")]
+    TooManyIntegrations {
+        /// How many.
+        limit: u64,
+    },
+    /// A data key that something is sealed under was to be dropped, or something sealed under one that is gone to be stored.
+    #[error("the data key is in use, or gone")]
+    DataKeyInUse,
+    /// The operating system has no random numbers to give.
+    #[error("the operating system gives no random numbers")]
+    NoRandomness,
+    /// What the database answered makes no sense.
+    #[error("the database holds what this version does not understand: {0}")]
+    Unexpected(&'static str),
     /// The gateway is about to end.
     #[error("the store is closed")]
     Closed,
@@ -77,18 +101,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Says in the operator's words what SQLite says in its own.
-    pub(super) fn new(path: &Path, error: rusqlite::Error) -> Self {
-        let path = path.to_owned();
-        let reason = || error.to_string();
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => Self::Damaged { reason: reason(), path },
-            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
-                Self::NotWritable { reason: reason(), path }
-            }
-            Some(ErrorCode::DiskFull) => Self::Full { path },
-            _ => Self::Database(error),
-        }
+    pub(super) fn unexpected(what: &'static str) -> Self {
+        Self::Unexpected(what)
     }
 }

@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use super::sqlite::Durability;
-use super::{Store, StoreError, from_millis, now};
+use super::session::{Durability, FromRow, Row, values};
+use super::{Store, StoreError};
 
 /// A host that a connector may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +23,10 @@ impl Store {
     /// When the database does not answer.
     pub async fn grants(&self, connector: &str) -> Result<Vec<String>, StoreError> {
         let connector = connector.to_owned();
-        self.sqlite
-            .read(move |connection| {
-                connection
-                    .prepare("SELECT host FROM grants WHERE connector = ? ORDER BY host")?
-                    .query_map([connector], |row| row.get(0))?
-                    .collect()
-            })
-            .await
+        self.read(move |session| {
+            session.all("SELECT host FROM grants WHERE connector = $1 ORDER BY host", values![&connector])
+        })
+        .await
     }
 
     /// All grants, ordered by connector and host.
@@ -38,15 +34,7 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn all_grants(&self) -> Result<Vec<Grant>, StoreError> {
-        self.sqlite
-            .read(|connection| {
-                connection
-                    .prepare("SELECT connector, host, granted_at FROM grants ORDER BY connector, host")?
-                    .query_map([], |row| {
-                        Ok(Grant { connector: row.get(0)?, host: row.get(1)?, granted_at: from_millis(row.get(2)?) })
-                    })?
-                    .collect()
-            })
+        self.read(|session| session.all("SELECT connector, host, granted_at FROM grants ORDER BY connector, host", &[]))
             .await
     }
 
@@ -57,39 +45,44 @@ impl Store {
     pub async fn set_grants(&self, connector: &str, hosts: &[String]) -> Result<(), StoreError> {
         let connector = connector.to_owned();
         let hosts = hosts.to_vec();
-        self.sqlite
-            .write(Durability::Power, move |transaction| {
-                let kept = serde_json::Value::from(hosts.clone()).to_string();
-                transaction.execute(
-                    "DELETE FROM grants WHERE connector = ?1 AND host NOT IN (SELECT value FROM json_each(?2))",
-                    (&connector, kept),
+        self.write(Durability::Power, move |session| {
+            session.lock(&format!("grants {connector}"))?;
+            let former: Vec<String> =
+                session.all("SELECT host FROM grants WHERE connector = $1", values![&connector])?;
+            for host in former.iter().filter(|host| !hosts.contains(host)) {
+                session.execute("DELETE FROM grants WHERE connector = $1 AND host = $2", values![&connector, host])?;
+            }
+            for host in &hosts {
+                session.execute(
+                    "INSERT INTO grants (connector, host, granted_at) VALUES ($1, $2, now_ms()) ON CONFLICT DO NOTHING",
+                    values![&connector, host],
                 )?;
-                let mut insert = transaction.prepare(
-                    "INSERT INTO grants (connector, host, granted_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                )?;
-                for host in &hosts {
-                    insert.execute((&connector, host, now()))?;
-                }
-                Ok(())
-            })
-            .await
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl FromRow for Grant {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self { connector: row.read()?, host: row.read()?, granted_at: row.read()? })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tempfile::TempDir;
-
     use super::*;
+    use crate::store::testing::{Site, on_every_database};
+
+    on_every_database!(setting_grants_replaces_them_and_keeps_the_time_of_those_that_stay);
 
     fn hosts(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    #[tokio::test]
-    async fn setting_grants_replaces_them_and_keeps_the_time_of_those_that_stay() {
-        let folder = TempDir::new().unwrap();
-        let store = Store::open(folder.path()).await.unwrap();
+    async fn setting_grants_replaces_them_and_keeps_the_time_of_those_that_stay(site: Site) {
+        let store = &site.store;
         store.set_grants("demo", &hosts(&["b.example", "a.example"])).await.unwrap();
         store.set_grants("other", &hosts(&["a.example"])).await.unwrap();
         let first = store.all_grants().await.unwrap();

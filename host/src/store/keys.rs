@@ -1,10 +1,11 @@
 //! Storing, listing and revoking API keys.
 
-use rusqlite::{Connection, OptionalExtension, Row};
-
 use super::api_key::{ApiKey, KeyHash, KeyId, KeyOrigin, NewApiKey};
-use super::sqlite::Durability;
-use super::{Store, StoreError, from_millis, now};
+use super::session::{Durability, Session, values};
+use super::{Store, StoreError};
+
+/// Held by whoever looks which keys there are before writing one.
+const LOCK: &str = "api_keys";
 
 /// What became of a key that was to be revoked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,10 +35,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Duplicate`], or the database does not answer.
     pub async fn create_key(&self, key: NewApiKey) -> Result<(), StoreError> {
-        let created = self
-            .sqlite
-            .write(Durability::Power, move |transaction| insert(transaction, &key, KeyOrigin::Command))
-            .await?;
+        let created = self.write(Durability::Power, move |session| insert(session, &key, KeyOrigin::Command)).await?;
         if created { Ok(()) } else { Err(StoreError::Duplicate) }
     }
 
@@ -46,12 +44,12 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn create_first_key(&self, key: NewApiKey) -> Result<bool, StoreError> {
-        self.sqlite
-            .write(Durability::Power, move |transaction| {
-                let is_empty = transaction.query_row("SELECT count(*) = 0 FROM api_keys", [], |row| row.get(0))?;
-                Ok(is_empty && insert(transaction, &key, KeyOrigin::FirstStart)?)
-            })
-            .await
+        self.write(Durability::Power, move |session| {
+            session.lock(LOCK)?;
+            let is_empty: bool = session.one("SELECT count(*) = 0 FROM api_keys", &[])?;
+            Ok(is_empty && insert(session, &key, KeyOrigin::FirstStart)?)
+        })
+        .await
     }
 
     /// Accepts the key that the environment sets, and revokes the one it set before, if it was another.
@@ -59,7 +57,7 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn adopt_key(&self, key: NewApiKey) -> Result<Adopted, StoreError> {
-        self.sqlite.write(Durability::Power, move |transaction| adopt(transaction, &key)).await
+        self.write(Durability::Power, move |session| adopt(session, &key)).await
     }
 
     /// All keys, the oldest first; those that were revoked too.
@@ -67,7 +65,7 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        self.sqlite.read(list).await
+        self.read(list).await
     }
 
     /// All keys, and the revision they were read at.
@@ -76,7 +74,7 @@ impl Store {
     /// When the database does not answer.
     pub async fn keys_at_revision(&self) -> Result<(i64, Vec<ApiKey>), StoreError> {
         // The revision first: a change between the two is then seen again at the next look, and never missed.
-        self.sqlite.read(|connection| Ok((revision(connection)?, list(connection)?))).await
+        self.read(|session| Ok((revision(session)?, list(session)?))).await
     }
 
     /// Grows with every change of a key, by whatever process.
@@ -84,7 +82,7 @@ impl Store {
     /// # Errors
     /// When the database does not answer.
     pub async fn keys_revision(&self) -> Result<i64, StoreError> {
-        self.sqlite.read(revision).await
+        self.read(revision).await
     }
 
     /// Revokes a key for good.
@@ -93,90 +91,87 @@ impl Store {
     /// When the database does not answer.
     pub async fn revoke_key(&self, id: &KeyId) -> Result<Revoked, StoreError> {
         let id = id.clone();
-        self.sqlite
-            .write(Durability::Power, move |transaction| {
-                let key = transaction.query_row(&select("WHERE id = ?"), [&id], from_row).optional()?;
-                // One that gave way to a new value of the variable keeps its time, and is from now on revoked for good.
-                transaction.execute(
-                    "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?), revoked_by_person = 1 WHERE id = ?",
-                    (now(), &id),
-                )?;
-                Ok(match key {
-                    None => Revoked::Unknown,
-                    Some(key) if key.revoked_at.is_some() => Revoked::Before(key),
-                    Some(key) => Revoked::Now(key),
-                })
+        self.write(Durability::Power, move |session| {
+            session.lock(LOCK)?;
+            let key: Option<ApiKey> = session.optional(&select("WHERE id = $1"), values![&id])?;
+            // One that gave way to a new value of the variable keeps its time, and is from now on revoked for good.
+            session.execute(
+                "UPDATE api_keys SET revoked_at = coalesce(revoked_at, now_ms()), revoked_by_person = TRUE WHERE id = $1",
+                values![&id],
+            )?;
+            Ok(match key {
+                None => Revoked::Unknown,
+                Some(key) if key.revoked_at.is_some() => Revoked::Before(key),
+                Some(key) => Revoked::Now(key),
             })
-            .await
+        })
+        .await
     }
 
     /// Notes that these keys were used by now.
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn note_keys_used(&self, ids: Vec<KeyId>) -> Result<(), StoreError> {
-        self.sqlite
-            .write(Durability::Process, move |transaction| {
-                let mut update = transaction.prepare("UPDATE api_keys SET last_used_at = ? WHERE id = ?")?;
-                for id in &ids {
-                    update.execute((now(), id))?;
-                }
-                Ok(())
+    pub async fn note_keys_used(&self, mut ids: Vec<KeyId>) -> Result<(), StoreError> {
+        // In one order, so that two gateways never wait for each other.
+        ids.sort_by(|left, right| left.0.cmp(&right.0));
+        self.write(Durability::Process, move |session| {
+            ids.iter().try_for_each(|id| {
+                session.execute("UPDATE api_keys SET last_used_at = now_ms() WHERE id = $1", values![id]).map(drop)
             })
-            .await
+        })
+        .await
     }
 }
 
-fn revision(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.query_row("SELECT number FROM revisions WHERE subject = 'api_keys'", [], |row| row.get(0))
+fn revision(session: &mut dyn Session) -> Result<i64, StoreError> {
+    session.one("SELECT number FROM revisions WHERE subject = 'api_keys'", &[])
 }
 
-fn list(connection: &Connection) -> rusqlite::Result<Vec<ApiKey>> {
-    connection.prepare(&select("ORDER BY created_at, id"))?.query_map([], from_row)?.collect()
-}
-
-fn by_hash(connection: &Connection, hash: &KeyHash) -> rusqlite::Result<Option<ApiKey>> {
-    connection.query_row(&select("WHERE hash = ?"), [hash], from_row).optional()
+fn list(session: &mut dyn Session) -> Result<Vec<ApiKey>, StoreError> {
+    session.all(&select("ORDER BY created_at, id"), &[])
 }
 
 /// Whether the key was not there before.
-fn insert(connection: &Connection, key: &NewApiKey, origin: KeyOrigin) -> rusqlite::Result<bool> {
-    let added = connection.execute(
+fn insert(session: &mut dyn Session, key: &NewApiKey, origin: KeyOrigin) -> Result<bool, StoreError> {
+    let added = session.execute(
         "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (hash) DO NOTHING",
-        (&key.id, &key.name, &key.tenant, &key.subject, key.scopes, key.hash, &key.prefix, origin, now()),
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now_ms()) ON CONFLICT (hash) DO NOTHING",
+        values![&key.id, &key.name, &key.tenant, &key.subject, key.scopes, &key.hash, &key.prefix, origin],
     )?;
     Ok(added > 0)
 }
 
-fn adopt(connection: &Connection, key: &NewApiKey) -> rusqlite::Result<Adopted> {
-    let former = by_hash(connection, &key.hash)?;
+fn adopt(session: &mut dyn Session, key: &NewApiKey) -> Result<Adopted, StoreError> {
+    session.lock(LOCK)?;
+    let former = by_hash(session, &key.hash)?;
     if let Some(former) = &former {
         let is_as_wide = former.scopes == key.scopes && former.tenant == key.tenant && former.subject == key.subject;
         if !is_as_wide {
             return Ok(Adopted::Narrower(former.id.clone()));
         }
-        let by_person =
-            connection
-                .query_row("SELECT revoked_by_person FROM api_keys WHERE id = ?", [&former.id], |row| row.get(0))?;
-        if by_person {
+        if session.one("SELECT revoked_by_person FROM api_keys WHERE id = $1", values![&former.id])? {
             return Ok(Adopted::Revoked);
         }
     }
-    connection.execute(
-        "UPDATE api_keys SET revoked_at = ? WHERE origin = ? AND hash <> ? AND revoked_at IS NULL",
-        (now(), KeyOrigin::Environment, key.hash),
+    session.execute(
+        "UPDATE api_keys SET revoked_at = now_ms() WHERE origin = $1 AND hash <> $2 AND revoked_at IS NULL",
+        values![KeyOrigin::Environment, &key.hash],
     )?;
     match former {
         Some(former) if former.revoked_at.is_some() => {
-            connection.execute("UPDATE api_keys SET revoked_at = NULL WHERE id = ?", [&former.id])?;
+            session.execute("UPDATE api_keys SET revoked_at = NULL WHERE id = $1", values![&former.id])?;
         }
         Some(_) => {}
         None => {
-            insert(connection, key, KeyOrigin::Environment)?;
+            insert(session, key, KeyOrigin::Environment)?;
         }
     }
     Ok(Adopted::Accepted)
+}
+
+fn by_hash(session: &mut dyn Session, hash: &KeyHash) -> Result<Option<ApiKey>, StoreError> {
+    session.optional(&select("WHERE hash = $1"), values![hash])
 }
 
 fn select(condition: &str) -> String {
@@ -186,28 +181,21 @@ fn select(condition: &str) -> String {
     )
 }
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
-    Ok(ApiKey {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        tenant: row.get(2)?,
-        subject: row.get(3)?,
-        scopes: row.get(4)?,
-        hash: row.get(5)?,
-        prefix: row.get(6)?,
-        origin: row.get(7)?,
-        created_at: from_millis(row.get(8)?),
-        revoked_at: row.get::<_, Option<i64>>(9)?.map(from_millis),
-        last_used_at: row.get::<_, Option<i64>>(10)?.map(from_millis),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use tempfile::TempDir;
-
     use super::*;
+    use crate::store::testing::{Site, on_every_database};
     use crate::store::{Scope, Scopes, StorageScope};
+
+    on_every_database!(
+        a_key_comes_back_as_it_was_stored,
+        the_same_key_is_not_stored_twice,
+        the_revision_grows_with_changes_of_keys_and_with_nothing_else,
+        the_first_key_is_made_once_even_if_it_is_revoked,
+        an_adopted_key_takes_the_place_of_the_one_before_and_can_come_back,
+        an_adopted_key_that_a_person_revoked_does_not_come_back,
+        a_key_of_fewer_rights_is_not_widened_by_being_adopted,
+    );
 
     fn key(id: &str) -> NewApiKey {
         NewApiKey {
@@ -221,11 +209,6 @@ mod tests {
         }
     }
 
-    async fn store() -> (Store, TempDir) {
-        let folder = TempDir::new().unwrap();
-        (Store::open(folder.path()).await.unwrap(), folder)
-    }
-
     /// The identifiers of those that are not revoked, in the alphabet's order.
     async fn good(store: &Store) -> Vec<String> {
         let keys = store.keys().await.unwrap().into_iter();
@@ -234,9 +217,8 @@ mod tests {
         good
     }
 
-    #[tokio::test]
-    async fn a_key_comes_back_as_it_was_stored() {
-        let (store, _folder) = store().await;
+    async fn a_key_comes_back_as_it_was_stored(site: Site) {
+        let store = &site.store;
         let new = NewApiKey {
             subject: Some("ann".into()),
             scopes: [Scope::Operate, Scope::Admin].into_iter().collect(),
@@ -249,16 +231,14 @@ mod tests {
         assert!(stored.created_at.elapsed().unwrap().as_secs() < 60);
     }
 
-    #[tokio::test]
-    async fn the_same_key_is_not_stored_twice() {
-        let (store, _folder) = store().await;
+    async fn the_same_key_is_not_stored_twice(site: Site) {
+        let store = &site.store;
         store.create_key(key("a")).await.unwrap();
         assert!(matches!(store.create_key(key("a2")).await, Err(StoreError::Duplicate)));
     }
 
-    #[tokio::test]
-    async fn the_revision_grows_with_changes_of_keys_and_with_nothing_else() {
-        let (store, _folder) = store().await;
+    async fn the_revision_grows_with_changes_of_keys_and_with_nothing_else(site: Site) {
+        let store = &site.store;
         let first = store.keys_revision().await.unwrap();
         store.create_key(key("a")).await.unwrap();
         let created = store.keys_revision().await.unwrap();
@@ -272,43 +252,39 @@ mod tests {
         assert!(store.keys_revision().await.unwrap() > created);
     }
 
-    #[tokio::test]
-    async fn the_first_key_is_made_once_even_if_it_is_revoked() {
-        let (store, _folder) = store().await;
+    async fn the_first_key_is_made_once_even_if_it_is_revoked(site: Site) {
+        let store = &site.store;
         assert!(store.create_first_key(key("a")).await.unwrap());
         assert!(!store.create_first_key(key("b")).await.unwrap());
         store.revoke_key(&KeyId("a".into())).await.unwrap();
         assert!(!store.create_first_key(key("b")).await.unwrap());
     }
 
-    #[tokio::test]
-    async fn an_adopted_key_takes_the_place_of_the_one_before_and_can_come_back() {
-        let (store, _folder) = store().await;
+    async fn an_adopted_key_takes_the_place_of_the_one_before_and_can_come_back(site: Site) {
+        let store = &site.store;
         store.create_key(key("c")).await.unwrap();
         for (id, expected) in [("a", ["a", "c"]), ("a", ["a", "c"]), ("b", ["b", "c"]), ("a", ["a", "c"])] {
             assert_eq!(store.adopt_key(key(id)).await.unwrap(), Adopted::Accepted);
-            assert_eq!(good(&store).await, expected);
+            assert_eq!(good(store).await, expected);
         }
     }
 
-    #[tokio::test]
-    async fn an_adopted_key_that_a_person_revoked_does_not_come_back() {
-        let (store, _folder) = store().await;
+    async fn an_adopted_key_that_a_person_revoked_does_not_come_back(site: Site) {
+        let store = &site.store;
         store.adopt_key(key("a")).await.unwrap();
         assert!(matches!(store.revoke_key(&KeyId("a".into())).await.unwrap(), Revoked::Now(_)));
         assert_eq!(store.adopt_key(key("a")).await.unwrap(), Adopted::Revoked);
-        assert!(good(&store).await.is_empty());
+        assert!(good(store).await.is_empty());
         // Nor one that had given way before it was revoked.
         store.adopt_key(key("b")).await.unwrap();
         store.adopt_key(key("c")).await.unwrap();
         assert!(matches!(store.revoke_key(&KeyId("b".into())).await.unwrap(), Revoked::Before(_)));
         assert_eq!(store.adopt_key(key("b")).await.unwrap(), Adopted::Revoked);
-        assert_eq!(good(&store).await, ["c"]);
+        assert_eq!(good(store).await, ["c"]);
     }
 
-    #[tokio::test]
-    async fn a_key_of_fewer_rights_is_not_widened_by_being_adopted() {
-        let (store, _folder) = store().await;
+    async fn a_key_of_fewer_rights_is_not_widened_by_being_adopted(site: Site) {
+        let store = &site.store;
         store.create_key(NewApiKey { tenant: "acme".into(), ..key("a") }).await.unwrap();
         assert_eq!(store.adopt_key(key("a")).await.unwrap(), Adopted::Narrower(KeyId("a".into())));
         assert_eq!(store.keys().await.unwrap()[0].tenant, "acme");

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension};
 use thiserror::Error;
 
-use super::sqlite::Durability;
-use super::{Store, StoreError, now};
+use super::session::{Durability, Session, values};
+use super::{Store, StoreError, millis};
 
 /// Keys in one scope.
 pub const MAX_KEYS: usize = 1024;
@@ -16,6 +15,9 @@ pub const MAX_KEY_BYTES: usize = 256;
 
 /// Length of a value, in bytes.
 pub const MAX_VALUE_BYTES: usize = 64 << 10;
+
+/// A longer time to live is none.
+const FOR_EVER: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
 
 /// Whose keys these are. No scope sees another's.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +50,14 @@ impl Store {
     pub async fn storage_get(&self, scope: &StorageScope, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
         check_key(key)?;
         let (scope, key) = (scope.clone(), key.to_owned());
-        Ok(self.sqlite.read(move |connection| get(connection, &scope, &key, now())).await?)
+        let value = self.read(move |session| {
+            session.optional(
+                "SELECT value FROM connector_storage
+                 WHERE connector = $1 AND integration = $2 AND key = $3 AND (expires_at IS NULL OR expires_at > now_ms())",
+                values![&scope.connector, integration(&scope), &key],
+            )
+        });
+        Ok(value.await?)
     }
 
     /// Sets a value; with `time_to_live` it is gone after that time.
@@ -71,10 +80,8 @@ impl Store {
         }
         let (scope, key) = (scope.clone(), key.to_owned());
         // A connector can fetch again what it keeps here, and may write often.
-        let is_set = self
-            .sqlite
-            .write(Durability::Process, move |transaction| set(transaction, &scope, &key, &value, time_to_live, now()))
-            .await?;
+        let is_set =
+            self.write(Durability::Process, move |session| set(session, &scope, &key, &value, time_to_live)).await?;
         if is_set { Ok(()) } else { Err(StorageError::Full) }
     }
 
@@ -85,14 +92,13 @@ impl Store {
     pub async fn storage_delete(&self, scope: &StorageScope, key: &str) -> Result<(), StorageError> {
         check_key(key)?;
         let (scope, key) = (scope.clone(), key.to_owned());
-        self.sqlite
-            .write(Durability::Process, move |transaction| {
-                transaction.execute(
-                    "DELETE FROM connector_storage WHERE connector = ? AND integration = ? AND key = ?",
-                    (&scope.connector, integration(&scope), &key),
-                )
-            })
-            .await?;
+        self.write(Durability::Process, move |session| {
+            session.execute(
+                "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND key = $3",
+                values![&scope.connector, integration(&scope), &key],
+            )
+        })
+        .await?;
         Ok(())
     }
 
@@ -101,12 +107,11 @@ impl Store {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub async fn storage_sweep(&self) -> Result<usize, StoreError> {
-        self.sqlite
-            .write(Durability::Process, |transaction| {
-                transaction.execute("DELETE FROM connector_storage WHERE expires_at <= ?", [now()])
-            })
-            .await
+    pub async fn storage_sweep(&self) -> Result<u64, StoreError> {
+        self.write(Durability::Process, |session| {
+            session.execute("DELETE FROM connector_storage WHERE expires_at <= now_ms()", &[])
+        })
+        .await
     }
 }
 
@@ -121,65 +126,69 @@ fn integration(scope: &StorageScope) -> &str {
     scope.integration.as_deref().unwrap_or_default()
 }
 
-fn get(connection: &Connection, scope: &StorageScope, key: &str, now: i64) -> rusqlite::Result<Option<Vec<u8>>> {
-    connection
-        .query_row(
-            "SELECT value FROM connector_storage
-             WHERE connector = ? AND integration = ? AND key = ? AND (expires_at IS NULL OR expires_at > ?)",
-            (&scope.connector, integration(scope), key, now),
-            |row| row.get(0),
-        )
-        .optional()
+/// Removes all that a connector keeps for an integration.
+pub(super) fn clear(session: &mut dyn Session, connector: &str, integration: &str) -> Result<(), StoreError> {
+    session.execute(
+        "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
+        values![connector, integration],
+    )?;
+    Ok(())
 }
 
 /// Whether there was room.
 fn set(
-    connection: &Connection,
+    session: &mut dyn Session,
     scope: &StorageScope,
     key: &str,
     value: &[u8],
     time_to_live: Option<Duration>,
-    now: i64,
-) -> rusqlite::Result<bool> {
-    connection.execute(
-        "DELETE FROM connector_storage WHERE connector = ? AND integration = ? AND expires_at <= ?",
-        (&scope.connector, integration(scope), now),
+) -> Result<bool, StoreError> {
+    let (connector, integration) = (&scope.connector, integration(scope));
+    // Two that count at once would each find room for one more.
+    session.lock(&format!("storage {connector} {integration}"))?;
+    session.execute(
+        "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND expires_at <= now_ms()",
+        values![connector, integration],
     )?;
-    let others: i64 = connection.query_row(
-        "SELECT count(*) FROM connector_storage WHERE connector = ? AND integration = ? AND key <> ?",
-        (&scope.connector, integration(scope), key),
-        |row| row.get(0),
+    let others: u64 = session.one(
+        "SELECT count(*) FROM connector_storage WHERE connector = $1 AND integration = $2 AND key <> $3",
+        values![connector, integration, key],
     )?;
-    if usize::try_from(others).is_ok_and(|others| others >= MAX_KEYS) {
+    if others >= MAX_KEYS as u64 {
         return Ok(false);
     }
-    let expires_at = time_to_live.map(|life| now.saturating_add(i64::try_from(life.as_millis()).unwrap_or(i64::MAX)));
-    connection.execute(
-        "INSERT INTO connector_storage (connector, integration, key, value, expires_at) VALUES (?, ?, ?, ?, ?)
+    // A time beyond all bounds is for ever.
+    let life = time_to_live.filter(|life| *life < FOR_EVER).map(millis);
+    session.execute(
+        "INSERT INTO connector_storage (connector, integration, key, value, expires_at)
+         VALUES ($1, $2, $3, $4, now_ms() + $5)
          ON CONFLICT (connector, integration, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at",
-        (&scope.connector, integration(scope), key, value, expires_at),
+        values![connector, integration, key, value, life],
     )?;
     Ok(true)
 }
 
 #[cfg(test)]
 mod tests {
-    use tempfile::TempDir;
-
     use super::*;
+    use crate::store::testing::{Site, on_every_database};
+
+    on_every_database!(
+        no_scope_sees_what_another_keeps,
+        deleting_what_is_not_there_is_no_error,
+        keys_and_values_over_the_limits_are_refused,
+        a_full_scope_takes_new_values_for_its_keys_but_no_new_keys_until_one_expires,
+        a_value_is_gone_after_its_time_and_a_new_one_has_its_own,
+        a_key_is_any_text,
+        a_time_to_live_beyond_all_bounds_is_for_ever,
+    );
 
     fn scope(connector: &str, integration: Option<&str>) -> StorageScope {
         StorageScope { connector: connector.into(), integration: integration.map(str::to_owned) }
     }
 
-    async fn store() -> (Store, TempDir) {
-        let folder = TempDir::new().unwrap();
-        (Store::open(folder.path()).await.unwrap(), folder)
-    }
-
-    #[tokio::test]
-    async fn no_scope_sees_what_another_keeps() {
-        let (store, _folder) = store().await;
+    async fn no_scope_sees_what_another_keeps(site: Site) {
+        let store = &site.store;
         let scopes = [scope("a", None), scope("b", None), scope("a", Some("1")), scope("a", Some("2"))];
         for (number, scope) in (0..).zip(&scopes) {
             store.storage_set(scope, "key", vec![number], None).await.unwrap();
@@ -192,15 +201,13 @@ mod tests {
         assert_eq!(found, [Some(vec![0]), Some(vec![1]), Some(vec![2]), None]);
     }
 
-    #[tokio::test]
-    async fn deleting_what_is_not_there_is_no_error() {
-        let (store, _folder) = store().await;
+    async fn deleting_what_is_not_there_is_no_error(site: Site) {
+        let store = &site.store;
         store.storage_delete(&scope("a", None), "key").await.unwrap();
     }
 
-    #[tokio::test]
-    async fn keys_and_values_over_the_limits_are_refused() {
-        let (store, _folder) = store().await;
+    async fn keys_and_values_over_the_limits_are_refused(site: Site) {
+        let store = &site.store;
         let scope = scope("a", None);
         let set = |key: String, length: usize| {
             store.storage_set(&scope, Box::leak(key.into_boxed_str()), vec![0; length], None)
@@ -213,56 +220,56 @@ mod tests {
         assert!(matches!(store.storage_get(&scope, "").await, Err(StorageError::Invalid(_))));
     }
 
-    #[tokio::test]
-    async fn a_full_scope_takes_new_values_for_its_keys_but_no_new_keys_until_one_expires() {
-        let (store, _folder) = store().await;
+    async fn a_full_scope_takes_new_values_for_its_keys_but_no_new_keys_until_one_expires(site: Site) {
+        let store = &site.store;
         let full = scope("a", None);
-        let connection = |write: fn(&Connection, &StorageScope) -> rusqlite::Result<bool>| {
+        let filling = store.write(Durability::Process, {
             let full = full.clone();
-            store.sqlite.write(Durability::Process, move |transaction| write(transaction, &full))
-        };
-        connection(|connection, full| {
-            for number in 1..MAX_KEYS {
-                set(connection, full, &number.to_string(), b"", None, 0)?;
+            move |session| {
+                for number in 1..MAX_KEYS {
+                    set(session, &full, &number.to_string(), b"", None)?;
+                }
+                set(session, &full, "short-lived", b"", Some(Duration::from_secs(3600)))
             }
-            set(connection, full, "short-lived", b"", Some(Duration::from_secs(3600)), now())
-        })
-        .await
-        .unwrap();
+        });
+        assert!(filling.await.unwrap());
         assert!(matches!(store.storage_set(&full, "new", vec![], None).await, Err(StorageError::Full)));
         store.storage_set(&full, "1", vec![1], None).await.unwrap();
         store.storage_set(&scope("b", None), "new", vec![], None).await.unwrap();
-        let later = connection(|connection, full| set(connection, full, "new", b"", None, now() + 3_600_001));
-        assert!(later.await.unwrap());
+        site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
+        store.storage_set(&full, "new", vec![], None).await.unwrap();
     }
 
-    #[tokio::test]
-    async fn a_value_is_gone_after_its_time_and_a_new_one_has_its_own() {
-        let (store, _folder) = store().await;
+    async fn a_value_is_gone_after_its_time_and_a_new_one_has_its_own(site: Site) {
+        let store = &site.store;
         let at = scope("a", None);
-        store
-            .sqlite
-            .write(Durability::Process, {
-                let at = at.clone();
-                move |connection| {
-                    let life = Some(Duration::from_secs(10));
-                    set(connection, &at, "key", b"old", life, 0)?;
-                    assert_eq!(get(connection, &at, "key", 9_999)?.as_deref(), Some(&b"old"[..]));
-                    assert_eq!(get(connection, &at, "key", 10_000)?, None);
-                    set(connection, &at, "key", b"new", None, 9_999)?;
-                    assert_eq!(get(connection, &at, "key", 10_000)?.as_deref(), Some(&b"new"[..]));
-                    set(connection, &at, "other", b"", life, 0)
-                }
-            })
-            .await
-            .unwrap();
-        assert_eq!(store.storage_sweep().await.unwrap(), 1);
+        let life = Some(Duration::from_secs(3600));
+        store.storage_set(&at, "key", b"old".to_vec(), life).await.unwrap();
+        store.storage_set(&at, "other", vec![], life).await.unwrap();
+        assert_eq!(store.storage_get(&at, "key").await.unwrap().as_deref(), Some(&b"old"[..]));
+        site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
+        assert_eq!(store.storage_get(&at, "key").await.unwrap(), None);
+        assert_eq!(store.storage_sweep().await.unwrap(), 2);
+        store.storage_set(&at, "key", b"new".to_vec(), life).await.unwrap();
         assert_eq!(store.storage_get(&at, "key").await.unwrap().as_deref(), Some(&b"new"[..]));
+        // A value without an end takes the place of one that had one.
+        store.storage_set(&at, "key", b"kept".to_vec(), None).await.unwrap();
+        site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
+        assert_eq!(store.storage_get(&at, "key").await.unwrap().as_deref(), Some(&b"kept"[..]));
     }
 
-    #[tokio::test]
-    async fn a_time_to_live_beyond_all_bounds_is_for_ever() {
-        let (store, _folder) = store().await;
+    async fn a_key_is_any_text(site: Site) {
+        let store = &site.store;
+        let at = scope("a", None);
+        for (number, key) in (0..).zip(["\0", "\0\0", "é", "'", "%"]) {
+            store.storage_set(&at, key, vec![number], None).await.unwrap();
+        }
+        assert_eq!(store.storage_get(&at, "\0").await.unwrap(), Some(vec![0]));
+        assert_eq!(store.storage_get(&at, "%").await.unwrap(), Some(vec![4]));
+    }
+
+    async fn a_time_to_live_beyond_all_bounds_is_for_ever(site: Site) {
+        let store = &site.store;
         let at = scope("a", None);
         store.storage_set(&at, "key", vec![1], Some(Duration::MAX)).await.unwrap();
         assert!(store.storage_get(&at, "key").await.unwrap().is_some());

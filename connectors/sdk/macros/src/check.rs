@@ -6,7 +6,7 @@ use syn::{Error, LitStr, Result};
 use crate::field::{Encoding, Field, Kind, OneOf, Place};
 use crate::json::{Json, Name, Value};
 use crate::row::{self, Action, Piece, Row, SETTINGS};
-use crate::table::{Table, find};
+use crate::table::{Table, Upstream, find};
 
 /// All errors of the table at once.
 pub(crate) fn check(table: &Table) -> Result<()> {
@@ -55,20 +55,10 @@ fn check_head(table: &Table) -> Result<()> {
     if table.rows.is_empty() {
         return err(table.span(), "a connector has at least one operation");
     }
-    for upstream in &table.upstreams {
+    for (index, upstream) in table.upstreams.iter().enumerate() {
         let url = upstream.base_url.value();
-        if !url.is_empty() && !url.starts_with("https://") && !url.starts_with("http://") {
-            return err(
-                upstream.base_url.span(),
-                "a base URL begins with `https://`, or is empty when only the operator knows it",
-            );
-        }
-        if url.contains(['?', '#']) || url.ends_with('/') {
-            return err(
-                upstream.base_url.span(),
-                "a base URL has no query, no fragment and no `/` at its end: paths are appended to it",
-            );
-        }
+        let earlier = table.upstreams.get(..index).unwrap_or_default();
+        base_url(&url, earlier).or_else(|message| err(upstream.base_url.span(), message))?;
         if let Some(pacing) = &upstream.pacing {
             pacing_of(pacing)?;
         }
@@ -77,6 +67,25 @@ fn check_head(table: &Table) -> Result<()> {
         template(table, &header.value, None)?;
     }
     Ok(())
+}
+
+/// A base URL may begin with that of an upstream before it, as in `{api}/me`.
+fn base_url(url: &str, earlier: &[Upstream]) -> std::result::Result<(), String> {
+    if url.contains(['?', '#']) || url.ends_with('/') {
+        return Err("a base URL has no query, no fragment and no `/` at its end: paths are appended to it".to_owned());
+    }
+    if let Some((name, rest)) = url.strip_prefix('{').and_then(|inner| inner.split_once('}')) {
+        if !earlier.iter().any(|known| known.name == name) {
+            let known = Table::known(earlier.iter().map(|upstream| &upstream.name));
+            return Err(format!("no upstream `{name}` before this one; {known}"));
+        }
+        return if rest.starts_with('/') { Ok(()) } else { Err(format!("a path follows `{{{name}}}`")) };
+    }
+    if url.is_empty() || url.starts_with("https://") || url.starts_with("http://") {
+        return Ok(());
+    }
+    Err("a base URL begins with `https://` or with another upstream, or is empty when only the operator knows it"
+        .to_owned())
 }
 
 /// The three numbers of a pacing.
@@ -227,6 +236,12 @@ fn check_field(table: &Table, row: &Row, field: &Field) -> Result<()> {
     }
     if matches!(row.action, Action::Request { .. }) {
         check_place(row, field)?;
+        if let Some(default) = field.default.as_ref().filter(|default| default.assumed) {
+            return err(
+                default.value.span,
+                "`assumed` is for functions: of a request, every default that is not `sent` is assumed by the service",
+            );
+        }
     }
     let strings = matches!(&field.kind, Kind::String | Kind::StringOrList)
         || matches!(&field.kind, Kind::List(item) if **item == Kind::String);

@@ -77,6 +77,8 @@ pub(crate) struct Default {
     pub(crate) value: Json,
     /// `default … sent`: goes upstream when the caller leaves the field out.
     pub(crate) sent: bool,
+    /// `default … assumed`: a function gets none when the caller leaves the field out.
+    pub(crate) assumed: bool,
 }
 
 pub(crate) enum OneOf {
@@ -173,11 +175,12 @@ impl Field {
             "as" => self.upstream_name = Some(input.parse()?),
             "default" => {
                 let value = input.parse()?;
-                let sent = input.fork().parse::<Ident>().is_ok_and(|word| word == "sent");
-                if sent {
+                let next = input.fork().parse::<Ident>();
+                let [sent, assumed] = ["sent", "assumed"].map(|word| next.as_ref().is_ok_and(|next| next == word));
+                if sent || assumed {
                     input.parse::<Ident>()?;
                 }
-                self.default = Some(Default { value, sent });
+                self.default = Some(Default { value, sent, assumed });
             }
             "one_of" if input.peek(syn::token::Bracket) => self.one_of = Some(OneOf::Values(strings(input)?)),
             "one_of" => self.one_of = Some(OneOf::Named(input.parse()?)),

@@ -46,7 +46,8 @@ fn input_field(field: &Field) -> TokenStream {
     let name = rust_name(field);
     let documentation = if field.documentation.is_empty() { &field.name.text } else { &field.documentation };
     let plain = rust_type(&field.kind);
-    let ty = if field.optional && field.default.is_none() { quote!(::core::option::Option<#plain>) } else { plain };
+    let can_be_none = field.optional && field.default.as_ref().is_none_or(|default| default.assumed);
+    let ty = if can_be_none { quote!(::core::option::Option<#plain>) } else { plain };
     quote! {
         #[doc = #documentation]
         pub #name: #ty
@@ -56,7 +57,7 @@ fn input_field(field: &Field) -> TokenStream {
 fn input_read(field: &Field) -> TokenStream {
     let name = rust_name(field);
     let text = &field.name.text;
-    match &field.default {
+    match field.default.as_ref().filter(|default| !default.assumed) {
         None if field.optional => quote!(#name: fields.optional(#text)?),
         None => quote!(#name: fields.required(#text)?),
         Some(default) => {

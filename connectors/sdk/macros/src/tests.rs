@@ -38,6 +38,10 @@ fn the_head_is_complete() {
             "connector x \"X\"; auth Auth::None; upstream api \"ftp://a.b\"; /// A\n a: GET api \"/a\";",
             "begins with `https://`",
         ),
+        (
+            "connector x \"X\"; auth Auth::None; upstream me \"{api}/me\"; /// A\n a: GET me \"\";",
+            "no upstream `api` before this one",
+        ),
         ("connector x \"X\"; rate_limit a 0 per minute;", "a rate limit of nothing"),
         ("connector x \"X\"; rate_limit a 10 per fortnight;", "expected `second`"),
     ] {
@@ -80,6 +84,9 @@ fn fields_are_consistent() {
     assert_eq!(row_error(r#"a: GET api "/a" { b: integer default 3 };"#), "a field with a default is optional: `b?`");
     assert!(row_error(r#"a: GET api "/a" { b?: integer default "x" };"#).contains("not of the field's type"));
     assert!(row_error(r#"a: GET api "/a" { b?: string one_of ["x"] default "y" };"#).contains("none of its values"));
+    assert!(
+        row_error(r#"a: GET api "/a" { b?: integer default 3 assumed };"#).starts_with("`assumed` is for functions")
+    );
     assert!(row_error(r#"a: GET api "/a" { b: object };"#).contains("`entries[name, …]`"));
     assert!(row_error(r#"a: POST api "/a" { body: object, c: string };"#).contains("`c` cannot be a member of it"));
     assert!(row_error(r#"a: POST api "/a" { body: object } fixed_body { x: 1 };"#).contains("cannot be merged"));

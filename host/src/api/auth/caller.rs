@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use super::jwt::JwtError;
 use crate::store::{KeyId, Scope, Scopes, StoreError};
 
 /// Whoever sent a request.
@@ -11,9 +12,9 @@ pub struct Caller {
     pub tenant: String,
     /// The one user that the caller speaks for; none when it speaks for the tenant as a whole.
     pub subject: Option<String>,
-    /// The key it showed.
-    pub key_id: KeyId,
-    /// What the key permits.
+    /// The key it showed; none where it showed a JWT.
+    pub key_id: Option<KeyId>,
+    /// What its token permits.
     pub scopes: Scopes,
 }
 
@@ -27,7 +28,7 @@ impl Caller {
 
 /// The caller is known, and may not do this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the key lacks the scope `{}`", .0.name())]
+#[error("the token lacks the scope `{}`", .0.name())]
 pub struct MissingScope(pub Scope);
 
 /// Why nobody was recognised. The texts tell a caller what to do, and are the same whether a key exists or not; only who holds
@@ -37,6 +38,9 @@ pub enum AuthError {
     /// No `Authorization` header.
     #[error("the header `Authorization: Bearer <key>` is missing")]
     Missing,
+    /// A JWT that is not accepted.
+    #[error(transparent)]
+    Jwt(#[from] JwtError),
     /// The header or the key in it is not of the form it should have.
     #[error("the `Authorization` header is not of the form `Bearer <key>`, or the key was not copied whole")]
     Malformed,

@@ -1,6 +1,6 @@
 //! Who calls.
 //!
-//! A caller shows an API key: `Authorization: Bearer cgw_…`. All keys, as SHA-256, are in memory, so that a call costs one
+//! A caller shows an API key, `Authorization: Bearer cgw_…`, or a JWT of an issuer that the operator trusts. All keys, as SHA-256, are in memory, so that a call costs one
 //! hash and one look into a table that is never locked. The table is exchanged as a whole within about a second of a key
 //! being made or revoked, by this process or another.
 //!
@@ -10,9 +10,11 @@
 //! - [`caller`]: who it is, and what they may do
 //! - [`key`]: the form of keys, and making one
 //! - [`mod@bootstrap`]: the first key
+//! - [`jwt`]: tokens of somebody else
 
 mod bootstrap;
 mod caller;
+mod jwt;
 mod key;
 
 use std::collections::HashMap;
@@ -28,6 +30,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 pub use self::bootstrap::{BootstrapError, DEFAULT_TENANT, bootstrap};
 pub use self::caller::{AuthError, Caller, MissingScope};
+pub use self::jwt::{JwtError, JwtIssuers};
 pub use self::key::{NoRandomness, make_key};
 use crate::store::{ApiKey, KeyHash, Store, StoreError};
 pub use crate::store::{Scope, Scopes};
@@ -41,11 +44,12 @@ const NOTE_USE: Duration = Duration::from_secs(60);
 /// How often in a second an unknown key makes us look whether keys have changed before the next poll does.
 const LOOKS_PER_SECOND: NonZeroU32 = NonZeroU32::new(10).unwrap();
 
-/// Tells callers by their keys.
+/// Tells callers by what they show.
 pub struct Authenticator {
     store: Store,
     known: ArcSwap<Known>,
     looks: DefaultDirectRateLimiter,
+    issuers: JwtIssuers,
 }
 
 /// All keys as they were at one moment.
@@ -71,9 +75,16 @@ impl Authenticator {
             store,
             known: ArcSwap::from_pointee(Known { revision: -1, keys: HashMap::new() }),
             looks: RateLimiter::direct(Quota::per_second(LOOKS_PER_SECOND)),
+            issuers: JwtIssuers::none(),
         };
         authenticator.refresh().await?;
         Ok(authenticator)
+    }
+
+    /// Also takes JWTs of these issuers.
+    #[must_use]
+    pub fn trusting(self, issuers: JwtIssuers) -> Self {
+        Self { issuers, ..self }
     }
 
     /// Who sent a request with this `Authorization` header.
@@ -90,6 +101,9 @@ impl Authenticator {
             key::Form::Ours => {}
             // A letter is missing or wrong: no need to look for it.
             key::Form::Damaged => return Err(AuthError::Malformed),
+            key::Form::Foreign if self.issuers.may_know(token) => {
+                return Ok(Arc::new(self.issuers.verify(token).await?));
+            }
             key::Form::Foreign => return Err(AuthError::Unknown),
         }
         // It may have been made a moment ago. Callers can send well-formed keys of their own making as fast as they like, so
@@ -102,8 +116,12 @@ impl Authenticator {
         self.look_up(&hash).unwrap_or(Err(AuthError::Unknown))
     }
 
-    /// Follows changes of the keys, and notes which are used. Runs until it is dropped.
+    /// Follows changes of the keys, those of issuers included, and notes which are used. Runs until it is dropped.
     pub async fn watch(&self) {
+        tokio::join!(self.watch_keys(), self.issuers.follow());
+    }
+
+    async fn watch_keys(&self) {
         let mut polls = tokio::time::interval(POLL);
         polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut noted = Instant::now();
@@ -137,7 +155,7 @@ impl Authenticator {
             .keys
             .values()
             .filter(|entry| entry.is_used.swap(false, Ordering::Relaxed))
-            .map(|entry| entry.caller.key_id.clone())
+            .filter_map(|entry| entry.caller.key_id.clone())
             .collect();
         if used.is_empty() { Ok(()) } else { self.store.note_keys_used(used).await }
     }
@@ -173,7 +191,7 @@ impl Authenticator {
                 caller: Arc::new(Caller {
                     tenant: key.tenant.clone(),
                     subject: key.subject.clone(),
-                    key_id: key.id.clone(),
+                    key_id: Some(key.id.clone()),
                     scopes: key.scopes,
                 }),
                 is_revoked: key.revoked_at.is_some(),

@@ -38,7 +38,7 @@ async fn a_key_made_by_another_process_is_accepted_at_once() {
     let gateway = Fixture::new().await;
     let (id, key) = gateway.create().await;
     let caller = gateway.authenticate(&format!("Bearer {key}")).await.unwrap();
-    assert_eq!((caller.tenant.as_str(), caller.subject.as_deref(), &caller.key_id), ("acme", Some("ann"), &id));
+    assert_eq!((caller.tenant.as_str(), caller.subject.as_deref(), &caller.key_id), ("acme", Some("ann"), &Some(id)));
     assert!(gateway.authenticate(&format!("bearer   {key}")).await.is_ok());
 }
 
@@ -76,6 +76,29 @@ async fn headers_that_hold_no_key_are_told_from_keys_that_are_not_known() {
 }
 
 #[tokio::test]
+async fn a_token_of_three_parts_is_taken_for_a_jwt_once_an_issuer_is_trusted() {
+    let folder = TempDir::new().unwrap();
+    let issuer = crate::config::JwtIssuer {
+        issuer: "https://id.acme.example".to_owned(),
+        audience: "gateway".to_owned(),
+        jwks_url: "https://id.acme.example/keys".parse().unwrap(),
+        tenant: crate::config::TenantOf::Issuer("acme".to_owned()),
+        scopes: Scopes::default(),
+        allow_private_network: false,
+    };
+    let issuers = JwtIssuers::new(&[("acme".to_owned(), issuer)].into(), &crate::egress::testing::egress()).unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let authenticator = Authenticator::new(store).await.unwrap().trusting(issuers);
+    let authenticate = async |token: &'static str| {
+        authenticator.authenticate(Some(&HeaderValue::from_static(token))).await.unwrap_err()
+    };
+    let error = authenticate("Bearer eyJhbGciOiJIUzI1NiJ9.e30.x").await;
+    assert!(matches!(error, AuthError::Jwt(JwtError::Unreadable)), "{error:?}");
+    assert!(matches!(authenticate("Bearer no-jwt").await, AuthError::Unknown));
+    assert!(matches!(authenticate("Bearer cgw_a.b.c").await, AuthError::Malformed));
+}
+
+#[tokio::test]
 async fn well_formed_garbage_does_not_reach_the_database_more_than_ten_times_a_second() {
     let gateway = Fixture::new().await;
     let (_, garbage) = make_key("test", "acme", None, Scopes::all()).unwrap();
@@ -97,7 +120,7 @@ async fn a_caller_may_do_what_its_key_permits_and_nothing_else() {
     let caller = gateway.authenticate(&format!("Bearer {key}")).await.unwrap();
     caller.require(Scope::Operate).unwrap();
     assert_eq!(caller.require(Scope::Admin), Err(MissingScope(Scope::Admin)));
-    assert_eq!(MissingScope(Scope::Admin).to_string(), "the key lacks the scope `admin`");
+    assert_eq!(MissingScope(Scope::Admin).to_string(), "the token lacks the scope `admin`");
 }
 
 #[tokio::test]

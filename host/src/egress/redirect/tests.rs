@@ -63,6 +63,39 @@ async fn a_redirect_to_another_origin_takes_no_credential_along() {
 }
 
 #[tokio::test]
+async fn a_redirect_that_carries_the_credential_to_another_origin_is_refused() {
+    let other = Stub::start(|_, _| ok("never")).await;
+    let secret = "k+1/2 3456789=";
+    let credentials = [
+        Credential::query("key", secret.into()),
+        Credential::bearer(secret.into()).unwrap(),
+        Credential::form_field("key", secret.into()),
+    ];
+    let places = [
+        "/x?key=k%2B1%2F2%203456789%3D",
+        "/x?key=k%2B1%2F2+3456789%3D",
+        "/k%2B1%2F2%203456789=/x",
+        "/?k=aysxLzIgMzQ1Njc4OT0",
+    ];
+    for place in places {
+        let stub = redirecting(302, format!("{}{place}", other.url())).await;
+        for credential in &credentials {
+            let request = Request { credential: Some(credential.clone()), ..request(Method::POST, "/start") };
+            let error = fetch(&egress(), &upstream(&stub.url(), &[host(&other)]), &request).await.unwrap_err();
+            assert!(matches!(error, EgressError::BadRedirect { .. }), "{place}: {error}");
+            assert!(!error.to_string().contains("345678"), "{error}");
+        }
+    }
+    let short = Request { credential: Some(Credential::query("key", "k1".into())), ..get("/start") };
+    for (place, follows) in [("/x?key=k1", false), ("/k1/x?key=k11", true)] {
+        let stub = redirecting(302, format!("{}{place}", other.url())).await;
+        let answer = fetch(&egress(), &upstream(&stub.url(), &[host(&other)]), &short).await;
+        assert_eq!(answer.is_ok(), follows, "{place}: {answer:?}");
+    }
+    assert_eq!(other.seen().len(), 1);
+}
+
+#[tokio::test]
 async fn a_request_that_another_origin_sends_back_has_lost_its_credential() {
     let home = std::sync::Arc::new(std::sync::OnceLock::<String>::new());
     let back = std::sync::Arc::clone(&home);

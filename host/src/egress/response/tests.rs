@@ -91,3 +91,20 @@ async fn an_empty_body_is_known_to_be_empty() {
     assert_eq!(body.peek(10).await.unwrap(), b"");
     assert_eq!(body.next().await, None);
 }
+
+#[tokio::test]
+async fn a_refusal_by_a_used_up_quota_is_called_a_rate_limit_and_stays_whole() {
+    const BODY: &str = r#"{"error": {"errors": [{"reason": "userRateLimitExceeded"}], "message": "Slow down"}}"#;
+    let stub = Stub::start(|_, _| answer(403, &[], BODY)).await;
+    let response = egress().send(&stub.upstream(), &get("/")).await.unwrap();
+    assert_eq!(response.status.as_u16(), 429);
+    assert_eq!(response.body.collect(1000).await.unwrap(), BODY);
+}
+
+#[tokio::test]
+async fn a_refusal_by_a_rate_limit_is_called_one() {
+    let stub = Stub::start(|_, _| answer(403, &[("retry-after", "60")], "wait")).await;
+    let response = egress().send(&stub.upstream(), &get("/")).await.unwrap();
+    assert_eq!((response.status.as_u16(), response.headers["retry-after"].as_bytes()), (429, &b"60"[..]));
+    assert_eq!(response.body.collect(100).await.unwrap(), "wait");
+}

@@ -3,6 +3,7 @@
 //! Each function answers only if the gateway let it, so what a test sees is what the gateway did about it.
 
 mod answers;
+mod hoard;
 mod network;
 mod resources;
 mod state;
@@ -35,6 +36,12 @@ const OPERATIONS: &[Row] = &[
     ("huge_reply", false, resources::huge_reply),
     ("huge_log", false, resources::huge_log),
     ("many_documents", false, resources::many_documents),
+    ("hoard_documents", false, hoard::documents),
+    ("hoard_documents_at_once", true, hoard::documents),
+    ("hoard_children", false, hoard::children),
+    ("hoard_bodies", false, hoard::bodies),
+    ("parse_without_end", false, hoard::parse_without_end),
+    ("deep_pointer", false, hoard::deep_pointer),
     ("call", false, network::call),
     ("call_at_once", true, network::call),
     ("forward", true, network::forward),

@@ -66,7 +66,7 @@ pub(crate) fn read_body(input: &Value) -> Answer {
     }
 }
 
-fn request(input: &Value) -> Request {
+pub(crate) fn request(input: &Value) -> Request {
     Request {
         method: match text(input, "method") {
             "HEAD" => Method::Head,

@@ -4,7 +4,9 @@ use std::hint::black_box;
 
 use crate::bindings::Manifest;
 use crate::bindings::gateway::connector::http;
-use crate::bindings::gateway::connector::manifest::{AuthScheme, ClientAuthentication, Oauth2, Pacing};
+use crate::bindings::gateway::connector::manifest::{
+    ApiKey, AuthScheme, ClientAuthentication, KeyHeader, KeyPlacement, Oauth2, Pacing,
+};
 use crate::{get, operation};
 
 /// Makes the manifest what the lie says. A name that is none is a broken test, and no manifest at all.
@@ -57,6 +59,12 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "token url elsewhere" => {
             manifest.auth = oauth2("https://accounts.example/authorize", "https://thief.invalid/token")
         }
+        "token url without tls" => {
+            manifest.auth = oauth2("https://accounts.example/authorize", "http://accounts.example/token")
+        }
+        "key in the host header" => manifest.auth = key_in("Host"),
+        "key in a header that frames" => manifest.auth = key_in("content-length"),
+        "key in no header" => manifest.auth = key_in("X Key"),
         "panic" => panic!("the guest panics while it describes itself"),
         "endless loop" => loop {
             black_box(0);
@@ -73,6 +81,11 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
 fn schema(manifest: &mut Manifest, text: &str) {
     manifest.operations[0].input_schema = text.to_owned();
     manifest.operations[0].example = None;
+}
+
+fn key_in(header: &str) -> AuthScheme {
+    let placement = KeyPlacement::Header(KeyHeader { name: header.to_owned(), prefix: String::new() });
+    AuthScheme::ApiKey(ApiKey { placement, check: None })
 }
 
 fn oauth2(authorization_url: &str, token_url: &str) -> AuthScheme {

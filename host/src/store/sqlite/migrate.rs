@@ -8,9 +8,13 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::StoreError;
+use super::error::of_sqlite;
 
 /// In order; the version of a file is the number of migrations that it has.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_initial.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/sqlite/0001_initial.sql"),
+    include_str!("../migrations/sqlite/0002_integrations.sql"),
+];
 
 /// Marks the file as the gateway's: "cgw1" in ASCII.
 const APPLICATION_ID: i64 = 0x6367_7731;
@@ -21,7 +25,7 @@ pub(super) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
 }
 
 fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
-    let failed = |error| StoreError::new(path, error);
+    let failed = |error| of_sqlite(path, error);
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     // Most starts find nothing to do, and need no lock to see it.
     if version(connection).map_err(failed)? == (APPLICATION_ID, known) {
@@ -36,7 +40,7 @@ fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Res
         return Err(StoreError::Foreign { path: path.to_owned() });
     }
     if found > known {
-        return Err(StoreError::Newer { path: path.to_owned(), found, known });
+        return Err(StoreError::Newer { database: path.display().to_string(), found, known });
     }
     let done = usize::try_from(found).unwrap_or_default();
     for migration in migrations.iter().skip(done) {

@@ -1,0 +1,28 @@
+//! Who the connected user is.
+
+use connector_sdk::http::Method;
+use connector_sdk::json::Kind;
+use connector_sdk::userinfo::{Organization, Userinfo};
+use connector_sdk::{Fault, Outcome};
+
+use crate::github;
+
+pub(crate) fn userinfo() -> Result<Outcome, Fault> {
+    let mut request = github::request(Method::Get, "")?;
+    request.upstream = "userinfo".to_owned();
+    let user = github::send(request)?.document()?;
+    let id = user.pointer("/id").filter(|id| id.kind() == Kind::Number);
+    let id = id.ok_or_else(|| github::not_understood("the user has no id"))?.text();
+    Userinfo {
+        id,
+        email: user.string("/email"),
+        username: user.string("/login"),
+        name: user.string("/name"),
+        picture: user.string("/avatar_url"),
+        organization: user
+            .string("/company")
+            .filter(|company| !company.is_empty())
+            .map(|company| Organization { id: None, name: Some(company) }),
+    }
+    .answer()
+}

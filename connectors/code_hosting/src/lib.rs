@@ -1,0 +1,313 @@
+//! Repositories and issues of GitHub.
+//!
+//! # Layout
+//! - `issues`, `comments`, `search`, `account`: the operations that are more than one request.
+//! - `github`: one call of the service's API, and the page after an answer. `dates`: its dates.
+//! - `cursor`: where a list goes on. `copy`: an issue's comments, kept for a while.
+//! - `repositories`: which repositories a search goes through. `ranking`: its results, best first, up to a limit.
+//!   `projection`: what is kept of a result. `summary`: results by their counts.
+
+mod account;
+mod comments;
+mod copy;
+mod cursor;
+mod dates;
+mod fingerprint;
+mod github;
+mod issues;
+mod projection;
+mod ranking;
+mod repositories;
+mod search;
+mod summary;
+
+use connector_sdk::connector;
+
+connector! {
+    /// Repositories, issues, comments, commits and pull requests of GitHub, as the connected user sees them.
+    ///
+    /// A status of 404 also stands for a private repository that the user has no access to, and 410 for a repository whose
+    /// issues are switched off.
+    ///
+    /// Settings: `default_organization` (whose repositories are searched where none are named), `api_version` (of GitHub's API),
+    /// `comments_max_age_s` (how long comments of an issue are answered from a copy, default 300).
+    connector code_hosting "GitHub";
+
+    auth Auth::OAuth2(OAuth2 {
+        provider: "github",
+        authorization_url: "https://github.com/login/oauth/authorize",
+        token_url: "https://github.com/login/oauth/access_token",
+        // This token alone: `/grant` would end every connection of the user by the same client.
+        revocation: Some(Revocation::Delete("https://api.github.com/applications/{client_id}/token")),
+        scopes: &["repo", "read:user"],
+        identity: Some(Identity {
+            operation: "userinfo",
+            id: "/data/id",
+            email: Some("/data/email"),
+            name: Some("/data/name"),
+        }),
+        ..OAuth2::STANDARD
+    });
+
+    upstream api "https://api.github.com";
+    upstream userinfo "{api}/user";
+
+    setting api_version "2022-11-28";
+    header "Accept" "application/vnd.github+json";
+    header "X-GitHub-Api-Version" "{settings.api_version}";
+
+    /// Create an issue
+    ///
+    /// Without push access GitHub drops assignees, milestone and labels silently.
+    create_issue: POST api "/repos/{owner}/{repo}/issues" {
+        /// account owner
+        owner: string,
+        /// repository name without .git
+        repo: string,
+        title: string,
+        body?: string,
+        /// logins; only users with push access
+        assignees?: [string],
+        /// milestone number; needs push access
+        milestone?: integer,
+        /// needs push access
+        labels?: [string],
+    }
+    example { owner: "octocat", repo: "hello-world", title: "Found a bug", body: "Steps: ...", labels: ["bug"] };
+
+    /// An issue by number
+    get_issue: GET api "/repos/{owner}/{repo}/issues/{issue_number}" {
+        /// account owner
+        owner: string,
+        /// repository name without .git
+        repo: string,
+        issue_number: integer(1..),
+    }
+    example { owner: "octocat", repo: "hello-world", issue_number: 1347 };
+
+    /// Issues of a repository, by cursor, forwards or backwards
+    ///
+    /// The answer is `{items, page_info: {next_cursor, has_next_page, reverse, per_page}}`. Pull requests are left out, so a page
+    /// can be shorter than `per_page` and still not be the last. With `reverse` the first page is the end of the list, and the
+    /// next one what lies before it.
+    list_issues: read fn issues::list {
+        /// account owner
+        owner: string(1..),
+        /// repository name without .git
+        repo: string(1..),
+        per_page?: integer(1..=100) default 30 assumed,
+        /// opaque next_cursor of the previous answer
+        page_cursor?: string,
+        reverse?: boolean default false,
+        sort?: string one_of ["created", "updated", "comments"] default "created" assumed,
+        /// another name for sort; both given and different is an error
+        order_by?: string one_of ["created", "updated", "comments"],
+        direction?: string one_of ["asc", "desc"] default "desc" assumed,
+        /// further upstream parameters; labels may be a list
+        filters?: entries[state, labels, assignee, creator, mentioned, milestone, type, since],
+    }
+    example {
+        owner: "octocat",
+        repo: "hello-world",
+        per_page: 50,
+        sort: "updated",
+        direction: "desc",
+        reverse: false,
+        filters: { state: "all", labels: ["bug"] },
+    };
+
+    /// Comments of an issue, from a cache
+    ///
+    /// The answer is `{items, total_count, page, per_page, total_pages, cached, fetched_at}`. Comments are kept for five minutes,
+    /// unless the operator says otherwise or `force_refresh` asks for what is there now. All dates that are given must hold.
+    list_issue_comments: read fn comments::list {
+        /// account owner
+        owner: string(1..),
+        /// repository name without .git
+        repo: string(1..),
+        issue_number: integer(1..),
+        force_refresh?: boolean default false,
+        /// YYYY-MM-DDTHH:MM:SSZ
+        created_after?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        /// YYYY-MM-DDTHH:MM:SSZ
+        created_before?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        /// YYYY-MM-DDTHH:MM:SSZ
+        updated_after?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        /// YYYY-MM-DDTHH:MM:SSZ
+        updated_before?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        per_page?: integer(1..=100) default 30,
+        page?: integer(1..) default 1,
+        order_by?: string one_of ["created_at", "updated_at", "id"] default "created_at",
+        direction?: string one_of ["asc", "desc"] default "desc",
+    }
+    example {
+        owner: "octocat",
+        repo: "hello-world",
+        issue_number: 1347,
+        updated_after: "2026-03-01T00:00:00Z",
+        per_page: 50,
+        force_refresh: true,
+    };
+
+    /// Add a comment to an issue
+    ///
+    /// The copy of the issue's comments, which list_issue_comments answers from, is dropped.
+    create_issue_comment: write fn comments::create {
+        /// account owner
+        owner: string(1..),
+        /// repository name without .git
+        repo: string(1..),
+        issue_number: integer(1..),
+        body: string(..=262144),
+    }
+    example { owner: "octocat", repo: "hello-world", issue_number: 1347, body: "Me too" };
+
+    /// Search issues in repositories, waiting or in the background
+    ///
+    /// The answer is `{total_count, truncated, repositories, issues, errors}`. Each issue has its `repository`; pull requests are left
+    /// out. With `summarize` there are only the first five issues, and `summary` counts all of them. A repository that cannot be
+    /// read is named in `errors`. At most 10,000 issues are looked at, and 5,000 of them or 8 MiB answered; `truncated` says that
+    /// there may be more.
+    search_issues: read fn search::issues {
+        /// OWNER/REPO, or REPO in the default organization; absent: all repositories of the default organization
+        repositories?: [string],
+        state?: string one_of ["open", "closed", "all"] default "all",
+        creator?: string,
+        /// keys of an issue to include, dot notation; absent: all
+        fields?: [string],
+        summarize?: boolean default false,
+        sort?: string one_of ["created", "updated", "comments"] default "updated",
+        direction?: string one_of ["asc", "desc"] default "desc" assumed,
+        /// an issue must match all
+        labels?: [string],
+        assignee?: string,
+        /// milestone number
+        milestone?: integer,
+        /// YYYY-MM-DD
+        since?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+        /// YYYY-MM-DD
+        until?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+        /// addresses notified when the search ends; forces waiting to false
+        callback_urls?: [string] format "uri",
+        waiting?: boolean default false,
+    }
+    background
+    example {
+        repositories: ["octocat/hello-world", "docs"],
+        state: "open",
+        labels: ["bug"],
+        since: "2026-01-01",
+        until: "2026-03-31",
+        waiting: true,
+    };
+
+    /// Search issues and pull requests with AND and OR keywords
+    ///
+    /// GitHub gives the first 1000 results of a search only.
+    advanced_search: GET api "/search/issues?advanced_search=true" {
+        /// for example repo:octocat/hello-world is:issue (label:bug OR label:regression)
+        q: string,
+        /// default best match
+        sort?: string one_of [
+            "comments", "reactions", "reactions-+1", "reactions--1", "reactions-smile", "reactions-thinking_face",
+            "reactions-heart", "reactions-tada", "interactions", "created", "updated",
+        ],
+        order?: string one_of ["desc", "asc"] default "desc",
+        page?: integer(1..) default 1,
+        per_page?: integer(1..=100) default 30,
+    }
+    example { q: "org:octocat is:open (label:bug OR label:regression)", sort: "updated", per_page: 50 };
+
+    /// Commits of a repository
+    list_commits: GET api "/repos/{owner}/{repo}/commits" {
+        /// account owner
+        owner: string,
+        /// repository name without .git
+        repo: string,
+        /// SHA or branch to start from; default the default branch
+        sha?: string,
+        /// only commits that touch this file path
+        path?: string,
+        author?: string,
+        committer?: string,
+        /// YYYY-MM-DDTHH:MM:SSZ
+        since?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        /// YYYY-MM-DDTHH:MM:SSZ
+        until?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+        per_page?: integer(1..=100) default 30,
+        page?: integer(1..) default 1,
+    }
+    example { owner: "octocat", repo: "hello-world", sha: "main", since: "2026-03-01T00:00:00Z" };
+
+    /// A repository
+    get_repository: GET api "/repos/{owner}/{repo}" {
+        /// account owner
+        owner: string,
+        /// repository name without .git
+        repo: string,
+    }
+    example { owner: "octocat", repo: "hello-world" };
+
+    /// Repositories of the user
+    list_repositories: GET api "/user/repos"
+        query [visibility, affiliation, type, sort, direction, per_page, page, since, before]
+    example { query: { sort: "pushed", per_page: 50 } };
+
+    /// Change an issue: text, state, labels, assignees, milestone
+    update_issue: PATCH api "/repos/{owner}/{repo}/issues/{issue_number}" {
+        /// account owner
+        owner: string,
+        /// repository name without .git
+        repo: string,
+        issue_number: integer(1..),
+        title?: string,
+        body?: string,
+        state?: string one_of ["open", "closed"],
+        state_reason?: string one_of ["completed", "not_planned", "duplicate", "reopened"],
+        assignees?: [string],
+        milestone?: integer,
+        labels?: [string],
+    }
+    example { owner: "octocat", repo: "hello-world", issue_number: 1347, state: "closed", state_reason: "completed" };
+
+    /// Pull requests of a repository
+    list_pull_requests: GET api "/repos/{owner}/{repo}/pulls" {
+        /// account owner
+        owner: string,
+        /// repository name without .git
+        repo: string,
+    }
+    query [state, head, base, sort, direction, per_page, page]
+    example { owner: "octocat", repo: "hello-world", query: { state: "open" } };
+
+    /// A commit with its changed files
+    get_commit: GET api "/repos/{owner}/{repo}/commits/{ref}" {
+        /// account owner
+        owner: string,
+        /// repository name without .git
+        repo: string,
+        ref: string keeps_slashes,
+    }
+    example { owner: "octocat", repo: "hello-world", ref: "main" };
+
+    /// A file or folder of a repository
+    ///
+    /// A file's `content` is base64, as GitHub gives it.
+    get_file_contents: GET api "/repos/{owner}/{repo}/contents/{path}" {
+        /// account owner
+        owner: string,
+        /// repository name without .git
+        repo: string,
+        path: string keeps_slashes,
+        ref?: string in query,
+    }
+    example { owner: "octocat", repo: "hello-world", path: "docs/README.md" };
+
+    /// The connected GitHub user, in the common userinfo shape
+    userinfo: read fn account::userinfo example {};
+}
+
+#[cfg(test)]
+mod operation_tests;
+#[cfg(test)]
+mod search_tests;

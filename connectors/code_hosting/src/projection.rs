@@ -1,0 +1,104 @@
+//! What is kept of a result: paths in dot notation, by the same rules as the gateway's `response_fields`.
+
+use connector_sdk::json;
+
+/// What an issue keeps whatever is asked for, besides its repository.
+const ALWAYS: [&str; 2] = ["number", "title"];
+
+/// An issue as the caller gets it: with its repository, and cut to `fields` when there are any. None when it is no object.
+pub(crate) fn issue(text: &str, repository: &str, fields: &[String]) -> Option<String> {
+    if fields.is_empty() {
+        return with_repository(text, repository);
+    }
+    let paths: Vec<&str> = ALWAYS.into_iter().chain(fields.iter().map(String::as_str)).collect();
+    let mut cut = String::new();
+    members(&mut cut, text, &paths)?;
+    with_repository(&cut, repository)
+}
+
+/// The issue with one more member at its front, in a string of its size: there can be thousands.
+fn with_repository(issue: &str, repository: &str) -> Option<String> {
+    let members = issue.strip_prefix('{')?.trim_start();
+    let comma = if members.starts_with('}') { "" } else { "," };
+    let repository = serde_json::to_string(repository).ok()?;
+    Some(["{\"repository\":", &repository, comma, members].concat())
+}
+
+/// Writes the members that a path names, or leads into. None when `text` is no object.
+fn members(out: &mut String, text: &str, paths: &[&str]) -> Option<()> {
+    out.push('{');
+    for (name, value) in json::members(text)? {
+        let is_whole = paths.contains(&name.as_ref());
+        let inner: Vec<&str> =
+            paths.iter().filter_map(|path| path.strip_prefix(name.as_ref())?.strip_prefix('.')).collect();
+        // No path leads into a scalar.
+        if !is_whole && (inner.is_empty() || !value.starts_with(['{', '['])) {
+            continue;
+        }
+        if !out.ends_with('{') {
+            out.push(',');
+        }
+        out.push_str(&serde_json::to_string(&name).ok()?);
+        out.push(':');
+        if is_whole {
+            out.push_str(value);
+        } else {
+            project(out, value, &inner)?;
+        }
+    }
+    out.push('}');
+    Some(())
+}
+
+/// Writes what the paths leave of an object, or of each item of a list.
+fn project(out: &mut String, text: &str, paths: &[&str]) -> Option<()> {
+    if text.starts_with('{') {
+        return members(out, text, paths);
+    }
+    out.push('[');
+    for item in json::items(text)?.into_iter().filter(|item| item.starts_with(['{', '['])) {
+        if !out.ends_with('[') {
+            out.push(',');
+        }
+        project(out, item, paths)?;
+    }
+    out.push(']');
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::issue;
+
+    const ISSUE: &str = r#"{"id":1.0,"number":7,"title":"T","user":{"login":"a","id":2},"labels":[{"name":"x","color":"f"},"y",{"name":"z"}],"body":null}"#;
+
+    fn text(fields: &[&str]) -> String {
+        let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+        issue(ISSUE, "o/r", &fields).expect("an issue")
+    }
+
+    #[test]
+    fn fields_cut_an_issue_and_its_name_stays() {
+        assert_eq!(
+            text(&["user.login", "labels.name", "body", "title.x", "missing"]),
+            r#"{"repository":"o/r","number":7,"title":"T","user":{"login":"a"},"labels":[{"name":"x"},{"name":"z"}],"body":null}"#
+        );
+        assert_eq!(text(&["id", "user.x"]), r#"{"repository":"o/r","id":1.0,"number":7,"title":"T","user":{}}"#);
+        assert_eq!(
+            text(&["user", "user.login"]),
+            r#"{"repository":"o/r","number":7,"title":"T","user":{"login":"a","id":2}}"#
+        );
+    }
+
+    #[test]
+    fn without_fields_an_issue_is_as_the_upstream_gave_it_with_its_repository() {
+        assert_eq!(text(&[]), format!(r#"{{"repository":"o/r",{}"#, &ISSUE[1..]));
+        assert_eq!(issue("{ }", "o/r", &[]).as_deref(), Some(r#"{"repository":"o/r"}"#));
+    }
+
+    #[test]
+    fn what_is_no_object_is_no_issue() {
+        assert!(issue("[]", "o/r", &[]).is_none());
+        assert!(issue("[]", "o/r", &["id".to_owned()]).is_none());
+    }
+}

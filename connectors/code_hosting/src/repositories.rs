@@ -1,0 +1,112 @@
+//! Which repositories a search goes through.
+
+use connector_sdk::http::Method;
+use connector_sdk::{Fault, Violation, config};
+use serde::Deserialize;
+
+use crate::github;
+use crate::search::Calls;
+
+/// A repository by its owner and its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Repository {
+    pub(crate) owner: String,
+    pub(crate) name: String,
+}
+
+impl Repository {
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", self.owner, self.name)
+    }
+}
+
+/// The repositories that a caller names, each once. One without an owner is the default organization's.
+pub(crate) fn named(given: &[String]) -> Result<Vec<Repository>, Fault> {
+    let organization = default_organization()?;
+    let mut repositories: Vec<Repository> = Vec::new();
+    let mut violations = Vec::new();
+    for (index, text) in given.iter().enumerate() {
+        match parse(text, organization.as_deref()) {
+            Ok(repository) => {
+                let is_known = |known: &Repository| known.full_name().eq_ignore_ascii_case(&repository.full_name());
+                if !repositories.iter().any(is_known) {
+                    repositories.push(repository);
+                }
+            }
+            Err(detail) => {
+                violations.push(Violation { pointer: format!("/repositories/{index}"), detail: detail.to_owned() });
+            }
+        }
+    }
+    if violations.is_empty() { Ok(repositories) } else { Err(Fault::InvalidInput(violations)) }
+}
+
+fn parse(text: &str, organization: Option<&str>) -> Result<Repository, &'static str> {
+    let (owner, name) = match (text.split_once('/'), organization) {
+        (Some((owner, name)), _) => (owner, name),
+        (None, Some(organization)) => (organization, text),
+        (None, None) => {
+            return Err(
+                "Give OWNER/REPO: no default organization is configured (the connector's setting `default_organization`).",
+            );
+        }
+    };
+    let is_name = |part: &str| {
+        let is_legal = |character: char| character.is_ascii_alphanumeric() || "-_.".contains(character);
+        !part.is_empty() && part != "." && part != ".." && part.chars().all(is_legal)
+    };
+    match is_name(owner) && is_name(name) {
+        true => Ok(Repository { owner: owner.to_owned(), name: name.to_owned() }),
+        false => Err("Give OWNER/REPO, or REPO in the default organization."),
+    }
+}
+
+/// All repositories of the default organization that can have changing issues, as far as `calls` reach; and whether they did.
+pub(crate) fn of_organization(calls: &mut Calls) -> Result<(Vec<Repository>, bool), Fault> {
+    #[derive(Deserialize)]
+    struct Found {
+        name: String,
+        owner: Owner,
+        #[serde(default)]
+        archived: bool,
+        #[serde(default)]
+        disabled: bool,
+        #[serde(default = "yes")]
+        has_issues: bool,
+    }
+    #[derive(Deserialize)]
+    struct Owner {
+        login: String,
+    }
+    const fn yes() -> bool {
+        true
+    }
+    let organization = default_organization()?.ok_or_else(|| {
+        Fault::invalid_input(
+            "/repositories",
+            "Name the repositories: no default organization is configured (the connector's setting `default_organization`).",
+        )
+    })?;
+    let mut request = github::request(Method::Get, "/orgs")?.segment("repositories", &organization)?;
+    request.path.push_str("/repos");
+    let path = request.path.clone();
+    request = request.query("per_page", github::LONGEST_PAGE).query("type", "all");
+    let mut repositories = Vec::new();
+    while calls.take(1) {
+        let response = github::send(request.clone())?;
+        let text = response.text()?;
+        let page: Vec<Found> =
+            serde_json::from_str(&text).map_err(|_| github::not_understood("no list of repositories"))?;
+        let searched = page.into_iter().filter(|found| !found.archived && !found.disabled && found.has_issues);
+        repositories.extend(searched.map(|found| Repository { owner: found.owner.login, name: found.name }));
+        match github::next_query(&response) {
+            Some(query) => request.path = format!("{path}?{query}"),
+            None => return Ok((repositories, true)),
+        }
+    }
+    Ok((repositories, false))
+}
+
+fn default_organization() -> Result<Option<String>, Fault> {
+    Ok(config::get::<String>("default_organization")?.filter(|name| !name.is_empty()))
+}

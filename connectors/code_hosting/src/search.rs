@@ -1,0 +1,265 @@
+//! Issues of many repositories, as one list.
+
+use std::collections::VecDeque;
+
+use connector_sdk::http::{self, Method, Response};
+use connector_sdk::json::Kind;
+use connector_sdk::{Document, Fault, Outcome, Request, UpstreamFault, Violation};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::ranking::{Found, Key, MOST_BYTES, MOST_RESULTS, Ranking};
+use crate::repositories::{self, Repository};
+use crate::summary::{Facts, Summary};
+use crate::{SearchIssues, dates, github, projection};
+
+/// Repositories that are read at the same time.
+const PARALLEL: usize = 4;
+
+/// Issues that stand beside a summary.
+const SHOWN_WITH_SUMMARY: usize = 5;
+
+/// Requests that one invocation may send, but for a few.
+const MOST_CALLS: usize = 250;
+
+/// Issues that are looked at: more would use up the time of an invocation.
+const MOST_LOOKED_AT: u32 = 10_000;
+
+/// How many requests are left.
+pub(crate) struct Calls(usize);
+
+impl Calls {
+    /// Whether there is room for so many, which are then taken.
+    pub(crate) fn take(&mut self, wanted: usize) -> bool {
+        let left = self.0.checked_sub(wanted);
+        self.0 = left.unwrap_or(self.0);
+        left.is_some()
+    }
+}
+
+#[derive(Serialize)]
+struct Answer {
+    total_count: usize,
+    truncated: bool,
+    repositories: Vec<String>,
+    issues: Vec<Box<RawValue>>,
+    errors: Vec<Failure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<Summary>,
+}
+
+/// A repository that could not be read.
+#[derive(Serialize)]
+struct Failure {
+    repository: String,
+    status: u16,
+    message: String,
+}
+
+/// A page that is still to be read.
+struct Page {
+    repository: Repository,
+    request: Request,
+}
+
+pub(crate) fn issues(input: SearchIssues) -> Result<Outcome, Fault> {
+    check(&input)?;
+    let mut calls = Calls(MOST_CALLS);
+    let (repositories, mut is_complete) = match named(&input) {
+        Some(given) => (repositories::named(given)?, true),
+        None => repositories::of_organization(&mut calls)?,
+    };
+    let mut search = Search::new(&input);
+    let mut pages = VecDeque::new();
+    for repository in repositories {
+        pages.push_back(Page { request: first_page(&input, &repository)?, repository });
+    }
+    let searched = search.walk(pages, &mut calls)?;
+    is_complete &= searched.is_complete;
+    if let Some(fault) = search.first_fault.take()
+        && search.errors.len() == searched.repositories.len()
+    {
+        return Err(fault);
+    }
+    let (results, is_truncated) = search.ranking.finish();
+    answer(&Answer {
+        total_count: results.len(),
+        truncated: is_truncated || !is_complete,
+        repositories: searched.repositories,
+        summary: input.summarize.then(|| Summary::of(&results)),
+        issues: results.into_iter().filter_map(|found| RawValue::from_string(found.text?).ok()).collect(),
+        errors: search.errors,
+    })
+}
+
+/// The repositories that the caller names, if any.
+fn named(input: &SearchIssues) -> Option<&[String]> {
+    input.repositories.as_deref().filter(|given| !given.is_empty())
+}
+
+fn check(input: &SearchIssues) -> Result<(), Fault> {
+    let mut violations = Vec::new();
+    dates::check("since", input.since.as_ref(), &mut violations);
+    dates::check("until", input.until.as_ref(), &mut violations);
+    if let (Some(since), Some(until)) = (&input.since, &input.until)
+        && since > until
+    {
+        let detail = "Give a day that is not after `until`.".to_owned();
+        violations.push(Violation { pointer: "/since".to_owned(), detail });
+    }
+    if input.milestone.is_some() && named(input).is_none_or(|given| given.len() != 1) {
+        let detail = "Name exactly one repository: the number of a milestone is that of one repository.".to_owned();
+        violations.push(Violation { pointer: "/milestone".to_owned(), detail });
+    }
+    if violations.is_empty() { Ok(()) } else { Err(Fault::InvalidInput(violations)) }
+}
+
+fn first_page(input: &SearchIssues, repository: &Repository) -> Result<Request, Fault> {
+    let mut request = github::issues(Method::Get, &repository.owner, &repository.name)?
+        .query("state", &input.state)
+        .query("sort", &input.sort);
+    let labels = input.labels.as_ref().filter(|labels| !labels.is_empty()).map(|labels| labels.join(","));
+    let given = [
+        ("direction", input.direction.clone()),
+        ("creator", input.creator.clone()),
+        ("assignee", input.assignee.clone()),
+        ("milestone", input.milestone.map(|number| number.to_string())),
+        ("labels", labels),
+        ("since", input.since.as_ref().map(|day| format!("{day}T00:00:00Z"))),
+    ];
+    for (name, value) in given.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        request = request.query(name, value);
+    }
+    Ok(request.query("per_page", github::LONGEST_PAGE))
+}
+
+/// A search under way.
+struct Search<'a> {
+    input: &'a SearchIssues,
+    ranking: Ranking,
+    errors: Vec<Failure>,
+    /// What is answered when no repository can be read.
+    first_fault: Option<Fault>,
+    /// Issues that were looked at.
+    looked_at: u32,
+}
+
+/// Where a search has been.
+struct Searched {
+    repositories: Vec<String>,
+    /// Whether all pages were read that can hold results.
+    is_complete: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(input: &'a SearchIssues) -> Self {
+        let is_ascending = input.direction.as_deref() == Some("asc");
+        let shown = if input.summarize { SHOWN_WITH_SUMMARY } else { MOST_RESULTS };
+        Self { input, ranking: Ranking::new(is_ascending, shown), errors: Vec::new(), first_fault: None, looked_at: 0 }
+    }
+
+    /// Reads all pages, a few at a time; each repository goes on until it has no more.
+    fn walk(&mut self, mut pages: VecDeque<Page>, calls: &mut Calls) -> Result<Searched, Fault> {
+        let mut searched = Vec::new();
+        while !pages.is_empty() {
+            let batch: Vec<Page> = pages.drain(..pages.len().min(PARALLEL)).collect();
+            if self.looked_at > MOST_LOOKED_AT || !calls.take(batch.len()) {
+                return Ok(Searched { repositories: searched, is_complete: false });
+            }
+            let requests: Vec<Request> = batch.iter().map(|page| page.request.clone()).collect();
+            for (page, response) in batch.into_iter().zip(http::send_all(&requests)) {
+                let name = page.repository.full_name();
+                if !searched.contains(&name) {
+                    searched.push(name);
+                }
+                match response?.successful() {
+                    Ok(response) => pages.extend(self.read(page, &response)?),
+                    Err(Fault::Upstream(fault)) if matches!(fault.status, 403 | 404 | 410) => self.fail(&page, fault),
+                    Err(fault) => return Err(fault),
+                }
+            }
+        }
+        Ok(Searched { repositories: searched, is_complete: true })
+    }
+
+    /// Takes the issues of a page, and says which page is next, if it can hold more of the best.
+    ///
+    /// The page stays with the gateway; only what is kept of it comes here.
+    fn read(&mut self, mut page: Page, response: &Response) -> Result<Option<Page>, Fault> {
+        let repository = page.repository.full_name();
+        let issues = response.document()?;
+        if issues.kind() != Kind::Array {
+            return Err(github::not_understood("no list of issues"));
+        }
+        let mut is_last_taken = true;
+        self.looked_at += issues.length();
+        for issue in issues.items() {
+            let updated_at = text(&issue, "/updated_at")?;
+            if issue.pointer("/pull_request").is_none() && !self.is_too_late(&updated_at) {
+                is_last_taken = self.take(&repository, &issue, updated_at)?;
+            }
+        }
+        let next = github::next_query(response).filter(|_| is_last_taken);
+        Ok(next.map(|query| {
+            let path = page.request.path.split('?').next().unwrap_or_default();
+            page.request.path = format!("{path}?{query}");
+            page
+        }))
+    }
+
+    /// The day of `until` belongs to the search.
+    fn is_too_late(&self, updated_at: &str) -> bool {
+        let day = updated_at.split('T').next().unwrap_or_default();
+        self.input.until.as_deref().is_some_and(|until| day > until)
+    }
+
+    /// Takes an issue if it is among the best; says whether it is.
+    fn take(&mut self, repository: &str, issue: &Document, updated_at: String) -> Result<bool, Fault> {
+        let number = integer(issue, "/number")?;
+        let key = match self.input.sort.as_str() {
+            "created" => Key::Time(text(issue, "/created_at")?),
+            "comments" => Key::Count(integer(issue, "/comments")?),
+            _ => Key::Time(updated_at.clone()),
+        };
+        if !self.ranking.has_room(&key, repository, number) {
+            return Ok(false);
+        }
+        let facts = if self.input.summarize { Some(Facts::of(issue, updated_at)) } else { None };
+        let fields = self.input.fields.as_deref().unwrap_or_default();
+        let text = projection::issue(&issue.text(), repository, fields)
+            .ok_or_else(|| github::not_understood("an issue that is no object"))?;
+        self.ranking.take(Found { key, repository: repository.to_owned(), number, facts, text: Some(text) });
+        Ok(true)
+    }
+
+    fn fail(&mut self, page: &Page, fault: UpstreamFault) {
+        #[derive(Deserialize)]
+        struct Refusal {
+            message: String,
+        }
+        let refusal = fault.body.as_deref().and_then(|body| serde_json::from_str::<Refusal>(body).ok());
+        self.errors.push(Failure {
+            repository: page.repository.full_name(),
+            status: fault.status,
+            message: refusal.map_or_else(|| fault.detail.clone(), |refusal| refusal.message),
+        });
+        self.first_fault.get_or_insert(Fault::Upstream(fault));
+    }
+}
+
+fn text(issue: &Document, pointer: &str) -> Result<String, Fault> {
+    issue.string(pointer).ok_or_else(|| github::not_understood(&format!("an issue without {pointer}")))
+}
+
+fn integer(issue: &Document, pointer: &str) -> Result<u64, Fault> {
+    let number = issue.pointer(pointer).and_then(|number| number.text().parse().ok());
+    number.ok_or_else(|| github::not_understood(&format!("an issue without {pointer}")))
+}
+
+/// Written into a buffer of its size: one that grows would need the memory twice.
+fn answer(answer: &Answer) -> Result<Outcome, Fault> {
+    let issues: usize = answer.issues.iter().map(|issue| issue.get().len() + 1).sum();
+    let mut json = Vec::with_capacity(issues.min(MOST_BYTES + MOST_RESULTS) + (16 << 10));
+    serde_json::to_writer(&mut json, answer).map_err(|error| Fault::Failed(error.to_string()))?;
+    String::from_utf8(json).map(Outcome::Reply).map_err(|error| Fault::Failed(error.to_string()))
+}

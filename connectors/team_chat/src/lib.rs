@@ -1,0 +1,203 @@
+//! Channels, messages and people of Slack.
+//!
+//! # Layout
+//! - `slack`: one call of the service's Web API. `problem`: what its error codes mean to a caller.
+//! - `message`: what the service wants of a message. `account`: who the connected user is.
+
+mod account;
+mod message;
+mod problem;
+mod slack;
+
+use connector_sdk::connector;
+
+connector! {
+    /// Channels, messages and people of a Slack workspace, as the connected user sees them.
+    ///
+    /// Answers are Slack's own. Where there is another page, `response_metadata.next_cursor` is the `cursor` that leads to it.
+    /// `team_id` is needed only by users of a whole organization.
+    connector team_chat "Slack";
+
+    auth Auth::OAuth2(OAuth2 {
+        provider: "slack",
+        authorization_url: "https://slack.com/oauth/v2/authorize",
+        token_url: "https://slack.com/api/oauth.v2.access",
+        revocation: Some(Revocation::Bearer("https://slack.com/api/auth.revoke")),
+        scopes: &[
+            "channels:read",
+            "groups:read",
+            "im:read",
+            "mpim:read",
+            "channels:history",
+            "groups:history",
+            "im:history",
+            "mpim:history",
+            "channels:write",
+            "groups:write",
+            "chat:write",
+            "users:read",
+            "users:read.email",
+        ],
+        // Operations act for the user, so the user's token is asked for, and not the one of a bot.
+        scope_parameter: "user_scope",
+        scope_separator: ",",
+        token_pointer: "/authed_user",
+        pkce: false,
+        identity: Some(Identity {
+            operation: "userinfo",
+            id: "/data/id",
+            email: Some("/data/email"),
+            name: Some("/data/name"),
+        }),
+        ..OAuth2::STANDARD
+    });
+
+    upstream api "https://slack.com/api";
+    upstream userinfo "{api}/auth.test";
+
+    via slack::call;
+
+    /// List channels of the team
+    conversations_list: GET api "/conversations.list" query [cursor, exclude_archived, limit, team_id, types]
+    example {
+        query: { types: "public_channel,private_channel", exclude_archived: true, limit: 200 },
+    };
+
+    /// Members of a conversation
+    conversations_members: GET api "/conversations.members" {
+        /// id of the conversation
+        channel: string,
+        cursor?: string,
+        limit?: integer default 100,
+    }
+    example { channel: "C024BE91L", limit: 200 };
+
+    /// Information about a channel
+    conversations_info: GET api "/conversations.info" {
+        /// id of the conversation
+        channel: string,
+        include_locale?: boolean default false,
+        include_num_members?: boolean default false,
+    }
+    example { channel: "C024BE91L", include_num_members: true };
+
+    /// Conversations the calling user may access
+    users_conversations: GET api "/users.conversations"
+        query [cursor, exclude_archived, exclude_muted, limit, team_id, types, user]
+    example { query: { types: "public_channel,private_channel,im", limit: 100 } };
+
+    /// Message and event history of a conversation
+    conversations_history: GET api "/conversations.history" {
+        /// id of the conversation
+        channel: string,
+        cursor?: string,
+        limit?: integer(..=999) default 100,
+        /// Unix time, for example 1700000000.000100
+        oldest?: string,
+        latest?: string,
+        inclusive?: boolean default false,
+        include_all_metadata?: boolean default false,
+    }
+    example { channel: "C024BE91L", limit: 50, oldest: "1700000000" };
+
+    /// Thread of messages in a conversation
+    conversations_replies: GET api "/conversations.replies" {
+        /// id of the conversation
+        channel: string,
+        /// ts of the parent message or of a message of the thread
+        ts: string,
+        cursor?: string,
+        limit?: integer default 1000,
+        oldest?: string,
+        latest?: string,
+        inclusive?: boolean default false,
+        include_all_metadata?: boolean default false,
+    }
+    example { channel: "C024BE91L", ts: "1700000000.000100" };
+
+    /// Create a public or private channel
+    conversations_create: POST api "/conversations.create" {
+        name: string,
+        is_private?: boolean default false,
+        team_id?: string,
+    }
+    example { name: "launch", is_private: true };
+
+    /// Rename a conversation
+    conversations_rename: POST api "/conversations.rename" {
+        /// id of the conversation
+        channel: string,
+        name: string,
+    }
+    example { channel: "C024BE91L", name: "launch-2026" };
+
+    /// Set the channel description
+    conversations_set_purpose: POST api "/conversations.setPurpose" {
+        /// id of the conversation
+        channel: string,
+        purpose: string,
+    }
+    example { channel: "C024BE91L", purpose: "All about the launch" };
+
+    /// Post a message
+    ///
+    /// One of `text`, `blocks`, `attachments` and `markdown_text` is needed. A message is not posted again after a timeout.
+    chat_post_message: POST api "/chat.postMessage" {
+        /// id of the conversation
+        channel: string,
+        text?: string,
+        blocks?: [object],
+        attachments?: [object],
+        markdown_text?: string(..=12000),
+        thread_ts?: string,
+        reply_broadcast?: boolean,
+        unfurl_links?: boolean,
+        unfurl_media?: boolean,
+        mrkdwn?: boolean,
+        metadata?: object,
+    }
+    via message::post
+    example { channel: "C024BE91L", text: "Hello" };
+
+    /// Change a message
+    chat_update: POST api "/chat.update" {
+        /// id of the conversation
+        channel: string,
+        ts: string,
+        text?: string,
+        blocks?: [object],
+        attachments?: [object],
+        markdown_text?: string(..=12000),
+    }
+    example { channel: "C024BE91L", ts: "1700000000.000100", text: "Hello again" };
+
+    /// Invite users to a channel
+    conversations_invite: POST api "/conversations.invite" {
+        /// id of the conversation
+        channel: string,
+        users: string | [string] joined ",",
+        force?: boolean,
+    }
+    example { channel: "C024BE91L", users: ["U1", "U2"] };
+
+    /// Users of the team
+    users_list: GET api "/users.list" query [cursor, include_locale, limit, team_id]
+    example { query: { limit: 200 } };
+
+    /// A user by id
+    users_info: GET api "/users.info" {
+        user: string,
+        include_locale?: boolean default false,
+    }
+    example { user: "U023BECGF" };
+
+    /// A user by address
+    users_lookup_by_email: GET api "/users.lookupByEmail" { email: string }
+    example { email: "kim@example.com" };
+
+    /// The connected Slack user, in the common userinfo shape
+    userinfo: read fn account::userinfo example {};
+}
+
+#[cfg(test)]
+mod operation_tests;

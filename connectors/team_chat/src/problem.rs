@@ -1,0 +1,150 @@
+//! Slack's error codes, sorted by who can mend them.
+
+use connector_sdk::{Document, Fault, UpstreamFault};
+
+/// Slack counts calls by the minute.
+const PAUSE_SECONDS: u32 = 60;
+
+/// What an answer with `ok: false` is to the caller, who gets to see the answer as well.
+pub(crate) fn of(answer: &Document, retry_after_seconds: Option<u32>) -> Fault {
+    let code = answer.string("/error").unwrap_or_else(|| "unknown_error".to_owned());
+    let (status, detail) = kind(&code).explain(&code, answer.string("/needed"));
+    Fault::Upstream(UpstreamFault {
+        status,
+        detail,
+        body: Some(answer.text()),
+        retry_after_seconds: (status == 429).then(|| retry_after_seconds.unwrap_or(PAUSE_SECONDS)),
+    })
+}
+
+enum Kind {
+    /// The token is no longer good.
+    Token,
+    /// The user's grant is smaller than what the method asks for.
+    Scope,
+    /// The user, or the workspace's rules, do not allow it.
+    Permission,
+    NotFound,
+    RateLimit,
+    /// Slack itself failed.
+    Failure,
+    /// The call is wrong, or what it is about is not in the state that it needs.
+    Request,
+}
+
+fn kind(code: &str) -> Kind {
+    match code {
+        "not_authed"
+        | "invalid_auth"
+        | "token_expired"
+        | "token_revoked"
+        | "account_inactive"
+        | "user_disabled"
+        | "org_login_required"
+        | "two_factor_setup_required"
+        | "user_removed_from_team" => Kind::Token,
+        "missing_scope" => Kind::Scope,
+        "not_in_channel"
+        | "no_permission"
+        | "not_authorized"
+        | "permission_denied"
+        | "access_denied"
+        | "ekm_access_denied"
+        | "team_access_not_granted"
+        | "not_allowed_token_type"
+        | "user_is_restricted"
+        | "user_is_ultra_restricted"
+        | "enterprise_is_restricted" => Kind::Permission,
+        "ratelimited" | "rate_limited" | "accesslimited" => Kind::RateLimit,
+        "internal_error" | "fatal_error" | "request_timeout" | "service_unavailable" | "team_added_to_org" => {
+            Kind::Failure
+        }
+        _ if code.starts_with("restricted_action") || code.starts_with("cant_") => Kind::Permission,
+        _ if code.ends_with("_not_found") => Kind::NotFound,
+        _ => Kind::Request,
+    }
+}
+
+impl Kind {
+    /// The status that such an error would have had with HTTP, and what to do.
+    fn explain(&self, code: &str, needed: Option<String>) -> (u16, String) {
+        match self {
+            Self::Token => (
+                401,
+                format!("Slack no longer takes the user's token ({code}); the user must connect the account again."),
+            ),
+            Self::Scope => {
+                let scope = needed.map(|scope| format!(" `{scope}`")).unwrap_or_default();
+                (
+                    403,
+                    format!(
+                        "The user did not grant the scope{scope} (missing_scope); connect the account again to grant it."
+                    ),
+                )
+            }
+            Self::Permission => (403, format!("Slack does not allow this to the user ({code}).")),
+            Self::NotFound => (404, format!("Slack finds nothing by what was given ({code}).")),
+            Self::RateLimit => (429, format!("Slack asks for a pause ({code}).")),
+            Self::Failure => (502, format!("Slack failed ({code}); try again later.")),
+            Self::Request => (400, format!("Slack refused the call ({code}).")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use connector_sdk::{Document, Fault, UpstreamFault};
+
+    use super::of;
+
+    fn fault(body: &str, retry_after: Option<u32>) -> UpstreamFault {
+        match of(&Document::parse(body).expect("JSON"), retry_after) {
+            Fault::Upstream(fault) => fault,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn codes_have_the_status_that_they_would_have_with_http() {
+        for (status, codes) in [
+            (401, "not_authed invalid_auth token_expired token_revoked account_inactive org_login_required"),
+            (
+                403,
+                "missing_scope not_in_channel restricted_action restricted_action_read_only_channel cant_invite_self no_permission",
+            ),
+            (404, "channel_not_found thread_not_found user_not_found users_not_found message_not_found"),
+            (429, "ratelimited rate_limited"),
+            (502, "internal_error fatal_error request_timeout"),
+            (400, "name_taken is_archived invalid_cursor no_text too_long user_not_visible limit_required"),
+        ] {
+            for code in codes.split(' ') {
+                let body = format!(r#"{{"ok":false,"error":"{code}"}}"#);
+                let fault = fault(&body, None);
+                assert_eq!(fault.status, status, "{code}");
+                assert!(fault.detail.contains(code), "{}", fault.detail);
+                assert_eq!(fault.body.as_deref(), Some(body.as_str()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_rate_limit_says_how_long_to_wait() {
+        let body = r#"{"ok":false,"error":"ratelimited"}"#;
+        assert_eq!(fault(body, Some(7)).retry_after_seconds, Some(7));
+        assert_eq!(fault(body, None).retry_after_seconds, Some(60));
+        assert_eq!(fault(r#"{"ok":false,"error":"name_taken"}"#, Some(7)).retry_after_seconds, None);
+    }
+
+    #[test]
+    fn a_missing_scope_is_named() {
+        let fault =
+            fault(r#"{"ok":false,"error":"missing_scope","needed":"channels:read","provided":"chat:write"}"#, None);
+        assert!(fault.detail.contains("`channels:read`"), "{}", fault.detail);
+    }
+
+    #[test]
+    fn an_error_without_a_code_is_told_as_such() {
+        let fault = fault(r#"{"ok":false}"#, None);
+        assert_eq!((fault.status, fault.detail.contains("unknown_error")), (400, true));
+    }
+}

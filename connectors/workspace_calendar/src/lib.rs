@@ -1,0 +1,195 @@
+//! Calendars and events of Google Calendar. Every operation is the service's method of the same name.
+
+use connector_sdk::{connector, google};
+
+connector! {
+    /// Calendars, events and free times of a Google account.
+    ///
+    /// Entries of `query` and members of `body` have the service's own spelling.
+    connector workspace_calendar "Google Calendar";
+
+    auth Auth::OAuth2(OAuth2 {
+        scopes: &[
+            "openid",
+            "https://www.googleapis.com/auth/userinfo.email",
+            "https://www.googleapis.com/auth/userinfo.profile",
+            "https://www.googleapis.com/auth/calendar.calendars.readonly",
+            "https://www.googleapis.com/auth/calendar.calendarlist.readonly",
+            "https://www.googleapis.com/auth/calendar.freebusy",
+            "https://www.googleapis.com/auth/calendar.events",
+        ],
+        ..google::OAUTH2
+    });
+
+    upstream api "https://www.googleapis.com/calendar/v3";
+    upstream oauth2 "https://www.googleapis.com/oauth2/v2";
+    upstream userinfo "{oauth2}/userinfo";
+
+    lists repeated;
+
+    /// Metadata of a calendar
+    calendars_get: GET api "/calendars/{calendar_id}" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+    }
+    example { calendar_id: "primary" };
+
+    /// Calendars on the user's calendar list
+    calendarlist_list: GET api "/users/me/calendarList"
+        query [maxResults, minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken]
+        example { query: { maxResults: 50, showHidden: true } };
+
+    /// One calendar of the user's list
+    calendarlist_get: GET api "/users/me/calendarList/{calendar_id}" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+    }
+    example { calendar_id: "primary" };
+
+    /// Free and busy times of a set of calendars
+    ///
+    /// The service needs `timeMin` and `timeMax`; `groupExpansionMax` is at most 100, `calendarExpansionMax` at most 50.
+    freebusy_query: read POST api "/freeBusy" { body: object }
+        example {
+            body: {
+                timeMin: "2026-03-02T08:00:00Z",
+                timeMax: "2026-03-02T18:00:00Z",
+                items: [{ id: "primary" }],
+            },
+        };
+
+    /// Event by its id in the calendar service
+    events_get: GET api "/calendars/{calendar_id}/events/{event_id}" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+        event_id: string,
+    }
+    query [alwaysIncludeEmail, maxAttendees, timeZone]
+    example { calendar_id: "primary", event_id: "abc123def456", query: { timeZone: "Europe/Berlin" } };
+
+    /// Delete an event from a calendar
+    ///
+    /// The answer is `{}`.
+    events_delete: DELETE api "/calendars/{calendar_id}/events/{event_id}" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+        event_id: string,
+    }
+    query [sendNotifications, sendUpdates]
+    example { calendar_id: "primary", event_id: "abc123def456", query: { sendUpdates: "all" } };
+
+    /// Overwrite an existing event; the whole event object must be supplied to change any one field
+    events_update: destructive PUT api "/calendars/{calendar_id}/events/{event_id}" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+        event_id: string,
+        query?: entries[
+            alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
+            sendUpdates, supportsAttachments,
+        ] in query,
+        /// the complete event; parts left out are removed
+        body: object,
+    }
+    example {
+        calendar_id: "primary",
+        event_id: "abc123def456",
+        query: { sendUpdates: "none" },
+        body: {
+            summary: "Review",
+            start: { dateTime: "2026-03-02T10:00:00+01:00" },
+            end: { dateTime: "2026-03-02T11:00:00+01:00" },
+        },
+    };
+
+    /// Create an event in a calendar
+    events_insert: POST api "/calendars/{calendar_id}/events" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+        query?: entries[
+            conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications, sendUpdates,
+            supportsAttachments,
+        ] in query,
+        body: object,
+    }
+    example {
+        calendar_id: "primary",
+        query: { conferenceDataVersion: 1 },
+        body: {
+            summary: "Kick-off",
+            start: { dateTime: "2026-03-02T10:00:00+01:00" },
+            end: { dateTime: "2026-03-02T11:00:00+01:00" },
+        },
+    };
+
+    /// Events of a calendar
+    ///
+    /// `maxResults` is 250 unless given, and at most 2500.
+    events_list: GET api "/calendars/{calendar_id}/events" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+    }
+    query [
+        alwaysIncludeEmail, eventTypes, iCalUID, maxAttendees, maxResults, orderBy, pageToken, privateExtendedProperty, q,
+        sharedExtendedProperty, showDeleted, showHiddenInvitations, singleEvents, syncToken, timeMax, timeMin, timeZone,
+        updatedMin,
+    ]
+    example {
+        calendar_id: "primary",
+        query: {
+            timeMin: "2026-03-01T00:00:00Z",
+            timeMax: "2026-04-01T00:00:00Z",
+            singleEvents: true,
+            orderBy: "startTime",
+        },
+    };
+
+    /// Change only the given parts of an event
+    events_patch: PATCH api "/calendars/{calendar_id}/events/{event_id}" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+        event_id: string,
+        query?: entries[
+            alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
+            sendUpdates, supportsAttachments,
+        ] in query,
+        body: object,
+    }
+    example { calendar_id: "primary", event_id: "abc123def456", body: { location: "Room 4" } };
+
+    /// Instances of a recurring event
+    events_instances: GET api "/calendars/{calendar_id}/events/{event_id}/instances" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+        event_id: string,
+    }
+    query [
+        alwaysIncludeEmail, maxAttendees, maxResults, originalStart, pageToken, showDeleted, timeMax, timeMin, timeZone,
+    ]
+    example { calendar_id: "primary", event_id: "abc123def456", query: { maxResults: 10 } };
+
+    /// Move an event to another calendar
+    events_move: POST api "/calendars/{calendar_id}/events/{event_id}/move" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+        event_id: string,
+        /// calendar id of the target
+        destination: string in query,
+    }
+    query [sendNotifications, sendUpdates]
+    example { calendar_id: "primary", event_id: "abc123def456", destination: "team@group.calendar.google.com" };
+
+    /// Create an event from one line of text
+    events_quick_add: POST api "/calendars/{calendar_id}/events/quickAdd" {
+        /// primary is accepted for the main calendar of the user
+        calendar_id: string,
+        text: string in query,
+    }
+    query [sendNotifications, sendUpdates]
+    example { calendar_id: "primary", text: "Lunch with Kim tomorrow 12:30" };
+
+    /// The connected Google account, in the common userinfo shape
+    userinfo: read fn google::userinfo example {};
+}
+
+#[cfg(test)]
+mod operation_tests;

@@ -1,0 +1,147 @@
+//! GET /connectors/{connector}/success-authorize-callback: the user's browser comes back from the provider. It carries no token
+//! of ours: the state, which was given out once and is taken once, says whose authorization it is.
+
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::{Request, Response, StatusCode};
+use secrecy::SecretString;
+use url::form_urlencoded;
+
+use super::page::{page, redirect};
+use crate::gateway::Gateway;
+use crate::integrations::{Finish, NoAuthorization};
+use crate::pipeline::body::Body;
+use crate::pipeline::connect;
+use crate::store::Authorization;
+
+const START_AGAIN: &str =
+    "Nothing was connected. Go back to the application that sent you, and start again from there.";
+
+/// What the provider put into the query.
+#[derive(Default)]
+struct Returned {
+    state: Option<String>,
+    code: Option<SecretString>,
+    error: Option<String>,
+}
+
+/// Answers the browser.
+pub(in crate::api) async fn callback(
+    gateway: &Arc<Gateway>,
+    connector: &str,
+    request: &Request<Incoming>,
+    request_id: &Arc<str>,
+) -> Response<Body> {
+    let Some(returned) = parse(request.uri().query().unwrap_or_default()) else {
+        return page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN);
+    };
+    // A browser that goes away now must not leave a code that is used up and tokens that nobody has stored.
+    let task = {
+        let integrations = Arc::clone(&gateway.integrations);
+        let (gateway, connector, request_id) = (Arc::clone(gateway), connector.to_owned(), Arc::clone(request_id));
+        let completed = async move { complete(&gateway, &connector, returned, &request_id).await };
+        integrations.spawn(completed)
+    };
+    task.await.unwrap_or_else(|_| unavailable())
+}
+
+async fn complete(gateway: &Gateway, connector: &str, returned: Returned, request_id: &Arc<str>) -> Response<Body> {
+    let authorization = match gateway.integrations.take(connector, &returned.state.unwrap_or_default()).await {
+        Ok(Ok(authorization)) => authorization,
+        Ok(Err(reason)) => {
+            tracing::warn!(%request_id, ?reason, "a callback leads to no authorization");
+            return refusal(reason);
+        }
+        Err(error) => {
+            tracing::error!(%request_id, %error, "a callback cannot be answered");
+            return unavailable();
+        }
+    };
+    let finish = match (returned.error, returned.code) {
+        (Some(error), _) => {
+            let finish = Finish::of_provider(&error);
+            tracing::info!(%request_id, connector, ?finish, "the provider gave no code");
+            finish
+        }
+        (None, Some(code)) => connect::complete(gateway.parts(), &authorization, code, request_id).await,
+        (None, None) => Finish::failed("answer_not_understood"),
+    };
+    send_on(&finish, &authorization)
+}
+
+/// None when the query is not what a provider sends: no state, or something twice, of which it could not be said which one counts.
+fn parse(query: &str) -> Option<Returned> {
+    let mut returned = Returned::default();
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        let is_repeated = match &*name {
+            "state" => returned.state.replace(value.into_owned()).is_some(),
+            "code" => returned.code.replace(value.into_owned().into()).is_some(),
+            "error" => returned.error.replace(value.into_owned()).is_some(),
+            _ => false,
+        };
+        if is_repeated {
+            return None;
+        }
+    }
+    returned.state.is_some().then_some(returned)
+}
+
+fn send_on(finish: &Finish, authorization: &Authorization) -> Response<Body> {
+    let location = finish.location(authorization).ok();
+    match location.and_then(|url| HeaderValue::from_str(url.as_str()).ok()) {
+        Some(location) => redirect(location),
+        // It was a URL when it was stored.
+        None => unavailable(),
+    }
+}
+
+fn refusal(reason: NoAuthorization) -> Response<Body> {
+    let title = match reason {
+        NoAuthorization::Unknown | NoAuthorization::OtherConnector => "This link is not known",
+        NoAuthorization::Used => "This link was used before",
+        NoAuthorization::Expired => "This link has expired",
+    };
+    page(StatusCode::BAD_REQUEST, title, START_AGAIN)
+}
+
+fn unavailable() -> Response<Body> {
+    page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be completed just now", START_AGAIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+    use secrecy::ExposeSecret;
+
+    use super::*;
+
+    #[test]
+    fn what_a_provider_sends_is_read_and_the_rest_is_left() {
+        let returned = parse("code=a%2Fb&scope=x&state=s&authuser=0").unwrap();
+        assert_eq!(returned.state.as_deref(), Some("s"));
+        assert_eq!(returned.code.unwrap().expose_secret(), "a/b");
+        assert_eq!(parse("error=access_denied&state=s").unwrap().error.as_deref(), Some("access_denied"));
+    }
+
+    #[test]
+    fn what_is_there_twice_or_without_a_state_is_refused() {
+        for query in ["", "code=a", "state=s&state=t&code=a", "state=s&code=a&code=b", "state=s&error=a&error=b"] {
+            assert!(parse(query).is_none(), "{query}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_page_loads_nothing_and_is_kept_by_nobody() {
+        let response = refusal(NoAuthorization::Used);
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+        let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();
+        assert!(header("content-security-policy").starts_with("default-src 'none'"));
+        assert_eq!(header("referrer-policy"), "no-referrer");
+        assert_eq!(header("cache-control"), "no-store");
+        assert!(!response.headers().contains_key("location"));
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert!(!String::from_utf8_lossy(&body).contains("<script"));
+    }
+}

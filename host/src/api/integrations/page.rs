@@ -1,0 +1,47 @@
+//! What users see where they cannot be sent on: a page without a script, that holds nothing a request brought.
+
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+
+use crate::pipeline::body::{Body, full};
+
+/// Nothing is loaded, run, framed or submitted.
+const POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+
+/// A page that says what happened and what to do. Both texts are the gateway's own.
+pub(super) fn page(status: StatusCode, title: &'static str, text: &'static str) -> Response<Body> {
+    let html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title>\n<h1>{title}</h1>\n<p>{text}</p>\n</html>\n"
+    );
+    let mut response = Response::new(full(html));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CONTENT_SECURITY_POLICY, POLICY);
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    keep_private(headers);
+    response
+}
+
+/// Sends the user on.
+pub(super) fn redirect(location: HeaderValue) -> Response<Body> {
+    let mut response = Response::new(full(""));
+    *response.status_mut() = StatusCode::FOUND;
+    response.headers_mut().insert(LOCATION, location);
+    keep_private(response.headers_mut());
+    response
+}
+
+/// The request's URL holds a code and a state: it goes to no cache, and to no other site as `Referer`.
+fn keep_private(headers: &mut HeaderMap) {
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+}

@@ -1,0 +1,144 @@
+//! Rate limits that an answer does not call by their name.
+//!
+//! The status for them is 429, and `Retry-After` says when to come back (RFC 6585). Some services answer 403 instead, or leave the
+//! time to the counters of the limit, or the reason to the body. Here such an answer becomes what it means, so that nobody after this has to know.
+
+use std::time::{Duration, SystemTime};
+
+use hyper::StatusCode;
+use hyper::header::{HeaderMap, RETRY_AFTER};
+use serde_json::Value;
+
+use super::error::whole_seconds;
+use super::response::Response;
+use super::retry::retry_after;
+
+/// Headers that count the requests that are left, and tell when there are more.
+const COUNTERS: [(&str, &str); 2] =
+    [("x-ratelimit-remaining", "x-ratelimit-reset"), ("x-rate-limit-remaining", "x-rate-limit-reset")];
+
+/// What Google's services give as the reason of a refusal that another time would not meet.
+const QUOTA_REASONS: [&str; 3] = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];
+
+/// More than a refusal of Google's has.
+const MOST_REFUSAL_BYTES: usize = 16 << 10;
+
+/// A reset up to here is a number of seconds, above it a time in seconds since 1970: this one is in 2001.
+const LONGEST_PAUSE: u64 = 1_000_000_000;
+
+/// Gives a refusal that is a rate limit the status 429, and a `Retry-After` in seconds where it says when to come back.
+pub(super) fn normalize(status: &mut StatusCode, headers: &mut HeaderMap) {
+    if !matches!(*status, StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS) {
+        return;
+    }
+    if let Some(pause) = retry_after(headers).or_else(|| until_reset(headers)) {
+        *status = StatusCode::TOO_MANY_REQUESTS;
+        headers.insert(RETRY_AFTER, whole_seconds(pause).into());
+    }
+}
+
+/// Gives a refusal whose body says that it is a rate limit the status 429. Nobody knows when to come back then.
+pub(super) async fn recognize(response: &mut Response) {
+    if response.status != StatusCode::FORBIDDEN {
+        return;
+    }
+    // Whoever reads the body meets the error of reading it.
+    if let Ok(body) = response.body.peek(MOST_REFUSAL_BYTES).await
+        && is_quota(body)
+    {
+        response.status = StatusCode::TOO_MANY_REQUESTS;
+    }
+}
+
+/// Whether `/error/errors` or `/error/details` names such a reason.
+fn is_quota(body: &[u8]) -> bool {
+    let Ok(body) = serde_json::from_slice::<Value>(body) else { return false };
+    ["/error/errors", "/error/details"]
+        .iter()
+        .filter_map(|pointer| body.pointer(pointer)?.as_array())
+        .flatten()
+        .filter_map(|error| error.get("reason")?.as_str())
+        .any(|reason| QUOTA_REASONS.contains(&reason))
+}
+
+/// How long a limit that is used up still holds.
+fn until_reset(headers: &HeaderMap) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    let (_, reset) = COUNTERS.into_iter().find(|(remaining, _)| number(remaining) == Some(0))?;
+    let reset = Duration::from_secs(number(reset)?);
+    if reset.as_secs() <= LONGEST_PAUSE {
+        return Some(reset);
+    }
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Some(reset.saturating_sub(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, HeaderMap, RETRY_AFTER, StatusCode, SystemTime, is_quota, normalize};
+
+    /// Status and `Retry-After` of an answer.
+    fn read(status: u16, headers: &[(&'static str, &str)]) -> (u16, Option<u64>) {
+        let mut status = StatusCode::from_u16(status).unwrap();
+        let mut headers: HeaderMap =
+            headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+        normalize(&mut status, &mut headers);
+        (status.as_u16(), headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok()))
+    }
+
+    #[test]
+    fn a_refusal_that_says_when_to_come_back_is_a_rate_limit() {
+        assert_eq!(read(403, &[("retry-after", "60")]), (429, Some(60)));
+        assert_eq!(read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "30")]), (429, Some(30)));
+        assert_eq!(read(429, &[("x-rate-limit-remaining", "0"), ("x-rate-limit-reset", "30")]), (429, Some(30)));
+    }
+
+    #[test]
+    fn a_reset_may_be_a_time() {
+        let soon = SystemTime::now() + Duration::from_secs(100);
+        let soon = soon.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().to_string();
+        let (status, pause) = read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &soon)]);
+        assert!(status == 429 && pause.is_some_and(|pause| (90..=100).contains(&pause)), "{pause:?}");
+        assert_eq!(read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1000000001")]), (429, Some(1)));
+    }
+
+    #[test]
+    fn a_date_becomes_seconds() {
+        let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(100));
+        let (status, pause) = read(429, &[("retry-after", &soon)]);
+        assert!(status == 429 && pause.is_some_and(|pause| (90..=100).contains(&pause)), "{pause:?}");
+    }
+
+    #[test]
+    fn a_quota_that_is_used_up_is_told_by_the_reason_in_the_body() {
+        for reason in ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"] {
+            let body = format!(
+                r#"{{"error": {{"code": 403, "errors": [{{"domain": "usageLimits", "reason": "{reason}"}}]}}}}"#
+            );
+            assert!(is_quota(body.as_bytes()), "{body}");
+        }
+        for body in [
+            r#"{"error": {"code": 403, "errors": [{"domain": "calendar", "reason": "forbidden"}]}}"#,
+            r#"{"error": "rateLimitExceeded"}"#,
+            r#"{"error": {"errors": {"reason": "quotaExceeded"}}}"#,
+            r#"{"error": {"errors": [{"reason": "quotaExceeded"}"#,
+            "",
+        ] {
+            assert!(!is_quota(body.as_bytes()), "{body}");
+        }
+    }
+
+    #[test]
+    fn other_answers_are_left_alone() {
+        for (status, headers) in [
+            (403, &[][..]),
+            (403, &[("x-ratelimit-remaining", "12"), ("x-ratelimit-reset", "30")]),
+            (403, &[("x-ratelimit-remaining", "0")]),
+            (200, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "30")]),
+            (429, &[]),
+        ] {
+            assert_eq!(read(status, headers), (status, None), "{headers:?}");
+        }
+        assert_eq!(read(503, &[("retry-after", "5")]), (503, Some(5)));
+    }
+}

@@ -1,0 +1,140 @@
+//! Finding, listing and selecting integrations.
+
+use std::sync::Arc;
+
+use super::cache::Row;
+use super::{AccessError, Failure, Integrations};
+use crate::store::{AuthType, Holder, Integration};
+
+/// Whether a holder has an integration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Existence {
+    /// Whether there is one; of the name that was asked for, if one was.
+    pub exists: bool,
+    /// The one that an operation would run on; none where it would not know.
+    pub user_identifier: Option<String>,
+}
+
+impl Integrations {
+    /// One integration of a holder.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn get(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, Failure> {
+        Ok(self.store.integration(holder, user_identifier).await?)
+    }
+
+    /// All integrations of a tenant's user, over all connectors.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn list(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, Failure> {
+        Ok(self.store.integrations_of_subject(tenant, subject).await?)
+    }
+
+    /// Makes an integration the one that operations run on where none is named. None where there is no such integration.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn select(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, Failure> {
+        let selected = self.store.select_integration(holder, user_identifier).await?;
+        self.cache.changed(holder).await;
+        Ok(selected)
+    }
+
+    /// Whether a holder has an integration of the kind that the connector uses; with a name, whether there is one of that name.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    pub async fn exists(
+        &self,
+        holder: &Holder,
+        auth_type: AuthType,
+        named: Option<&str>,
+    ) -> Result<Existence, Failure> {
+        let integrations = self.store.integrations_of(holder).await?;
+        let rows: Vec<_> = integrations.into_iter().map(Row::new).collect();
+        let rows = usable(&rows, auth_type);
+        let chosen = choose(&rows, named).ok();
+        Ok(Existence {
+            exists: chosen.is_some() || named.is_none() && !rows.is_empty(),
+            user_identifier: chosen.map(|row| row.integration.user_identifier.clone()),
+        })
+    }
+}
+
+/// Those that a scheme can use: a connector's next version may authenticate in another way.
+pub(super) fn usable(rows: &[Arc<Row>], auth_type: AuthType) -> Vec<Arc<Row>> {
+    rows.iter().filter(|row| row.integration.auth_type == auth_type).cloned().collect()
+}
+
+/// The one that an operation runs on: the one that is named, else the one that is selected, else the only one.
+pub(super) fn choose<'a>(rows: &'a [Arc<Row>], named: Option<&str>) -> Result<&'a Arc<Row>, AccessError> {
+    if let Some(named) = named {
+        let found = rows.iter().find(|row| row.integration.user_identifier == named);
+        return found.ok_or_else(|| AccessError::Required { named: Some(named.to_owned()) });
+    }
+    match rows {
+        [] => Err(AccessError::Required { named: None }),
+        [only] => Ok(only),
+        several => several.iter().find(|row| row.integration.selected).ok_or_else(|| AccessError::Ambiguous {
+            candidates: several.iter().map(|row| row.integration.user_identifier.clone()).collect(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::store::{Account, Details, Status};
+
+    fn row(user_identifier: &str, selected: bool) -> Arc<Row> {
+        Row::new(Integration {
+            id: user_identifier.to_owned(),
+            holder: Holder { tenant: "t".to_owned(), subject: String::new(), connector: "c".to_owned() },
+            user_identifier: user_identifier.to_owned(),
+            auth_type: AuthType::OAuth2,
+            selected,
+            created_at: SystemTime::UNIX_EPOCH,
+            updated_at: SystemTime::UNIX_EPOCH,
+            version: 1,
+            details: Details {
+                status: Status::Active,
+                reason: None,
+                account: Account::default(),
+                scopes: Vec::new(),
+                expires_at: None,
+                last_refreshed_at: None,
+                next_refresh_at: None,
+                secret: None,
+            },
+        })
+    }
+
+    fn chosen(rows: &[Arc<Row>], named: Option<&str>) -> String {
+        match choose(rows, named) {
+            Ok(row) => row.integration.user_identifier.clone(),
+            Err(AccessError::Required { named }) => format!("required {named:?}"),
+            Err(AccessError::Ambiguous { candidates }) => format!("one of {}", candidates.join(", ")),
+            Err(other) => other.to_string(),
+        }
+    }
+
+    #[test]
+    fn the_named_one_wins_then_the_selected_one_then_the_only_one() {
+        let rows = [row("a", false), row("b", true), row("c", false)];
+        assert_eq!(chosen(&rows, Some("c")), "c");
+        assert_eq!(chosen(&rows, None), "b");
+        assert_eq!(chosen(&rows[..1], None), "a");
+    }
+
+    #[test]
+    fn nothing_is_ever_guessed() {
+        let rows = [row("a", false), row("c", false)];
+        assert_eq!(chosen(&rows, None), "one of a, c");
+        assert_eq!(chosen(&rows, Some("b")), r#"required Some("b")"#);
+        assert_eq!(chosen(&[], None), "required None");
+    }
+}

@@ -1,0 +1,172 @@
+//! The service on a store and a vault of its own. No connector is installed, so no provider is ever called.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::future::join_all;
+use tempfile::TempDir;
+
+use super::*;
+use crate::egress::{Egress, Settings};
+use crate::oauth::Tokens;
+use crate::sandbox::Sandbox;
+use crate::store::{Account, AuthType, Authorization, Details, Holder, Integration, Status};
+
+struct Site {
+    integrations: Arc<Integrations>,
+    _folder: TempDir,
+}
+
+async fn site() -> Site {
+    let folder = TempDir::new().unwrap();
+    let config = Arc::new(Config {
+        data_dir: folder.path().to_owned(),
+        modules_dir: folder.path().to_owned(),
+        ..Config::default()
+    });
+    let store = Store::connect(&config).await.unwrap();
+    let vault = Vault::open(&config, &store).await.unwrap();
+    let metrics = Arc::new(Metrics::default());
+    let (sandbox, egress) = (Sandbox::start(&config).unwrap(), Egress::new(&Settings::default()).unwrap());
+    let registry = Registry::new(Arc::clone(&config), sandbox, egress, store, Arc::clone(&metrics)).unwrap();
+    Site { integrations: Arc::new(Integrations::new(config, vault, Arc::new(registry), metrics)), _folder: folder }
+}
+
+fn holder(subject: &str) -> Holder {
+    Holder { tenant: "acme".to_owned(), subject: subject.to_owned(), connector: "calendar".to_owned() }
+}
+
+/// A row of ann's.
+pub(super) fn integration(id: &str, version: i64) -> Integration {
+    Integration {
+        id: id.to_owned(),
+        holder: holder("ann"),
+        user_identifier: "u".to_owned(),
+        auth_type: AuthType::OAuth2,
+        selected: false,
+        created_at: SystemTime::UNIX_EPOCH,
+        updated_at: SystemTime::UNIX_EPOCH,
+        version,
+        details: Details {
+            status: Status::Active,
+            reason: None,
+            account: Account::default(),
+            scopes: Vec::new(),
+            expires_at: None,
+            last_refreshed_at: None,
+            next_refresh_at: None,
+            secret: None,
+        },
+    }
+}
+
+/// Tokens that are good for so long.
+fn grant(life: Duration) -> Grant {
+    Grant::OAuth2 {
+        tokens: Tokens {
+            access_token: "an-access-token".into(),
+            refresh_token: Some("a-refresh-token".into()),
+            expires_in: Some(life),
+            scopes: None,
+        },
+        scopes: vec!["events".to_owned()],
+        since: SystemTime::now(),
+    }
+}
+
+fn account(email: &str) -> Account {
+    Account { id: Some("7".to_owned()), email: Some(email.to_owned()), name: None }
+}
+
+#[tokio::test]
+async fn an_account_is_named_by_the_caller_else_by_its_email_else_by_its_id() {
+    let site = site().await;
+    let connect = async |named: Option<&str>, account: Account| {
+        let grant = grant(Duration::from_secs(3600));
+        site.integrations.connect(&holder("ann"), named, account, &grant).await.unwrap().user_identifier
+    };
+    assert_eq!(connect(Some("work"), account("ann@example.com")).await, "work");
+    assert_eq!(connect(None, account("ann@example.com")).await, "ann@example.com");
+    assert_eq!(connect(None, Account { email: None, ..account("") }).await, "7");
+    assert_eq!(connect(None, Account::default()).await, "default");
+}
+
+#[tokio::test]
+async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
+    let site = site().await;
+    let integrations = &site.integrations;
+    let grant = grant(Duration::from_secs(3600));
+    for subject in ["ann", "bob"] {
+        integrations.connect(&holder(subject), Some("mail"), account("a@example.com"), &grant).await.unwrap();
+    }
+    assert_eq!(integrations.list("acme", "ann").await.unwrap().len(), 1);
+    assert_eq!(integrations.list("other", "ann").await.unwrap().len(), 0);
+    assert!(integrations.select(&holder("ann"), "mail").await.unwrap().unwrap().selected);
+    assert!(!integrations.get(&holder("bob"), "mail").await.unwrap().unwrap().selected);
+    assert_eq!(integrations.remove(&holder("cid"), "mail").await.unwrap(), None);
+    assert_eq!(integrations.remove(&holder("ann"), "mail").await.unwrap(), Some(false), "nothing to revoke it with");
+    assert!(integrations.get(&holder("ann"), "mail").await.unwrap().is_none());
+    assert!(integrations.get(&holder("bob"), "mail").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_record_holds_no_credential() {
+    let site = site().await;
+    let grant = grant(Duration::from_secs(3600));
+    let integration = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    let shown = format!("{integration:?} {}", record(&integration, SystemTime::now()));
+    assert!(!shown.contains("-token"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_credential_that_cannot_be_renewed_for_the_operators_fault_goes_on_and_says_so() {
+    let site = site().await;
+    let grant = grant(Duration::from_secs(60));
+    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    site.integrations.refresh(&before.id, before.version).await;
+    let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
+    let shown = record(&after, SystemTime::now());
+    assert_eq!(shown["status"], "active");
+    assert_eq!(shown["reason"]["owner"], "operator");
+    assert_eq!(after.details.secret, before.details.secret);
+}
+
+#[tokio::test]
+async fn a_hundred_who_want_the_same_renewal_share_one() {
+    let site = site().await;
+    let grant = grant(Duration::from_secs(60));
+    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    join_all((0..100).map(|_| site.integrations.refresh(&before.id, before.version))).await;
+    let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
+    assert_eq!(after.version, before.version + 1);
+    // Whoever comes late with what was known before finds it done.
+    site.integrations.refresh(&before.id, before.version).await;
+    let later = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
+    assert_eq!(later.version, after.version);
+}
+
+#[tokio::test]
+async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
+    let site = site().await;
+    let authorization = |state: &str, expires_at| Authorization {
+        hash: callback::hash(state),
+        holder: holder("ann"),
+        user_identifier: None,
+        callback_url: "http://localhost/".to_owned(),
+        redirect_uri: String::new(),
+        verifier: None,
+        expires_at,
+    };
+    let now = SystemTime::now();
+    for (state, expires_at) in
+        [("good", now + Duration::from_secs(600)), ("elsewhere", now + Duration::from_secs(600)), ("late", now)]
+    {
+        site.integrations.store.save_authorization(authorization(state, expires_at)).await.unwrap();
+    }
+    let take = async |connector: &str, state: &str| site.integrations.take(connector, state).await.unwrap().map(drop);
+    assert_eq!(take("calendar", "good").await, Ok(()));
+    assert_eq!(take("calendar", "good").await, Err(NoAuthorization::Used));
+    assert_eq!(take("mail", "elsewhere").await, Err(NoAuthorization::OtherConnector));
+    assert_eq!(take("calendar", "late").await, Err(NoAuthorization::Expired));
+    assert_eq!(take("calendar", "never").await, Err(NoAuthorization::Unknown));
+}

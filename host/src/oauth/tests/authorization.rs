@@ -1,0 +1,92 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::digest::{SHA256, digest};
+use secrecy::ExposeSecret;
+
+use super::{Oauth2, REDIRECT_URI, fields, provider, query, scheme};
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+#[test]
+fn a_user_is_sent_off_with_everything_that_the_standard_asks_for() {
+    let (url, verifier) = provider(&scheme()).authorization_url(REDIRECT_URI, "the state");
+    let verifier = verifier.unwrap();
+    assert_eq!(verifier.expose_secret().len(), 43);
+    let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.expose_secret().as_bytes()));
+    assert!(url.as_str().starts_with("https://accounts.acme.example/authorize?"));
+    assert_eq!(
+        fields(&query(&url)),
+        [
+            "client_id=client:1".to_owned(),
+            format!("code_challenge={challenge}"),
+            "code_challenge_method=S256".to_owned(),
+            format!("redirect_uri={REDIRECT_URI}"),
+            "response_type=code".to_owned(),
+            "scope=profile events.read".to_owned(),
+            "state=the state".to_owned(),
+        ]
+    );
+}
+
+#[test]
+fn two_users_never_have_the_same_verifier() {
+    let provider = provider(&scheme());
+    let verifier = || provider.authorization_url(REDIRECT_URI, "s").1.unwrap().expose_secret().to_owned();
+    assert_ne!(verifier(), verifier());
+}
+
+#[test]
+fn a_provider_without_pkce_is_sent_none() {
+    let (url, verifier) = provider(&Oauth2 { pkce: false, ..scheme() }).authorization_url(REDIRECT_URI, "s");
+    assert!(verifier.is_none());
+    assert!(!url.as_str().contains("code_challenge"), "{url}");
+}
+
+#[test]
+fn scopes_are_joined_and_named_as_the_provider_has_it() {
+    let scheme = Oauth2 {
+        scopes: vec!["channels:read".to_owned(), "users:read".to_owned()],
+        scope_separator: ",".to_owned(),
+        scope_parameter: "user_scope".to_owned(),
+        ..scheme()
+    };
+    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").0);
+    assert_eq!(query["user_scope"], "channels:read,users:read");
+    assert!(!query.contains_key("scope"));
+}
+
+#[test]
+fn without_scopes_there_is_no_scope_parameter() {
+    let query = query(&provider(&Oauth2 { scopes: Vec::new(), ..scheme() }).authorization_url(REDIRECT_URI, "s").0);
+    assert!(!query.contains_key("scope"));
+}
+
+#[test]
+fn the_manifests_own_parameters_go_along_and_a_query_stays() {
+    let scheme = Oauth2 {
+        authorization_url: "https://accounts.acme.example/authorize?request=authorize".to_owned(),
+        authorization_parameters: pairs(&[("access_type", "offline"), ("prompt", "consent")]),
+        ..scheme()
+    };
+    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").0);
+    for (name, value) in [("access_type", "offline"), ("prompt", "consent"), ("request", "authorize")] {
+        assert_eq!(query[name], value);
+    }
+}
+
+#[test]
+fn a_manifest_cannot_set_what_the_protocol_sets() {
+    let scheme = Oauth2 {
+        authorization_parameters: pairs(&[
+            ("redirect_uri", "https://evil.example"),
+            ("state", "x"),
+            ("client_id", "x"),
+            ("response_type", "code"),
+        ]),
+        ..scheme()
+    };
+    let query = query(&provider(&scheme).authorization_url(REDIRECT_URI, "s").0);
+    assert_eq!((query["redirect_uri"].as_str(), query["state"].as_str()), (REDIRECT_URI, "s"));
+}

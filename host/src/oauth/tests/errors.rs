@@ -1,0 +1,185 @@
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::super::CALL_TIMEOUT;
+use super::*;
+use crate::egress::testing::raw;
+
+fn kind(error: &TokenError) -> &'static str {
+    match error {
+        TokenError::Refused { .. } => "refused",
+        TokenError::Misconfigured { .. } => "misconfigured",
+        TokenError::Unavailable { .. } => "unavailable",
+        TokenError::NotUnderstood { .. } => "not understood",
+    }
+}
+
+async fn failed(status: u16, body: &str) -> TokenError {
+    let body = body.to_owned();
+    let stub = Stub::start(move |_, _| answer(status, &[], body.clone())).await;
+    refresh(&provider_at(&stub, scheme())).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn errors_are_told_apart_by_who_can_mend_them() {
+    let cases = [
+        (400, r#"{"error":"invalid_grant","error_description":"Token has been expired or revoked."}"#, "refused"),
+        (400, r#"{"error":"invalid_grant","error_subtype":"invalid_rapt"}"#, "refused"),
+        (400, r#"{"error":"interaction_required"}"#, "refused"),
+        (200, r#"{"error":"bad_verification_code","error_uri":"https://docs.example"}"#, "refused"),
+        (200, r#"{"error":"bad_refresh_token"}"#, "refused"),
+        (200, r#"{"ok":false,"error":"token_revoked"}"#, "refused"),
+        (200, r#"{"ok":false,"error":"invalid_refresh_token"}"#, "refused"),
+        (401, r#"{"error":"invalid_client"}"#, "misconfigured"),
+        (400, r#"{"error":"unauthorized_client"}"#, "misconfigured"),
+        (200, r#"{"error":"incorrect_client_credentials"}"#, "misconfigured"),
+        (200, r#"{"error":"redirect_uri_mismatch"}"#, "misconfigured"),
+        (200, r#"{"ok":false,"error":"bad_client_secret"}"#, "misconfigured"),
+        (400, r#"{"error":"unsupported_grant_type"}"#, "misconfigured"),
+        (400, r#"{"error":"invalid_scope"}"#, "misconfigured"),
+        (400, r#"{"error":"temporarily_unavailable"}"#, "unavailable"),
+        (400, r#"{"error":"slow_down"}"#, "unavailable"),
+        (200, r#"{"ok":false,"error":"ratelimited"}"#, "unavailable"),
+        (503, r#"{"error":"invalid_grant"}"#, "unavailable"),
+        (502, "<html>Bad Gateway</html>", "unavailable"),
+        (429, "", "unavailable"),
+        (400, r#"{"error":"invalid_request"}"#, "not understood"),
+        (400, r#"{"error":{"code":400,"message":"Bad"}}"#, "not understood"),
+        (200, r#"{"ok":false}"#, "not understood"),
+        (403, "<html>Forbidden</html>", "not understood"),
+        (404, "", "not understood"),
+    ];
+    for (status, body, expected) in cases {
+        let error = failed(status, body).await;
+        assert_eq!(kind(&error), expected, "{status} {body}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_provider_says_is_passed_on() {
+    let error =
+        failed(400, r#"{"error":"invalid_grant","error_description":"Reauth.","error_subtype":"invalid_rapt"}"#).await;
+    let description = Some("invalid_rapt: Reauth.".to_owned());
+    assert_eq!(error, TokenError::Refused { error: "invalid_grant".to_owned(), description });
+    assert_eq!(error.to_string(), "the provider refused the grant: invalid_grant (invalid_rapt: Reauth.)");
+    let error = failed(400, r#"{"error":"odd","error_description":"Very."}"#).await;
+    assert_eq!(error.to_string(), "the provider's answer is not understood: status 400 with the error odd (Very.)");
+}
+
+#[tokio::test]
+async fn what_the_provider_echoes_of_the_secrets_is_not_shown() {
+    let stub = Stub::start(|seen, _| {
+        let form = form(seen);
+        let echo: Vec<_> = form.into_values().collect();
+        let body = serde_json::json!({
+            "error": echo.join("|"), "error_description": format!("{} {}", String::from_utf8_lossy(&seen.body), echo.join("\r\n")),
+        });
+        answer(400, &[], body.to_string())
+    })
+    .await;
+    let provider = provider_at(&stub, scheme());
+    let texts = [exchange(&provider).await.unwrap_err(), refresh(&provider).await.unwrap_err()];
+    for text in texts.map(|error| format!("{error} {error:?}")) {
+        for secret in [CODE, VERIFIER, SECRET, REFRESH_TOKEN, "s3cret%2Fwith%2Bsigns"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+        assert!(text.contains("***"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_provider_says_at_length_is_cut() {
+    let body = serde_json::json!({ "error": "x".repeat(9999), "error_description": "y".repeat(9999) });
+    let text = failed(400, &body.to_string()).await.to_string();
+    assert!(text.len() < 500, "{}", text.len());
+}
+
+#[tokio::test]
+async fn a_provider_that_asks_for_time_is_given_it() {
+    let stub = Stub::start(|_, before| match before {
+        0 => answer(429, &[("retry-after", "30")], ""),
+        _ => answer(200, &[("retry-after", "40")], r#"{"ok":false,"error":"ratelimited"}"#),
+    })
+    .await;
+    let provider = provider_at(&stub, scheme());
+    for seconds in [30, 40] {
+        match refresh(&provider).await.unwrap_err() {
+            TokenError::Unavailable { retry_after, .. } => assert_eq!(retry_after, Some(Duration::from_secs(seconds))),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failed_token_call_is_not_repeated() {
+    let stub = Stub::start(|_, _| answer(503, &[("retry-after", "0")], "")).await;
+    refresh(&provider_at(&stub, scheme())).await.unwrap_err();
+    assert_eq!(stub.seen().len(), 1);
+    let address = raw(|_, stream| async move { drop(stream) }).await;
+    let scheme = Oauth2 { token_url: format!("http://{address}/token"), ..scheme() };
+    assert_eq!(kind(&refresh(&provider(&scheme)).await.unwrap_err()), "unavailable");
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_in_time_is_unavailable() {
+    for said in ["", "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"] {
+        let silent = Arc::new(Notify::new());
+        let teller = Arc::clone(&silent);
+        let address = raw(move |_, mut stream| {
+            let silent = Arc::clone(&teller);
+            async move {
+                assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+                stream.write_all(said.as_bytes()).await.unwrap();
+                silent.notify_one();
+                pending().await
+            }
+        })
+        .await;
+        let provider = provider(&Oauth2 { token_url: format!("http://{address}/token"), ..scheme() });
+        let began = Instant::now();
+        // From there on time passes as soon as nothing else happens.
+        let (result, ()) = tokio::join!(refresh(&provider), async {
+            silent.notified().await;
+            tokio::time::pause();
+        });
+        let waited = began.elapsed();
+        tokio::time::resume();
+        let error = result.unwrap_err();
+        assert_eq!(kind(&error), "unavailable", "{said}: {error:?}");
+        assert!((CALL_TIMEOUT..CALL_TIMEOUT + Duration::from_secs(1)).contains(&waited), "{said}: {waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let stub = Stub::start(|_, _| answer(307, &[("location", "/elsewhere")], "")).await;
+    let error = exchange(&provider_at(&stub, scheme())).await.unwrap_err();
+    assert_eq!(error, TokenError::NotUnderstood { detail: "it has status 307 and no error code".to_owned() });
+    assert_eq!(stub.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_not_read_to_its_end() {
+    let stub = Stub::start(|_, _| answer(200, &[], vec![b' '; 1 << 20])).await;
+    let error = exchange(&provider_at(&stub, scheme())).await.unwrap_err();
+    assert_eq!(kind(&error), "not understood", "{error:?}");
+}
+
+#[tokio::test]
+async fn a_private_address_is_the_operators_to_allow() {
+    let stub = Stub::start(|_, _| json(200, r#"{"access_token":"at"}"#)).await;
+    let scheme = Oauth2 { token_url: format!("{}/token", stub.url()), ..scheme() };
+    let mut config = config();
+    config.connectors.clear();
+    let error = exchange(&Provider::new("demo", &scheme, &config, &Recipients::OfManifest, egress()).unwrap())
+        .await
+        .unwrap_err();
+    assert_eq!(kind(&error), "misconfigured", "{error:?}");
+    assert!(error.to_string().contains("allow_private_network"), "{error}");
+    assert!(stub.seen().is_empty());
+}

@@ -1,0 +1,119 @@
+//! Against a stand-in on loopback that answers as the providers do which the shipped connectors need.
+
+mod authorization;
+mod errors;
+mod exchange;
+mod recipients;
+mod refresh;
+mod revocation;
+mod settings;
+
+use std::collections::HashMap;
+
+use secrecy::ExposeSecret;
+use url::{Url, form_urlencoded};
+
+use super::{Provider, Recipients, Revocation, TokenError, Tokens};
+use crate::config::{Config, Connector, Oauth, OauthClient};
+use crate::egress::testing::{Answer, Seen, Stub, answer, egress};
+use crate::sandbox::manifest::{self, ClientAuthentication, Oauth2};
+
+const REDIRECT_URI: &str = "https://gateway.example/connectors/demo/success-authorize-callback";
+const CODE: &str = "code-4/0AeaYSHB";
+const VERIFIER: &str = "verifier-dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const SECRET: &str = "s3cret/with+signs:and=more";
+const REFRESH_TOKEN: &str = "refresh-token-1";
+
+/// A provider that keeps to the standards: PKCE, the client in the body.
+fn scheme() -> Oauth2 {
+    Oauth2 {
+        provider: "acme".to_owned(),
+        authorization_url: "https://accounts.acme.example/authorize".to_owned(),
+        token_url: "https://accounts.acme.example/token".to_owned(),
+        refresh_url: None,
+        revocation: None,
+        scopes: vec!["profile".to_owned(), "events.read".to_owned()],
+        scope_separator: " ".to_owned(),
+        scope_parameter: "scope".to_owned(),
+        authorization_parameters: Vec::new(),
+        token_parameters: Vec::new(),
+        pkce: true,
+        client_authentication: ClientAuthentication::Body,
+        token_pointer: String::new(),
+        default_lifetime_seconds: None,
+        identity: None,
+    }
+}
+
+/// The gateway is registered, and may call loopback.
+fn config() -> Config {
+    let client = OauthClient { client_id: "client:1".to_owned(), client_secret: Some(SECRET.into()) };
+    let connector = Connector { allow_private_network: true, ..Connector::default() };
+    Config {
+        oauth_clients: [("acme".to_owned(), client)].into(),
+        connectors: [("demo".to_owned(), connector)].into(),
+        ..Config::default()
+    }
+}
+
+fn provider(scheme: &Oauth2) -> Provider {
+    Provider::new("demo", scheme, &config(), &Recipients::OfManifest, egress()).unwrap()
+}
+
+/// A provider whose token endpoint is a stand-in's.
+fn provider_at(stub: &Stub, scheme: Oauth2) -> Provider {
+    provider(&Oauth2 { token_url: format!("{}/token", stub.url()), ..scheme })
+}
+
+async fn exchange(provider: &Provider) -> Result<Tokens, TokenError> {
+    provider.exchange(CODE.into(), Some(VERIFIER.into()), REDIRECT_URI).await
+}
+
+async fn refresh(provider: &Provider) -> Result<Tokens, TokenError> {
+    provider.refresh(&REFRESH_TOKEN.into()).await
+}
+
+/// What is got for a code where the token endpoint answers this.
+async fn exchanged(scheme: Oauth2, status: u16, body: &'static str) -> Result<Tokens, TokenError> {
+    let stub = Stub::start(move |_, _| json(status, body)).await;
+    exchange(&provider_at(&stub, scheme)).await
+}
+
+async fn refreshed(scheme: Oauth2, status: u16, body: &'static str) -> Result<Tokens, TokenError> {
+    let stub = Stub::start(move |_, _| json(status, body)).await;
+    refresh(&provider_at(&stub, scheme)).await
+}
+
+fn json(status: u16, body: &'static str) -> Answer {
+    answer(status, &[("content-type", "application/json; charset=utf-8")], body)
+}
+
+fn form(seen: &Seen) -> HashMap<String, String> {
+    assert_eq!(seen.header("content-type"), Some("application/x-www-form-urlencoded"));
+    let pairs: Vec<_> = form_urlencoded::parse(&seen.body).into_owned().collect();
+    let form: HashMap<_, _> = pairs.iter().cloned().collect();
+    assert_eq!(form.len(), pairs.len(), "a parameter is there twice: {pairs:?}");
+    form
+}
+
+/// Sorted, as text, so that nothing is overlooked.
+fn fields(form: &HashMap<String, String>) -> Vec<String> {
+    let mut fields: Vec<_> = form.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    fields.sort();
+    fields
+}
+
+fn query(url: &Url) -> HashMap<String, String> {
+    let pairs: Vec<_> = url.query_pairs().into_owned().collect();
+    let query: HashMap<_, _> = pairs.iter().cloned().collect();
+    assert_eq!(query.len(), pairs.len(), "a parameter is there twice: {url}");
+    query
+}
+
+fn access(tokens: &Tokens) -> &str {
+    tokens.access_token.expose_secret()
+}
+
+fn refreshing(tokens: &Tokens) -> Option<&str> {
+    tokens.refresh_token.as_ref().map(ExposeSecret::expose_secret)
+}

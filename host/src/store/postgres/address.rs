@@ -1,0 +1,165 @@
+//! Where the server is, and how it is spoken to: `database_url`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use tokio_postgres::config::{Host, SslMode};
+use url::form_urlencoded;
+
+use super::error::PostgresError;
+
+/// Sent data that is not confirmed for so long was sent to nobody.
+const UNCONFIRMED: Duration = Duration::from_secs(15);
+
+/// How often is asked whether a server that says nothing is still there.
+const ALIVE: Duration = Duration::from_secs(30);
+
+/// A `database_url`, taken apart.
+pub(super) struct Address {
+    pub(super) config: tokio_postgres::Config,
+    pub(super) verify: Verify,
+    /// The file with the authorities' certificates; without one they are the operating system's.
+    pub(super) authorities: Option<PathBuf>,
+    /// For people: without user and password.
+    pub(super) shown: String,
+}
+
+/// What of the server's certificate is verified. The modes are those of PostgreSQL's own programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verify {
+    /// Nothing: who can come between can read along. `prefer` and `require`.
+    Nothing,
+    /// That a known authority made it, for whatever name. `verify-ca`.
+    Authority,
+    /// Its name too. `verify-full`.
+    Name,
+}
+
+impl Address {
+    /// # Errors
+    /// When it is no such URL. The text quotes none of it: where a password is not escaped, any part may be part of it.
+    pub(super) fn parse(url: &SecretString) -> Result<Self, PostgresError> {
+        let url = url.expose_secret();
+        let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        let mut rest = form_urlencoded::Serializer::new(String::new());
+        let (mut mode, mut authorities) = (None, None);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "sslmode" => mode = Some(value.into_owned()),
+                "sslrootcert" => authorities = (value != "system").then(|| PathBuf::from(&*value)),
+                _ => {
+                    rest.append_pair(&name, &value);
+                }
+            }
+        }
+        // The driver takes `+` for itself.
+        let rest = rest.finish().replace('+', "%20");
+        let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{rest}") };
+        let mut config: tokio_postgres::Config = url.parse().map_err(|_| PostgresError::Address {
+            reason: "write it like postgres://user:password@host:5432/database, with what is special in the password as %40 for @",
+        })?;
+        let (ssl_mode, verify) = match mode.as_deref() {
+            None | Some("prefer") => (SslMode::Prefer, Verify::Nothing),
+            Some("disable") => (SslMode::Disable, Verify::Nothing),
+            // As PostgreSQL's own programs do.
+            Some("require") if authorities.is_some() => (SslMode::Require, Verify::Authority),
+            Some("require") => (SslMode::Require, Verify::Nothing),
+            Some("verify-ca") => (SslMode::Require, Verify::Authority),
+            Some("verify-full") => (SslMode::Require, Verify::Name),
+            Some(_) => {
+                let reason = "its sslmode must be disable, prefer, require, verify-ca or verify-full";
+                return Err(PostgresError::Address { reason });
+            }
+        };
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(PostgresError::Address { reason: "it names no host" });
+        }
+        config.ssl_mode(ssl_mode).keepalives_idle(ALIVE);
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(UNCONFIRMED);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("connector-gateway");
+        }
+        let shown = shown(&config);
+        Ok(Self { config, verify, authorities, shown })
+    }
+}
+
+/// `host:port/database`, of all hosts.
+fn shown(config: &tokio_postgres::Config) -> String {
+    let names: Vec<_> = match config.get_hosts() {
+        [] => config.get_hostaddrs().iter().map(ToString::to_string).collect(),
+        hosts => hosts
+            .iter()
+            .map(|host| match host {
+                Host::Tcp(name) => name.clone(),
+                Host::Unix(folder) => folder.display().to_string(),
+            })
+            .collect(),
+    };
+    let ports = config.get_ports();
+    let port = |index: usize| ports.get(index).or_else(|| ports.first()).copied().unwrap_or(5432);
+    let servers: Vec<_> = names.iter().enumerate().map(|(index, name)| format!("{name}:{}", port(index))).collect();
+    let database = config.get_dbname().or_else(|| config.get_user()).unwrap_or_default();
+    format!("{}/{database}", servers.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<Address, String> {
+        Address::parse(&url.into()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_shown_of_an_address_holds_neither_user_nor_password() {
+        for (url, shown) in [
+            ("postgres://ann:s3cret@db.example.com/gateway", "db.example.com:5432/gateway"),
+            ("postgresql://ann:s3cret@db1:1,db2:2/gateway?connect_timeout=3", "db1:1,db2:2/gateway"),
+            ("postgres://ann@%2Frun%2Fpostgresql/gateway", "/run/postgresql:5432/gateway"),
+            ("postgres:///gateway?host=/run/postgresql&user=ann", "/run/postgresql:5432/gateway"),
+        ] {
+            assert_eq!(parse(url).unwrap().shown, shown, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_url_that_makes_no_sense_is_refused_without_quoting_it() {
+        for url in [
+            "postgres://ann:s3cret@db:port/gateway",
+            "postgres://ann:s3cret?zebra@db/gateway",
+            "postgres://ann:s3cret@db/gateway?sslmode=s3cret",
+            "postgres:///s3cret",
+        ] {
+            let message = parse(url).err().unwrap();
+            assert!(message.starts_with("`database_url` is not understood: "), "{message}");
+            assert!(!message.contains("s3") && !message.contains("zebra"), "{message}");
+        }
+    }
+
+    #[test]
+    fn the_modes_of_encryption_are_those_of_postgresqls_own_programs() {
+        for (query, mode, verify) in [
+            ("", SslMode::Prefer, Verify::Nothing),
+            ("?sslmode=disable", SslMode::Disable, Verify::Nothing),
+            ("?sslmode=require", SslMode::Require, Verify::Nothing),
+            ("?sslmode=require&sslrootcert=/ca.pem", SslMode::Require, Verify::Authority),
+            ("?sslmode=verify-ca&sslrootcert=/ca.pem", SslMode::Require, Verify::Authority),
+            ("?sslrootcert=system&sslmode=verify-full", SslMode::Require, Verify::Name),
+        ] {
+            let address = parse(&format!("postgres://ann@db/gateway{query}")).unwrap();
+            assert_eq!((address.config.get_ssl_mode(), address.verify), (mode, verify), "{query}");
+            assert_eq!(address.authorities.is_some(), query.contains("ca.pem"));
+        }
+    }
+
+    #[test]
+    fn other_options_are_the_drivers() {
+        let address = parse("postgres://ann@db/gateway?options=-c%20a%3D1&sslmode=require&application_name=x").unwrap();
+        assert_eq!(address.config.get_options(), Some("-c a=1"));
+        assert_eq!(address.config.get_application_name(), Some("x"));
+    }
+}

@@ -1,0 +1,77 @@
+//! Has the gateway hold, or work on, more than it may for one invocation.
+
+use serde_json::{Value, json};
+
+use crate::bindings::gateway::connector::http::{self, Response};
+use crate::bindings::gateway::connector::json::Document;
+use crate::bindings::gateway::connector::outcome::Fault;
+use crate::network::request;
+use crate::{Answer, reply, text};
+
+/// Has `count` texts of `bytes` parsed, and keeps of each the document (`all`), a small part (`part`), or nothing.
+pub(crate) fn documents(input: &Value) -> Answer {
+    let text = format!("[\"{}\", 1]", "x".repeat(size(input, "bytes")));
+    let kept: Vec<_> = (0..size(input, "count")).map(|_| keep(input, parse(&text))).collect();
+    reply(&json!({"documents": kept.len()}))
+}
+
+fn keep(input: &Value, document: Document) -> Option<Document> {
+    match input["keep"].as_str() {
+        Some("all") => Some(document),
+        Some("part") => document.pointer("/1"),
+        _ => None,
+    }
+}
+
+/// Has the gateway find the children of a document that has `items` of them, named where `named` is true.
+pub(crate) fn children(input: &Value) -> Answer {
+    let (open, item, close) = if input["named"] == true { ("{", "\"a\":0,", "}") } else { ("[", "0,", "]") };
+    let items = item.repeat(size(input, "items"));
+    let document = parse(&format!("{open}{}{close}", items.trim_end_matches(',')));
+    reply(&json!({"length": document.length()}))
+}
+
+/// Reads `count` bodies in the form that the input names, and keeps the responses if it is told to.
+pub(crate) fn bodies(input: &Value) -> Answer {
+    let mut kept = Vec::new();
+    for _ in 0..size(input, "count") {
+        let response = http::send(&request(input)).map_err(Fault::Http)?;
+        let document = read(&response, text(input, "form")).map_err(Fault::Http)?;
+        if input["keep"] == true {
+            kept.push((response, document));
+        }
+    }
+    reply(&json!({"kept": kept.len()}))
+}
+
+fn read(response: &Response, form: &str) -> Result<Option<Document>, http::Error> {
+    Ok(match form {
+        "document" => Some(response.document()?),
+        "text" => response.text().map(|_| None)?,
+        _ => response.bytes().map(|_| None)?,
+    })
+}
+
+/// Has one text parsed for as long as it is let: the gateway computes, the guest hardly does.
+pub(crate) fn parse_without_end(input: &Value) -> Answer {
+    let text = format!("[{}0]", "0,".repeat(size(input, "bytes") / 2));
+    loop {
+        drop(parse(&text));
+    }
+}
+
+/// Looks into a document as deep as it goes, one array within the other.
+pub(crate) fn deep_pointer(input: &Value) -> Answer {
+    let depth = size(input, "depth");
+    let document = parse(&format!("{}{}", "[".repeat(depth), "]".repeat(depth)));
+    reply(&json!({"found": document.pointer(&"/0".repeat(depth - 1)).is_some()}))
+}
+
+#[expect(clippy::expect_used, reason = "the text is JSON")]
+fn parse(text: &str) -> Document {
+    Document::parse(text).expect("JSON")
+}
+
+fn size(input: &Value, name: &str) -> usize {
+    input[name].as_u64().and_then(|size| usize::try_from(size).ok()).unwrap_or_default()
+}

@@ -1,0 +1,103 @@
+#!/bin/sh
+# Runs a command beside a private PostgreSQL server, and ends the server with it.
+#
+#   tests/postgres.sh COMMAND [ARGUMENT]...
+#
+# The server lies in a folder of its own under target/, listens on a port of loopback with a password of its own, and is named
+# to the command by TEST_POSTGRES_URL; its client programs are in the command's PATH. Debian's package is used, and installed
+# where that is allowed; where there is no server the command runs all the same, so that whatever needs the server fails by
+# name and the rest is tested.
+set -eu
+
+[ $# -gt 0 ] || { echo "usage: tests/postgres.sh COMMAND [ARGUMENT]..." >&2; exit 2; }
+root=$(cd "$(dirname "$0")/.." && pwd)
+programs=/usr/lib/postgresql
+
+# The newest one's folder of programs.
+find_server() {
+    # Names of versions hold no blanks.
+    # shellcheck disable=SC2012
+    bin=$(ls -d "$programs"/*/bin 2>/dev/null | sort -V | tail -n 1)
+    [ -n "$bin" ] && [ -x "$bin/initdb" ] && [ -x "$bin/postgres" ]
+}
+
+install_server() {
+    command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ] || return 1
+    echo "postgres.sh: installing Debian's package postgresql" >&2
+    { apt-get update && apt-get install -y --no-install-recommends postgresql; } >/dev/null 2>&1
+}
+
+if ! find_server && ! { install_server && find_server; }; then
+    echo "postgres.sh: there is no PostgreSQL server, so the tests that need one will fail. This brings it:" >&2
+    echo "    apt-get install -y --no-install-recommends postgresql    # as root, Debian 12 or later" >&2
+    exec "$@"
+fi
+
+# PostgreSQL refuses to run as root.
+as_owner() { "$@"; }
+owner=
+if [ "$(id -u)" = 0 ]; then
+    for owner in postgres nobody; do id "$owner" >/dev/null 2>&1 && break; done
+    group=$(id -g "$owner")
+    as_owner() { setpriv --reuid="$owner" --regid="$group" --clear-groups -- "$@"; }
+fi
+
+# Under target/, unless the server's user cannot get there.
+mkdir -p "$root/target"
+folder=$(mktemp -d "$root/target/postgres.XXXXXX")
+[ -z "$owner" ] || chown "$owner" "$folder"
+if ! as_owner test -w "$folder"; then
+    rmdir "$folder"
+    folder=$(mktemp -d)
+    chown "$owner" "$folder"
+fi
+
+random() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
+password=$(random 16)
+(umask 077 && echo "$password" > "$folder/password")
+[ -z "$owner" ] || chown "$owner" "$folder/password"
+(cd "$folder" && as_owner "$bin/initdb" --pgdata=data --username=gateway --pwfile=password --auth=scram-sha-256 \
+    --encoding=UTF8 --no-locale --no-sync > setup.log) || { cat "$folder/setup.log" >&2; exit 1; }
+
+# What a test writes need not survive this machine's end. A port may be taken: then the server ends at once, and another is tried.
+start_server() {
+    port=$((20000 + 0x$(random 2) % 12000))
+    (
+        cd "$folder"
+        # The guard below is the one to end it, not an interrupt from the terminal, so that the command can finish first.
+        trap '' INT
+        as_owner "$bin/postgres" -D data -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+            -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=300 > server.log 2>&1
+    ) &
+    starter=$!
+    while kill -0 "$starter" 2>/dev/null; do
+        if grep -q "ready to accept connections" "$folder/server.log" 2>/dev/null; then
+            server=$(head -n 1 "$folder/data/postmaster.pid")
+            return 0
+        fi
+        sleep 0.1
+    done
+    return 1
+}
+started=no
+for _ in 1 2 3 4 5; do start_server && { started=yes; break; }; done
+[ $started = yes ] || { cat "$folder/server.log" >&2; exit 1; }
+
+# Ends the server by its id once this script is gone, however it went: then the last writer of the pipe has closed it.
+mkfifo "$folder/alive"
+(
+    trap '' HUP INT TERM
+    read -r _ < "$folder/alive" || true
+    # At once: there is nothing to keep.
+    kill -QUIT "$server" 2>/dev/null || true
+    while kill -0 "$server" 2>/dev/null; do sleep 0.1; done
+    rm -rf "$folder"
+) &
+guard=$!
+exec 9> "$folder/alive"
+
+status=0
+PATH="$bin:$PATH" TEST_POSTGRES_URL="postgres://gateway:$password@127.0.0.1:$port/postgres" "$@" 9>&- || status=$?
+exec 9>&-
+wait $guard
+exit $status

@@ -1,0 +1,280 @@
+//! Callers that bring a JWT of an issuer the operator trusts, in place of an API key.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair};
+use serde_json::{Value, json};
+use std::time::{SystemTime, UNIX_EPOCH};
+use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Provider, Reply, Setup};
+
+use crate::integrations::{connect, me, path, registered, who};
+
+const ISSUER: &str = "https://id.example";
+const AUDIENCE: &str = "connector-gateway";
+
+/// A key of the issuer's, of one of two kinds.
+enum SigningKey {
+    Es256(String, EcdsaKeyPair),
+    Ed25519(String, Ed25519KeyPair),
+}
+
+impl SigningKey {
+    fn es256(id: &str) -> Self {
+        let random = SystemRandom::new();
+        let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+        Self::Es256(
+            id.to_owned(),
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, document.as_ref(), &random).unwrap(),
+        )
+    }
+
+    fn ed25519(id: &str) -> Self {
+        let document = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
+        Self::Ed25519(id.to_owned(), Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
+    }
+
+    /// As it stands in the issuer's JWKS.
+    fn public(&self) -> Value {
+        match self {
+            Self::Es256(id, pair) => {
+                let point = pair.public_key().as_ref();
+                let [x, y] = [&point[1..33], &point[33..]].map(|part| URL_SAFE_NO_PAD.encode(part));
+                json!({"kty": "EC", "crv": "P-256", "kid": id, "use": "sig", "alg": "ES256", "x": x, "y": y})
+            }
+            Self::Ed25519(id, pair) => {
+                let x = URL_SAFE_NO_PAD.encode(pair.public_key().as_ref());
+                json!({"kty": "OKP", "crv": "Ed25519", "kid": id, "use": "sig", "alg": "EdDSA", "x": x})
+            }
+        }
+    }
+
+    fn header(&self) -> Value {
+        match self {
+            Self::Es256(id, _) => json!({"typ": "JWT", "alg": "ES256", "kid": id}),
+            Self::Ed25519(id, _) => json!({"typ": "JWT", "alg": "EdDSA", "kid": id}),
+        }
+    }
+
+    fn sign(&self, claims: &Value) -> String {
+        self.sign_as(&self.header(), claims)
+    }
+
+    fn sign_as(&self, header: &Value, claims: &Value) -> String {
+        let text = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".");
+        let signature = match self {
+            Self::Es256(_, pair) => URL_SAFE_NO_PAD.encode(pair.sign(&SystemRandom::new(), text.as_bytes()).unwrap()),
+            Self::Ed25519(_, pair) => URL_SAFE_NO_PAD.encode(pair.sign(text.as_bytes())),
+        };
+        format!("{text}.{signature}")
+    }
+}
+
+/// Seconds since 1970, so many from now.
+fn at(offset: i64) -> i64 {
+    i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap() + offset
+}
+
+fn claims(subject: &str) -> Value {
+    json!({"iss": ISSUER, "aud": AUDIENCE, "sub": subject, "iat": at(-10), "exp": at(300)})
+}
+
+fn with(name: &str, value: Value) -> Value {
+    let mut claims = claims("ada");
+    claims[name] = value;
+    claims
+}
+
+fn without(name: &str) -> Value {
+    let mut claims = claims("ada");
+    claims.as_object_mut().unwrap().remove(name);
+    claims
+}
+
+/// Publishes keys at `/jwks.json`.
+fn publish(issuer: &Provider, keys: &[&SigningKey]) {
+    let keys: Vec<Value> = keys.iter().map(|key| key.public()).collect();
+    issuer.reply("/jwks.json", Reply::json(json!({"keys": keys})));
+}
+
+fn config(issuer: &Provider, more: &str) -> String {
+    format!(
+        "[jwt_issuers.test]\nissuer = \"{ISSUER}\"\naudience = \"{AUDIENCE}\"\njwks_url = \"{}/jwks.json\"\nallow_private_network = true\n{more}",
+        issuer.url()
+    )
+}
+
+/// A gateway that trusts the issuer, with a connector whose users have accounts.
+fn gateway(issuer: &Provider, provider: &OAuthProvider, more: &str) -> Gateway {
+    registered(Setup::new().config(&config(issuer, more)).account("account", provider).start(), provider)
+}
+
+fn world(key: &SigningKey) -> (Provider, OAuthProvider, Gateway) {
+    let (issuer, provider) = (Provider::start(), OAuthProvider::start(Dialect::strict()));
+    publish(&issuer, &[key]);
+    let gateway = gateway(&issuer, &provider, "");
+    (issuer, provider, gateway)
+}
+
+fn ask(gateway: &Gateway, token: &str) -> Answer {
+    gateway.stranger().with_key(token).get("/integrations")
+}
+
+#[track_caller]
+fn assert_refused(gateway: &Gateway, token: &str, what: &str) {
+    let answer = ask(gateway, token);
+    assert_eq!(answer.status, 401, "{what}: {}", answer.text());
+    answer.problem(401, "unauthenticated");
+    assert!(answer.header("www-authenticate").starts_with("Bearer"), "{what}");
+    assert!(!answer.text().contains(token), "{what}");
+}
+
+#[test]
+fn a_jwt_acts_for_its_subject() {
+    for key in [SigningKey::es256("one"), SigningKey::ed25519("one")] {
+        let (_issuer, provider, gateway) = world(&key);
+        let caller = |subject: &str| -> Client { gateway.stranger().with_key(&key.sign(&claims(subject))) };
+        let (ada, bob) = (caller("ada"), caller("bob"));
+        connect(&ada, "account", "ada");
+        connect(&bob, "account", "bob");
+        assert_eq!(who(&ada).ok(), me("ada"));
+        assert_eq!(who(&bob).ok(), me("bob"));
+        ada.get(&path("account", "bob")).problem(404, "unknown-integration");
+        assert_eq!(
+            gateway.client().get("/integrations").ok(),
+            json!({"integrations": []}),
+            "the tenant itself has none"
+        );
+        // A key that is bound to the same subject acts for it too.
+        let key_of_ada = crate::integrations::client(&gateway, "default", Some("ada"), "operate");
+        assert_eq!(who(&key_of_ada).ok(), me("ada"));
+        drop(provider);
+    }
+}
+
+#[test]
+fn what_a_jwt_must_say_it_must_say() {
+    let key = SigningKey::es256("one");
+    let (_issuer, _provider, gateway) = world(&key);
+    ask(&gateway, &key.sign(&claims("ada"))).ok();
+    ask(&gateway, &key.sign(&with("aud", json!(["other", AUDIENCE])))).ok();
+    for name in ["iss", "aud", "exp", "sub"] {
+        assert_refused(&gateway, &key.sign(&without(name)), name);
+    }
+    for (what, claims) in [
+        ("another issuer", with("iss", json!("https://evil.example"))),
+        ("almost the issuer", with("iss", json!("https://id.example/"))),
+        ("another audience", with("aud", json!("other"))),
+        ("no audience", with("aud", json!([]))),
+        ("expired", with("exp", json!(at(-120)))),
+        ("not yet", with("nbf", json!(at(120)))),
+        ("no subject", with("sub", json!(""))),
+        ("a subject that is no text", with("sub", json!(7))),
+        ("a time that is no number", with("exp", json!("tomorrow"))),
+    ] {
+        assert_refused(&gateway, &key.sign(&claims), what);
+    }
+}
+
+#[test]
+fn clocks_may_differ_by_a_minute() {
+    let key = SigningKey::es256("one");
+    let (_issuer, _provider, gateway) = world(&key);
+    ask(&gateway, &key.sign(&with("exp", json!(at(-30))))).ok();
+    ask(&gateway, &key.sign(&with("nbf", json!(at(30))))).ok();
+}
+
+#[test]
+fn only_the_issuers_signature_counts() {
+    let key = SigningKey::es256("one");
+    let (_issuer, _provider, gateway) = world(&key);
+    let good = key.sign(&claims("ada"));
+    ask(&gateway, &good).ok();
+    let [header, payload, signature] = good.split('.').collect::<Vec<_>>().try_into().unwrap();
+    let encode = |part: &Value| URL_SAFE_NO_PAD.encode(part.to_string());
+    let public = key.public()["x"].as_str().unwrap().to_owned();
+    for (what, token) in [
+        ("none", format!("{}.{payload}.", encode(&json!({"alg": "none"})))),
+        ("none with a signature", format!("{}.{payload}.{signature}", encode(&json!({"alg": "none", "kid": "one"})))),
+        ("a public key as a secret", hs256(&json!({"alg": "HS256", "kid": "one"}), &claims("ada"), public.as_bytes())),
+        ("another payload", format!("{header}.{}.{signature}", encode(&claims("mallory")))),
+        ("no signature", format!("{header}.{payload}.")),
+        ("a stranger's key", SigningKey::es256("one").sign(&claims("ada"))),
+        ("a key that nobody published", SigningKey::es256("two").sign(&claims("ada"))),
+        ("a key that it brings along", brings_key()),
+        (
+            "a critical extension",
+            key.sign_as(&json!({"alg": "ES256", "kid": "one", "crit": ["x"], "x": 1}), &claims("ada")),
+        ),
+        ("not even that", "a.b.c".to_owned()),
+        ("too long", format!("{good}{}", "A".repeat(20_000))),
+    ] {
+        let answer = ask(&gateway, &token);
+        assert!(matches!(answer.status, 401 | 431), "{what}: {} {}", answer.status, answer.text());
+    }
+    ask(&gateway, &good).ok();
+}
+
+fn hs256(header: &Value, claims: &Value, secret: &[u8]) -> String {
+    let text = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".");
+    let tag = ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret), text.as_bytes());
+    format!("{text}.{}", URL_SAFE_NO_PAD.encode(tag))
+}
+
+fn brings_key() -> String {
+    let key = SigningKey::es256("mine");
+    let mut header = key.header();
+    header["jwk"] = key.public();
+    header["jku"] = json!("http://127.0.0.1:9/jwks.json");
+    key.sign_as(&header, &claims("ada"))
+}
+
+#[test]
+fn a_new_key_of_the_issuer_is_found_and_an_old_one_ends() {
+    let (old, new) = (SigningKey::es256("old"), SigningKey::es256("new"));
+    let (issuer, _provider, gateway) = world(&old);
+    ask(&gateway, &old.sign(&claims("ada"))).ok();
+    publish(&issuer, &[&new]);
+    support::wait_for("the new key", || (ask(&gateway, &new.sign(&claims("ada"))).status == 200).then_some(()));
+    assert_refused(&gateway, &old.sign(&claims("ada")), "the key was taken back");
+}
+
+#[test]
+fn made_up_keys_do_not_make_the_gateway_ask_the_issuer_each_time() {
+    let key = SigningKey::es256("one");
+    let (issuer, _provider, gateway) = world(&key);
+    ask(&gateway, &key.sign(&claims("ada"))).ok();
+    let asked = issuer.seen().len();
+    for number in 0..50 {
+        let token = SigningKey::es256(&format!("made-up-{number}")).sign(&claims("ada"));
+        assert_refused(&gateway, &token, "made up");
+    }
+    assert!(issuer.seen().len() <= asked + 5, "{} requests", issuer.seen().len() - asked);
+}
+
+#[test]
+fn an_issuer_that_is_down_costs_nobody_the_keys_that_are_known() {
+    let key = SigningKey::es256("one");
+    let (issuer, _provider, gateway) = world(&key);
+    ask(&gateway, &key.sign(&claims("ada"))).ok();
+    issuer.reply("/jwks.json", Reply::empty(503));
+    assert_refused(&gateway, &SigningKey::es256("two").sign(&claims("ada")), "not known");
+    ask(&gateway, &key.sign(&claims("ada"))).ok();
+    gateway.client().get("/integrations").ok();
+}
+
+#[test]
+fn the_tenant_may_be_a_claim_and_no_jwt_is_an_administrator() {
+    let key = SigningKey::es256("one");
+    let (issuer, provider) = (Provider::start(), OAuthProvider::start(Dialect::strict()));
+    publish(&issuer, &[&key]);
+    let gateway = gateway(&issuer, &provider, "tenant_claim = \"org\"");
+    let of = |tenant: &str| gateway.stranger().with_key(&key.sign(&with("org", json!(tenant))));
+    connect(&of("acme"), "account", "ada");
+    assert_eq!(who(&of("acme")).ok(), me("ada"));
+    who(&of("umbrella")).problem(424, "integration-required");
+    assert_refused(&gateway, &key.sign(&claims("ada")), "no tenant");
+    assert_refused(&gateway, &key.sign(&with("org", json!(""))), "an empty tenant");
+    let answer = of("acme").request("POST", "/admin/connectors").body("x").send();
+    assert_eq!(answer.status, 403, "{}", answer.text());
+}
