@@ -37,12 +37,8 @@ impl Home {
         let folder =
             fs::read_dir(&shipped).map_err(|error| format!("{}: {error}; `make build` fills it", shipped.display()))?;
         for entry in folder {
-            let path = entry?.path();
-            if let Some(name) =
-                path.file_name().filter(|_| path.extension().is_some_and(|extension| extension == "wasm"))
-            {
-                fs::copy(&path, home.modules().join(name))?;
-            }
+            let entry = entry?;
+            fs::copy(entry.path(), home.modules().join(entry.file_name()))?;
         }
         fs::write(home.modules().join("bench.wasm"), guest()?)?;
         // More at once than by default, for the calls that wait; they wait for a minute at most.
