@@ -29,7 +29,7 @@ use super::operations::{unknown_connector, violations_problem};
 use super::problem::{self, Problem};
 use super::system::json_answer;
 use crate::gateway::Gateway;
-use crate::integrations::{self, Destination, Grant, Key, record};
+use crate::integrations::{self, Destination, Failure, Grant, Key, record};
 use crate::pipeline::body::Body;
 use crate::pipeline::connect;
 use crate::pipeline::input::{Rejection, Schema};
@@ -113,8 +113,8 @@ pub(super) async fn get(
     request: &Request<Incoming>,
 ) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(gateway, connector, user_identifier, request).await?;
-    let found = gateway.integrations.get(&holder, &user_identifier).await.map_err(|error| failure_problem(&error))?;
-    let integration = found.ok_or_else(|| unknown(gateway, &holder, &user_identifier))?;
+    let found = gateway.integrations.get(&holder, &user_identifier).await;
+    let integration = existing(gateway, &holder, &user_identifier, found)?;
     Ok(private(json_answer(&record(&integration, SystemTime::now()))))
 }
 
@@ -126,9 +126,8 @@ pub(super) async fn select(
     request: &Request<Incoming>,
 ) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(gateway, connector, user_identifier, request).await?;
-    let found =
-        gateway.integrations.select(&holder, &user_identifier).await.map_err(|error| failure_problem(&error))?;
-    let integration = found.ok_or_else(|| unknown(gateway, &holder, &user_identifier))?;
+    let found = gateway.integrations.select(&holder, &user_identifier).await;
+    let integration = existing(gateway, &holder, &user_identifier, found)?;
     Ok(private(json_answer(&record(&integration, SystemTime::now()))))
 }
 
@@ -140,9 +139,8 @@ pub(super) async fn remove(
     request: &Request<Incoming>,
 ) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(gateway, connector, user_identifier, request).await?;
-    let removed =
-        gateway.integrations.remove(&holder, &user_identifier).await.map_err(|error| failure_problem(&error))?;
-    let revoked = removed.ok_or_else(|| unknown(gateway, &holder, &user_identifier))?;
+    let removed = gateway.integrations.remove(&holder, &user_identifier).await;
+    let revoked = existing(gateway, &holder, &user_identifier, removed)?;
     Ok(json_answer(&json!({"deleted": true, "revoked": revoked})))
 }
 
@@ -222,14 +220,24 @@ async fn addressed(
     Ok((holder(&caller, connector), user_identifier.into_owned()))
 }
 
-fn unknown(gateway: &Gateway, holder: &Holder, user_identifier: &str) -> Problem {
-    if gateway.registry.get(&holder.connector).is_none() {
-        return unknown_connector(gateway, &holder.connector);
+/// What was found of an integration, or why nothing was.
+fn existing<T>(
+    gateway: &Gateway,
+    holder: &Holder,
+    user_identifier: &str,
+    found: Result<Option<T>, Failure>,
+) -> Result<T, Problem> {
+    match found {
+        Ok(Some(found)) => Ok(found),
+        Ok(None) if gateway.registry.get(&holder.connector).is_none() => {
+            Err(unknown_connector(gateway, &holder.connector))
+        }
+        Ok(None) => Err(problem::UNKNOWN_INTEGRATION.because(format!(
+            "There is no integration `{user_identifier}` for `{}`; GET /integrations lists them.",
+            holder.connector
+        ))),
+        Err(failure) => Err(failure_problem(&failure)),
     }
-    problem::UNKNOWN_INTEGRATION.because(format!(
-        "There is no integration `{user_identifier}` for `{}`; GET /integrations lists them.",
-        holder.connector
-    ))
 }
 
 /// What is about one user is kept by no cache.
