@@ -85,31 +85,14 @@ pub(super) fn choose<'a>(rows: &'a [Arc<Row>], named: Option<&str>) -> Result<&'
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use super::*;
-    use crate::store::{Account, Details, Status};
+    use crate::integrations::tests::integration;
 
     fn row(user_identifier: &str, selected: bool) -> Arc<Row> {
         Row::new(Integration {
-            id: user_identifier.to_owned(),
-            holder: Holder { tenant: "t".to_owned(), subject: String::new(), connector: "c".to_owned() },
             user_identifier: user_identifier.to_owned(),
-            auth_type: AuthType::OAuth2,
             selected,
-            created_at: SystemTime::UNIX_EPOCH,
-            updated_at: SystemTime::UNIX_EPOCH,
-            version: 1,
-            details: Details {
-                status: Status::Active,
-                reason: None,
-                account: Account::default(),
-                scopes: Vec::new(),
-                expires_at: None,
-                last_refreshed_at: None,
-                next_refresh_at: None,
-                secret: None,
-            },
+            ..integration(user_identifier, 1)
         })
     }
 

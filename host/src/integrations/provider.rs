@@ -30,27 +30,10 @@ mod tests {
     use super::*;
     use crate::config::{Config, OauthClient};
     use crate::egress::{Egress, Settings};
-    use crate::oauth::Recipients;
-    use crate::sandbox::manifest::ClientAuthentication;
+    use crate::oauth::{self, Recipients};
 
     fn scheme() -> Oauth2 {
-        Oauth2 {
-            provider: "google".to_owned(),
-            authorization_url: "https://accounts.example/authorize".to_owned(),
-            token_url: "https://accounts.example/token".to_owned(),
-            refresh_url: None,
-            revocation: None,
-            scopes: Vec::new(),
-            scope_separator: " ".to_owned(),
-            scope_parameter: "scope".to_owned(),
-            authorization_parameters: Vec::new(),
-            token_parameters: Vec::new(),
-            pkce: true,
-            client_authentication: ClientAuthentication::Body,
-            token_pointer: String::new(),
-            default_lifetime_seconds: None,
-            identity: None,
-        }
+        Oauth2 { provider: "google".to_owned(), ..oauth::tests::scheme() }
     }
 
     fn missing(registered: &str, is_shipped: bool) -> Vec<String> {

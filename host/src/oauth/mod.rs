@@ -33,4 +33,4 @@ pub use self::revoke::Revocation;
 pub use self::tokens::{NoTokens, Tokens};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

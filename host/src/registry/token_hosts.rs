@@ -56,26 +56,13 @@ fn parse(url: &str) -> Option<Url> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config;
-    use crate::sandbox::manifest::ClientAuthentication;
+    use crate::{config, oauth};
 
     fn scheme(authorization_url: &str, token_url: &str) -> Oauth2 {
         Oauth2 {
-            provider: "acme".to_owned(),
             authorization_url: authorization_url.to_owned(),
             token_url: token_url.to_owned(),
-            refresh_url: None,
-            revocation: None,
-            scopes: Vec::new(),
-            scope_separator: " ".to_owned(),
-            scope_parameter: "scope".to_owned(),
-            authorization_parameters: Vec::new(),
-            token_parameters: Vec::new(),
-            pkce: true,
-            client_authentication: ClientAuthentication::Body,
-            token_pointer: String::new(),
-            default_lifetime_seconds: None,
-            identity: None,
+            ..oauth::tests::scheme()
         }
     }
 

@@ -25,7 +25,7 @@ const SECRET: &str = "s3cret/with+signs:and=more";
 const REFRESH_TOKEN: &str = "refresh-token-1";
 
 /// A provider that keeps to the standards: PKCE, the client in the body.
-fn scheme() -> Oauth2 {
+pub(crate) fn scheme() -> Oauth2 {
     Oauth2 {
         provider: "acme".to_owned(),
         authorization_url: "https://accounts.acme.example/authorize".to_owned(),
