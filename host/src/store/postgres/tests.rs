@@ -116,7 +116,8 @@ async fn connections_that_the_server_ended_are_made_anew() {
     assert_eq!(site.store.keys().await.unwrap().len(), 2);
 }
 
-#[tokio::test]
+// The connections go on while the end of the test waits for what the callers left under way.
+#[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_goes_away_leaves_the_store_working() {
     let site = Site::postgres().await;
     for number in 0..20 {
