@@ -13,7 +13,7 @@
 //! - [`shape`]: `response_filters` and `response_fields`, over bytes
 //! - [`vault`]: secrets at rest, and exchanging their keys
 //! - [`store`]: what outlives the process
-//! - [`openapi`], [`metrics`], [`logging`], [`files`]: what their names say
+//! - [`openapi`], [`metrics`], [`logging`], [`files`], [`media_type`]: what their names say
 //! - [`gateway`]: what the parts share; [`serve`]: puts them together and runs them
 //! - [`cli`]: the command line
 //!
@@ -28,6 +28,7 @@ pub mod files;
 pub mod gateway;
 pub mod integrations;
 pub mod logging;
+pub mod media_type;
 pub mod metrics;
 pub mod oauth;
 pub mod openapi;

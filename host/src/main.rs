@@ -5,6 +5,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use connector_gateway::cli::arguments::Arguments;
 use connector_gateway::cli::run::run;
+use mimalloc::MiMalloc;
+
+/// A call allocates often and little, and frees on another thread than it allocated on.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     run(&Arguments::parse())

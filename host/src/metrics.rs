@@ -217,9 +217,11 @@ pub struct OperationMetrics {
     pub in_flight: Gauge,
 }
 
-/// Records the time since a moment, in seconds.
-pub fn observe(histogram: &Histogram, since: Instant) {
-    record(histogram, since.elapsed());
+/// Records the time since a moment, in seconds, and makes it the moment that is now: the stage that follows begins.
+pub fn lap(histogram: &Histogram, since: &mut Instant) {
+    let now = Instant::now();
+    record(histogram, now - *since);
+    *since = now;
 }
 
 /// Records a time, in seconds.

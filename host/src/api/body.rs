@@ -9,6 +9,7 @@ use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_TYPE, EXPECT, HeaderMap};
 
 use super::problem::{self, Problem};
+use crate::media_type::{essence, is_json};
 
 /// A body that takes longer to arrive holds a place for nothing.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -60,18 +61,13 @@ pub(super) async fn read(
 pub(super) async fn read_json(headers: &HeaderMap, body: Incoming, limit_mb: usize) -> Result<Bytes, Problem> {
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
     let body = read(headers, body, limit_mb, "send less, or have `max_body_mb` raised").await?;
-    if content_type.is_some_and(is_json) || body.is_empty() && content_type.is_none() {
+    if content_type.is_some_and(|value| is_json(essence(value))) || body.is_empty() && content_type.is_none() {
         return Ok(body);
     }
     Err(problem::UNSUPPORTED_MEDIA_TYPE.because(match content_type {
         Some(given) => format!("The body is of type {given}; send JSON with Content-Type: application/json."),
         None => "The body has no type; send JSON with Content-Type: application/json.".to_owned(),
     }))
-}
-
-fn is_json(content_type: &str) -> bool {
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    media_type == "application/json" || media_type.ends_with("+json")
 }
 
 async fn drop_rest(body: &mut Incoming) {

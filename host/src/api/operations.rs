@@ -56,7 +56,7 @@ pub(super) async fn invoke(
         .await
         .map_err(|error| problem_of(error, &connector.name()))?;
     operation.metrics.succeeded.inc();
-    metrics::observe(&operation.metrics.seconds, started);
+    metrics::record(&operation.metrics.seconds, started.elapsed());
     let mut response = Response::new(answer.body);
     *response.headers_mut() = answer.headers;
     Ok(response)
@@ -131,7 +131,7 @@ fn failed(connector: &str, failure: &Failure) -> Problem {
             .because(format!("`{connector}` went over its {limit} limit and was stopped; ask for less, or raise the limit for this connector."))
             .with("limit", limit.name()),
         // What a trap says is for the operator; it stands in the log.
-        Failure::Trapped(reason) | Failure::Mismatch(reason) => {
+        Failure::Trapped(reason) => {
             tracing::error!(connector, reason, "the connector trapped");
             problem::CONNECTOR_FAILED.because(format!("`{connector}` stopped with an error of its own; its author finds the cause in the gateway's log."))
         }

@@ -16,38 +16,39 @@ use crate::pipeline::body::Body;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// What a path leads to.
-enum Route {
+#[derive(Clone, Copy)]
+enum Route<'a> {
     Operation {
-        connector: String,
-        operation: String,
+        connector: &'a str,
+        operation: &'a str,
     },
     /// Of a connector: an account is connected.
     Begin {
-        connector: String,
+        connector: &'a str,
     },
     /// One integration; its identifier as it stands in the path.
     Integration {
-        connector: String,
-        user_identifier: String,
+        connector: &'a str,
+        user_identifier: &'a str,
     },
     Exists {
-        connector: String,
+        connector: &'a str,
     },
     AuthSchema {
-        connector: String,
+        connector: &'a str,
     },
     Callback {
-        connector: String,
+        connector: &'a str,
     },
     /// Over all connectors.
     Integrations,
     Connectors,
     Install,
     Installed {
-        connector: String,
+        connector: &'a str,
     },
     Rollback {
-        connector: String,
+        connector: &'a str,
     },
     Health,
     Ready,
@@ -56,34 +57,27 @@ enum Route {
 }
 
 /// Finds the route of a path, whatever the method.
-fn route(path: &str) -> Option<Route> {
+fn route(path: &str) -> Option<Route<'_>> {
     let mut segments = path.strip_prefix('/')?.split('/');
     let first = (segments.next()?, segments.next(), segments.next(), segments.next(), segments.next());
     Some(match first {
-        ("connectors", Some(connector), Some(name), None, None) => {
-            let connector = connector.to_owned();
-            match name {
-                "integrations" => Route::Begin { connector },
-                "integration-exists" => Route::Exists { connector },
-                "auth-schema" => Route::AuthSchema { connector },
-                "success-authorize-callback" => Route::Callback { connector },
-                operation => Route::Operation { connector, operation: operation.to_owned() },
-            }
-        }
+        ("connectors", Some(connector), Some(name), None, None) => match name {
+            "integrations" => Route::Begin { connector },
+            "integration-exists" => Route::Exists { connector },
+            "auth-schema" => Route::AuthSchema { connector },
+            "success-authorize-callback" => Route::Callback { connector },
+            operation => Route::Operation { connector, operation },
+        },
         ("connectors", Some(connector), Some("integrations"), Some(user_identifier), None)
             if !user_identifier.is_empty() =>
         {
-            Route::Integration { connector: connector.to_owned(), user_identifier: user_identifier.to_owned() }
+            Route::Integration { connector, user_identifier }
         }
         ("integrations", None, None, None, None) => Route::Integrations,
         ("connectors", None, None, None, None) => Route::Connectors,
         ("admin", Some("connectors"), None, None, None) => Route::Install,
-        ("admin", Some("connectors"), Some(connector), None, None) => {
-            Route::Installed { connector: connector.to_owned() }
-        }
-        ("admin", Some("connectors"), Some(connector), Some("rollback"), None) => {
-            Route::Rollback { connector: connector.to_owned() }
-        }
+        ("admin", Some("connectors"), Some(connector), None, None) => Route::Installed { connector },
+        ("admin", Some("connectors"), Some(connector), Some("rollback"), None) => Route::Rollback { connector },
         ("healthz", None, None, None, None) => Route::Health,
         ("readyz", None, None, None, None) => Route::Ready,
         ("metrics", None, None, None, None) => Route::Metrics,
@@ -92,9 +86,9 @@ fn route(path: &str) -> Option<Route> {
     })
 }
 
-impl Route {
+impl Route<'_> {
     /// The methods it takes, for the header `Allow`.
-    fn methods(&self) -> &'static str {
+    fn methods(self) -> &'static str {
         match self {
             Self::Operation { .. } | Self::Begin { .. } | Self::Install | Self::Rollback { .. } => "POST",
             Self::Integration { .. } => "GET, HEAD, POST, DELETE",
@@ -106,17 +100,17 @@ impl Route {
         }
     }
 
-    fn takes(&self, method: &Method) -> bool {
+    fn takes(self, method: &Method) -> bool {
         self.methods().split(", ").any(|allowed| allowed == method.as_str())
     }
 
     /// Connector and operation, for the metrics. Names that callers made up are left out: they would grow without bound.
-    fn labels(&self, gateway: &Gateway) -> (String, String) {
+    fn labels(self, gateway: &Gateway) -> (String, String) {
         match self {
             Self::Operation { connector, operation } => match gateway.registry.get(connector) {
                 Some(live) => {
                     let known = live.operation(operation).is_some();
-                    (connector.clone(), if known { operation.clone() } else { String::new() })
+                    (connector.to_owned(), if known { operation.to_owned() } else { String::new() })
                 }
                 None => (String::new(), String::new()),
             },
@@ -126,7 +120,7 @@ impl Route {
             | Self::AuthSchema { connector }
             | Self::Callback { connector } => {
                 let live = gateway.registry.get(connector).is_some();
-                (if live { connector.clone() } else { String::new() }, "integrations".to_owned())
+                (if live { connector.to_owned() } else { String::new() }, "integrations".to_owned())
             }
             Self::Integrations => (String::new(), "integrations".to_owned()),
             Self::Connectors => (String::new(), "connectors".to_owned()),
@@ -141,8 +135,9 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     let started = Instant::now();
     let request_id = gateway.request_id(request.headers().get(&REQUEST_ID));
     let method = request.method().clone();
-    let route = route(request.uri().path());
-    let result = match &route {
+    let uri = request.uri().clone();
+    let route = route(uri.path());
+    let result = match route {
         None => Err(problem::NOT_FOUND.because(
             "There is nothing at this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists all paths.",
         )),
@@ -151,7 +146,7 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
             .allow(route.methods())),
         Some(route) => dispatch(gateway, route, request, &request_id).await,
     };
-    let operation_succeeded = matches!((&route, &result), (Some(Route::Operation { .. }), Ok(_)));
+    let operation_succeeded = matches!((route, &result), (Some(Route::Operation { .. }), Ok(_)));
     let (mut response, problem) = match result {
         Ok(response) => (response, None),
         Err(problem) => {
@@ -162,28 +157,29 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     };
     // A successful operation has counted itself, with instruments at hand.
     if !operation_succeeded {
-        let (connector, operation) = route.as_ref().map(|route| route.labels(gateway)).unwrap_or_default();
+        let (connector, operation) = route.map(|route| route.labels(gateway)).unwrap_or_default();
         let status = response.status().as_u16();
         gateway.metrics.requests.get_or_create_owned(&RequestLabels { connector, operation, status }).inc();
     }
-    log(&request_id, &method, route.as_ref(), &response, problem, started);
+    log(&request_id, &method, route, &response, problem, started);
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
     response
 }
 
+/// What is large stands in a box: hyper moves the future of a request, whatever the request is.
 async fn dispatch(
     gateway: &Arc<Gateway>,
-    route: &Route,
+    route: Route<'_>,
     request: Request<Incoming>,
     request_id: &Arc<str>,
 ) -> Result<Response<Body>, Problem> {
     match route {
         Route::Operation { connector, operation } => {
-            operations::invoke(gateway, connector, operation, request, request_id).await
+            Box::pin(operations::invoke(gateway, connector, operation, request, request_id)).await
         }
-        Route::Begin { connector } => integrations::begin(gateway, connector, request, request_id).await,
+        Route::Begin { connector } => Box::pin(integrations::begin(gateway, connector, request, request_id)).await,
         Route::Integration { connector, user_identifier } => match *request.method() {
             Method::POST => integrations::select(gateway, connector, user_identifier, &request).await,
             Method::DELETE => integrations::remove(gateway, connector, user_identifier, &request).await,
@@ -194,9 +190,9 @@ async fn dispatch(
         Route::Callback { connector } => Ok(integrations::callback(gateway, connector, &request, request_id).await),
         Route::Integrations => integrations::list(gateway, &request).await,
         Route::Connectors => connectors::list(gateway, &request).await,
-        Route::Install => admin::install(gateway, request).await,
+        Route::Install => Box::pin(admin::install(gateway, request)).await,
         Route::Installed { connector } => admin::remove(gateway, connector, &request).await,
-        Route::Rollback { connector } => admin::rollback(gateway, connector, &request).await,
+        Route::Rollback { connector } => Box::pin(admin::rollback(gateway, connector, &request)).await,
         Route::Health => Ok(system::health()),
         Route::Ready => system::ready(gateway),
         Route::Metrics => system::metrics(gateway),
@@ -208,21 +204,21 @@ async fn dispatch(
 fn log(
     request_id: &str,
     method: &Method,
-    route: Option<&Route>,
+    route: Option<Route<'_>>,
     response: &Response<Body>,
     problem: Option<(&'static str, String)>,
     started: Instant,
 ) {
     let status = response.status().as_u16();
     let (connector, operation) = match route {
-        Some(Route::Operation { connector, operation }) => (connector.as_str(), operation.as_str()),
+        Some(Route::Operation { connector, operation }) => (connector, operation),
         Some(
             Route::Begin { connector }
             | Route::Integration { connector, .. }
             | Route::Exists { connector }
             | Route::AuthSchema { connector }
             | Route::Callback { connector },
-        ) => (connector.as_str(), "integrations"),
+        ) => (connector, "integrations"),
         _ => ("", ""),
     };
     let ms = started.elapsed().as_micros() as f64 / 1000.0;

@@ -1,6 +1,7 @@
 //! An answer, read with bounded memory.
 
 use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -56,7 +57,7 @@ impl Response {
         throttle::normalize(&mut head.status, &mut head.headers);
         let body = ResponseBody {
             source,
-            ahead: BytesMut::new(),
+            ahead: Bytes::new(),
             mask: masker.map(|masker| MaskStream::new(Arc::clone(masker))),
             left: request.limit,
             limit: request.limit,
@@ -75,7 +76,7 @@ impl Response {
 pub struct ResponseBody {
     source: reqwest::Body,
     /// Read by `peek`, not yet handed out.
-    ahead: BytesMut,
+    ahead: Bytes,
     mask: Option<MaskStream>,
     left: u64,
     limit: u64,
@@ -109,7 +110,7 @@ impl ResponseBody {
     pub async fn peek(&mut self, length: usize) -> Result<&[u8], EgressError> {
         while self.ahead.len() < length {
             match poll_fn(|context| self.poll_source(context)).await {
-                Some(piece) => self.ahead.extend_from_slice(&piece?),
+                Some(piece) => self.ahead = joined(mem::take(&mut self.ahead), piece?),
                 None => break,
             }
         }
@@ -143,7 +144,7 @@ impl ResponseBody {
         if self.ahead.is_empty() {
             return self.poll_source(context);
         }
-        Poll::Ready(Some(Ok(self.ahead.split().freeze())))
+        Poll::Ready(Some(Ok(mem::take(&mut self.ahead))))
     }
 
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {
@@ -209,6 +210,16 @@ impl ResponseBody {
     fn held(&self) -> u64 {
         (self.ahead.len() + self.mask.as_ref().map_or(0, MaskStream::held)) as u64
     }
+}
+
+/// Two pieces as one; copies nothing where there was none before.
+fn joined(former: Bytes, piece: Bytes) -> Bytes {
+    if former.is_empty() {
+        return piece;
+    }
+    let mut whole = BytesMut::from(former);
+    whole.extend_from_slice(&piece);
+    whole.freeze()
 }
 
 /// The layers below tell the end of a body by its size, if at all.

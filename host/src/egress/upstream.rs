@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use url::{Host, Url, form_urlencoded};
+use url::{Host, Url};
 
 use super::address::{self, ForbiddenAddress};
 use super::error::EgressError;
@@ -67,8 +67,8 @@ pub struct Upstream {
 
 struct Base {
     url: Url,
-    /// Serialised base URL without the slash at its end: a path is appended to it.
-    prefix: String,
+    /// Its path without the slash at its end: a request's path is appended to it.
+    path: String,
     /// Why no request to it may leave, if so.
     refusal: Option<EgressError>,
 }
@@ -178,24 +178,20 @@ impl Upstream {
             return Err(refusal.clone());
         }
         path::check(path)?;
-        let mut text = String::with_capacity(base.prefix.len() + path.len() + 1);
-        if path.is_empty() || path.starts_with('?') {
-            text.push_str(base.url.as_str());
-        } else {
-            text.push_str(&base.prefix);
+        let (path, own_query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        // Scheme, host and port have been parsed once and for all.
+        let mut url = base.url.clone();
+        if !path.is_empty() {
+            url.set_path(&format!("{}{path}", base.path));
         }
-        text.push_str(path);
+        url.set_query(own_query);
         if let Some((name, value)) = query {
-            text.push(if path.contains('?') { '&' } else { '?' });
-            text.extend(form_urlencoded::byte_serialize(name.as_bytes()));
-            text.push('=');
-            text.extend(form_urlencoded::byte_serialize(value.expose_secret().as_bytes()));
+            url.query_pairs_mut().append_pair(name, value.expose_secret());
         }
-        // The prefix is a serialised URL, so a parsed result that begins with it has its scheme, host, port and path.
-        match Url::parse(&text) {
-            Ok(url) if url.as_str().starts_with(&base.prefix) => Ok(url),
-            _ => Err(EgressError::invalid("the path does not make a URL below the upstream's base URL")),
+        if !url.path().starts_with(&base.path) {
+            return Err(EgressError::invalid("the path does not make a URL below the upstream's base URL"));
         }
+        Ok(url)
     }
 
     /// Whether a URL belongs to the service itself, so that its credential may go there.
@@ -247,8 +243,8 @@ impl Base {
             let host = url.host_str().unwrap_or_default();
             Some(EgressError::denied(format!("the host {host} was not granted to this connector")))
         };
-        let prefix = url.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { url, prefix, refusal })
+        let path = url.path().trim_end_matches('/').to_owned();
+        Ok(Self { url, path, refusal })
     }
 }
 

@@ -130,8 +130,10 @@ impl Schema {
             );
         }
         let value = Value::Object(value);
-        for error in self.validator.iter_errors(&value) {
-            self.explain(&error, &mut violations);
+        if !self.validator.is_valid(&value) {
+            for error in self.validator.iter_errors(&value) {
+                self.explain(&error, &mut violations);
+            }
         }
         let (true, Ok(shape)) = (violations.is_empty(), shape) else {
             let over = violations.len().saturating_sub(MAX_VIOLATIONS);

@@ -143,7 +143,7 @@ pub async fn run(
     request: Request<'_>,
 ) -> Result<Answer, Error> {
     let Parts { registry, metrics, .. } = parts;
-    let started = Instant::now();
+    let mut stage = Instant::now();
     let input = operation.schema.read(request.body).map_err(|rejection| match rejection {
         Rejection::NotJson(detail) => Error::NotJson(detail),
         Rejection::Invalid(violations) => Error::Invalid(violations),
@@ -160,11 +160,10 @@ pub async fn run(
             .check(limit)
             .map_err(|retry_after| Error::RateLimited { limit: limit.clone(), retry_after })?;
     }
-    metrics::observe(&operation.metrics.validate, started);
+    metrics::lap(&operation.metrics.validate, &mut stage);
 
-    let invoked = Instant::now();
     let limits = connector.limits();
-    let deadline = invoked + limits.timeout;
+    let deadline = stage + limits.timeout;
     let credentials = account.credentials.clone();
     let outbound =
         Outbound::new(registry.egress().clone(), Arc::clone(connector.upstreams()), deadline.into(), credentials);
@@ -194,19 +193,18 @@ pub async fn run(
         // All that was asked of the service was refused, or changes nothing: it can be asked again.
         outcome = invoke().await?;
     }
-    metrics::observe(&operation.metrics.sandbox, invoked);
+    metrics::lap(&operation.metrics.sandbox, &mut stage);
 
     let form = Form { shape: &input.shape, accept: request.accept, limits, operation };
     match outcome {
         Err(fault) => Err(account.explain_fault(error_of(fault))),
         Ok(Outcome::Forward(forward)) => {
-            let sent = Instant::now();
             let response = outbound.send(forward, limits.download_bytes).await?;
-            metrics::observe(&operation.metrics.upstream, sent);
+            metrics::lap(&operation.metrics.upstream, &mut stage);
             answer::of_response(response, &form, permit).await.map_err(|error| account.explain(error))
         }
         Ok(Outcome::Reply(json)) => answer::of_json(json, &form),
-        Ok(Outcome::File(file)) => answer::of_file(file, &form, permit).await,
+        Ok(Outcome::File(file)) => Box::pin(answer::of_file(file, &form, permit)).await,
     }
 }
 
@@ -285,7 +283,6 @@ fn count_failure(metrics: &Metrics, connector: &Connector, failure: &Failure) {
     let outcome = match failure {
         Failure::Limit(limit) => limit.name(),
         Failure::TimedOut(_) => "timeout",
-        Failure::Mismatch(_) => "mismatch",
         Failure::Trapped(_) => "trap",
         Failure::Busy => "busy",
     };

@@ -32,7 +32,7 @@ use self::versions::Versions;
 use crate::config::Config;
 use crate::egress::Egress;
 use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
-use crate::sandbox::{self, Failure, Sandbox};
+use crate::sandbox::{self, Sandbox};
 use crate::store::Store;
 
 /// The live connectors by identifier.
@@ -231,10 +231,8 @@ impl Registry {
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
         let call = sandbox::Call::for_description(&digest);
         let limits = connector::limits(&self.config.connector(expected.unwrap_or_default()).limits);
-        let manifest = self.sandbox.describe(&loaded.module, call, limits).await.map_err(|failure| match failure {
-            Failure::Mismatch(_) => failure.to_string(),
-            _ => format!("`describe` failed: {failure}"),
-        })?;
+        let described = self.sandbox.describe(&loaded.module, call, limits).await;
+        let manifest = described.map_err(|failure| format!("`describe` failed: {failure}"))?;
         manifest::check(&manifest).map_err(|wrong| format!("its manifest is wrong: {}", wrong.join("; ")))?;
         if let Some(expected) = expected
             && manifest.identifier != expected

@@ -14,6 +14,7 @@ wasmtime::component::bindgen!({
         "gateway:connector/storage": async | trappable,
         default: trappable,
     },
+    exports: { default: async },
     with: {
         "gateway:connector/http.response": super::http::Response,
         "gateway:connector/json.document": super::json::Document,

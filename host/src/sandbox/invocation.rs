@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use serde::de::IgnoredAny;
 use thiserror::Error;
-use wasmtime::component::{
-    ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, ResourceTable, TypedFunc,
-};
+use wasmtime::component::{InstancePre, ResourceTable};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
@@ -107,9 +105,6 @@ pub enum Failure {
     /// It did not end in time.
     #[error("it did not end within {} s", .0.as_secs())]
     TimedOut(Duration),
-    /// Its functions are not those of the contract.
-    #[error("it does not match the contract gateway:connector@1: {0}")]
-    Mismatch(String),
     /// It trapped.
     #[error("it trapped: {0}")]
     Trapped(String),
@@ -217,15 +212,12 @@ impl Module {
             let mut store = yielding_store(self.linked.engine(), self.guest(call, limits))?;
             let result = async {
                 let instance = self.linked.instantiate_async(&mut store).await?;
-                // Not called here, but looked up: a wrong type is found now, and not by the first caller.
-                typed::<(&str, &str), (WitOutcome,)>(&instance, &mut store, &self.invoke)?;
-                let describe = typed::<(), (manifest::Manifest,)>(&instance, &mut store, &self.describe)?;
-                describe.call_async(&mut store, ()).await
-            }
-            .await;
+                self.exports_of(&instance, &mut store)?.call_describe(&mut store).await
+            };
+            let result = result.await;
             finish(result, store)
         };
-        let ((manifest,), _) = timed(run, limits.timeout).await?;
+        let (manifest, _) = timed(run, limits.timeout).await?;
         Ok(manifest)
     }
 
@@ -245,17 +237,41 @@ impl Module {
         input: &str,
         immediate: bool,
     ) -> Result<Result<Outcome, Fault>, Failure> {
-        let arguments = (operation, input);
-        if let (true, Some(pre)) = (immediate, &self.immediate) {
-            match run_at_once(pre, &self.invoke, self.guest(make_call(), limits), arguments) {
+        if let (true, Some(linked)) = (immediate, &self.immediate) {
+            match self.run_at_once(linked, self.guest(make_call(), limits), (operation, input)) {
                 Err(Failure::Limit(Limit::Cpu)) => {}
                 Err(failure) => return Err(failure),
-                Ok(((outcome,), store)) => return take_outcome(outcome, store, limits),
+                Ok((outcome, store)) => return take_outcome(outcome, store, limits),
             }
         }
-        let run = run_on_fiber(&self.linked, &self.invoke, self.guest(make_call(), limits), arguments);
-        let ((outcome,), store) = timed(run, limits.timeout).await?;
+        // In a box: callers' futures are moved at each call, and most calls have no use for this one.
+        let run = Box::pin(self.run_on_fiber(self.guest(make_call(), limits), (operation, input)));
+        let (outcome, store) = timed(run, limits.timeout).await?;
         take_outcome(outcome, store, limits)
+    }
+
+    fn run_at_once(
+        &self,
+        linked: &InstancePre<Guest>,
+        guest: Guest,
+        arguments: (&str, &str),
+    ) -> Result<(WitOutcome, Store<Guest>), Failure> {
+        let mut store = store(linked.engine(), guest)?;
+        store.set_epoch_deadline(IMMEDIATE_TICKS);
+        let result = linked
+            .instantiate(&mut store)
+            .and_then(|instance| self.invoke_of(&instance, &mut store)?.call(&mut store, arguments));
+        finish(result.map(|(outcome,)| outcome), store)
+    }
+
+    async fn run_on_fiber(&self, guest: Guest, arguments: (&str, &str)) -> Result<(WitOutcome, Store<Guest>), Failure> {
+        let mut store = yielding_store(self.linked.engine(), guest)?;
+        let result = async {
+            let instance = self.linked.instantiate_async(&mut store).await?;
+            self.invoke_of(&instance, &mut store)?.call_async(&mut store, arguments).await
+        };
+        let result = result.await;
+        finish(result.map(|(outcome,)| outcome), store)
     }
 }
 
@@ -275,44 +291,6 @@ fn store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failur
     Ok(store)
 }
 
-fn run_at_once<P, R>(
-    pre: &InstancePre<Guest>,
-    export: &ComponentExportIndex,
-    guest: Guest,
-    arguments: P,
-) -> Result<(R, Store<Guest>), Failure>
-where
-    P: ComponentNamedList + Lower,
-    R: ComponentNamedList + Lift + 'static,
-{
-    let mut store = store(pre.engine(), guest)?;
-    store.set_epoch_deadline(IMMEDIATE_TICKS);
-    let result = (|| {
-        let instance = pre.instantiate(&mut store)?;
-        typed::<P, R>(&instance, &mut store, export)?.call(&mut store, arguments)
-    })();
-    finish(result, store)
-}
-
-async fn run_on_fiber<P, R>(
-    pre: &InstancePre<Guest>,
-    export: &ComponentExportIndex,
-    guest: Guest,
-    arguments: P,
-) -> Result<(R, Store<Guest>), Failure>
-where
-    P: ComponentNamedList + Lower + Send + Sync,
-    R: ComponentNamedList + Lift + Send + Sync + 'static,
-{
-    let mut store = yielding_store(pre.engine(), guest)?;
-    let result = async {
-        let instance = pre.instantiate_async(&mut store).await?;
-        typed::<P, R>(&instance, &mut store, export)?.call_async(&mut store, arguments).await
-    }
-    .await;
-    finish(result, store)
-}
-
 /// A store whose guest yields at each tick, and traps when it has used up its computing time.
 fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {
     let mut store = store(engine, guest)?;
@@ -323,23 +301,6 @@ fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest
         Ok(UpdateDeadline::Yield(1))
     });
     Ok(store)
-}
-
-/// An export of another type than the contract gives it.
-#[derive(Debug, Error)]
-#[error("{0}")]
-struct WrongType(String);
-
-fn typed<P, R>(
-    instance: &Instance,
-    store: &mut Store<Guest>,
-    export: &ComponentExportIndex,
-) -> wasmtime::Result<TypedFunc<P, R>>
-where
-    P: ComponentNamedList + Lower,
-    R: ComponentNamedList + Lift,
-{
-    Ok(instance.get_typed_func(store, export).map_err(|error| WrongType(format!("{error:#}")))?)
 }
 
 fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R, Store<Guest>), Failure> {
@@ -360,9 +321,6 @@ fn failure(error: &wasmtime::Error, guest: &Guest) -> Failure {
     }
     if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
         return Failure::Busy;
-    }
-    if let Some(WrongType(detail)) = error.downcast_ref() {
-        return Failure::Mismatch(detail.clone());
     }
     match error.downcast_ref::<Trap>() {
         Some(Trap::Interrupt) => return Failure::Limit(Limit::Cpu),

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use thiserror::Error;
-use wasmtime::Engine;
-use wasmtime::component::{Component, ComponentExportIndex, HasSelf, InstancePre, Linker, ResourceType};
+use wasmtime::component::{
+    Component, ComponentExportIndex, HasSelf, Instance, InstancePre, Linker, ResourceType, TypedFunc,
+};
+use wasmtime::{Engine, Store};
 
 use super::bindings::gateway::connector;
+use super::bindings::gateway::connector::outcome::{Fault, Outcome};
+use super::bindings::{Connector, ConnectorIndices};
 use super::http::Response;
 use super::invocation::Guest;
 use super::ticker::Ticker;
@@ -50,8 +54,8 @@ pub struct Module {
     /// For operations that call neither `http` nor `storage`, which trap here: with nothing to wait for the guest needs no
     /// fiber, which saves a stack switch and a stack. Modules that import WASI do not have it.
     pub(super) immediate: Option<InstancePre<Guest>>,
-    pub(super) describe: ComponentExportIndex,
-    pub(super) invoke: ComponentExportIndex,
+    exports: ConnectorIndices,
+    invoke: ComponentExportIndex,
     pub(super) ticker: Arc<Ticker>,
 }
 
@@ -163,12 +167,38 @@ impl Module {
         }
         let export =
             |name: &'static str| component.get_export_index(None, name).ok_or(ContractError::MissingExport(name));
-        let describe = export("describe")?;
+        export("describe")?;
         let invoke = export("invoke")?;
         let mismatch = |error: wasmtime::Error| ContractError::Mismatch(format!("{error:#}"));
         let linked = linkers.full.instantiate_pre(component).map_err(mismatch)?;
-        let immediate =
-            if imports_wasi { None } else { Some(linkers.immediate.instantiate_pre(component).map_err(mismatch)?) };
-        Ok(Self { linked, immediate, describe, invoke, ticker })
+        let exports = ConnectorIndices::new(&linked).map_err(mismatch)?;
+        let immediate = if imports_wasi {
+            None
+        } else {
+            let immediate = linkers.immediate.instantiate_pre(component).map_err(mismatch)?;
+            ConnectorIndices::new(&immediate).map_err(mismatch)?;
+            Some(immediate)
+        };
+        Ok(Self { linked, immediate, exports, invoke, ticker })
+    }
+
+    /// The exports of an instance of this module.
+    pub(super) fn exports_of(&self, instance: &Instance, store: &mut Store<Guest>) -> wasmtime::Result<Connector> {
+        self.exports.load(store, instance)
+    }
+
+    /// The export `invoke` of an instance of this module.
+    #[expect(unsafe_code, reason = "wasmtime would compare all types of the contract at each call")]
+    pub(super) fn invoke_of<'a>(
+        &self,
+        instance: &Instance,
+        store: &mut Store<Guest>,
+    ) -> wasmtime::Result<TypedFunc<(&'a str, &'a str), (Result<Outcome, Fault>,)>> {
+        let function = instance
+            .get_func(store, self.invoke)
+            .ok_or_else(|| wasmtime::format_err!("`invoke` is another module's"))?;
+        // SAFETY: `ConnectorIndices::new` has compared the type of this export with the contract's, which is the one given here,
+        // as `link` had it done for all that an instance of this module is made from.
+        Ok(unsafe { TypedFunc::new_unchecked(function) })
     }
 }

@@ -1,8 +1,8 @@
 //! Who calls.
 //!
-//! A caller shows an API key, `Authorization: Bearer cgw_…`, or a JWT of an issuer that the operator trusts. All keys, as SHA-256, are in memory, so that a call costs one
-//! hash and one look into a table that is never locked. The table is exchanged as a whole within about a second of a key
-//! being made or revoked, by this process or another.
+//! A caller shows an API key, `Authorization: Bearer cgw_…`, or a JWT of an issuer that the operator trusts. All keys, as
+//! SHA-256, are in memory, so that a call costs one hash and one look into a table that is never locked. The table is
+//! exchanged as a whole within about a second of a key being made or revoked, by this process or another.
 //!
 //! Comparing hashes takes a time that depends on how much of them is equal. That tells nothing: who could choose
 //! the hash of what they send could as well guess the key.
@@ -94,9 +94,15 @@ impl Authenticator {
     pub async fn authenticate(&self, authorization: Option<&HeaderValue>) -> Result<Arc<Caller>, AuthError> {
         let token = bearer_token(authorization.ok_or(AuthError::Missing)?).ok_or(AuthError::Malformed)?;
         let hash = key::hash(token);
-        if let Some(answer) = self.look_up(&hash) {
-            return answer;
+        match self.look_up(&hash) {
+            Some(answer) => answer,
+            // In a box: the keys that are known, which are most, take no room for this.
+            None => Box::pin(self.look_further(token, &hash)).await,
         }
+    }
+
+    /// Who a token belongs to that is none of the keys in memory.
+    async fn look_further(&self, token: &str, hash: &KeyHash) -> Result<Arc<Caller>, AuthError> {
         match key::check(token) {
             key::Form::Ours => {}
             // A letter is missing or wrong: no need to look for it.
@@ -113,7 +119,7 @@ impl Authenticator {
         }
         self.refresh_if_changed().await.map_err(AuthError::Unavailable)?;
         // Also when there was no change: the poll may have come between.
-        self.look_up(&hash).unwrap_or(Err(AuthError::Unknown))
+        self.look_up(hash).unwrap_or(Err(AuthError::Unknown))
     }
 
     /// Follows changes of the keys, those of issuers included, and notes which are used. Runs until it is dropped.

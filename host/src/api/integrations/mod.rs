@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use hyper::body::Incoming;
-use hyper::header::HeaderMap;
+use hyper::header::{HeaderMap, HeaderName};
 use hyper::{Request, Response};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ use crate::sandbox::manifest::AuthScheme;
 use crate::store::{Account, Holder};
 
 /// Names the integration that a request is about.
-const USER_IDENTIFIER: &str = "x-user-identifier";
+const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
 /// The body of POST …/integrations, once its schema has accepted it.
 #[derive(Deserialize)]
@@ -187,7 +187,7 @@ pub(super) async fn list(gateway: &Gateway, request: &Request<Incoming>) -> Resu
 
 /// The integration that a request names in its header, if it does.
 pub(super) fn named(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
-    let Some(value) = headers.get(USER_IDENTIFIER) else { return Ok(None) };
+    let Some(value) = headers.get(&USER_IDENTIFIER) else { return Ok(None) };
     let named = std::str::from_utf8(value.as_bytes())
         .map_err(|_| problem::BAD_REQUEST.because("The header X-User-Identifier is not UTF-8; send it as UTF-8."))?;
     Ok(Some(named.trim()).filter(|named| !named.is_empty()))

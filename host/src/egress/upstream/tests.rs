@@ -1,6 +1,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use proptest::{prop_assert_eq, proptest};
+use url::Url;
+
 use super::super::EgressError;
 use super::{Pacing, Upstream, UpstreamSettings};
 
@@ -33,6 +36,19 @@ fn a_path_is_appended_to_the_base_url() {
     ];
     for (base_url, path, expected) in cases {
         assert_eq!(target(base_url, path), expected, "{base_url} {path}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_path_that_keeps_to_the_rules_makes_the_url_that_its_text_makes(path in "(/[!-.0-~]{0,20}){0,4}(\\?[!-~]{0,20})?") {
+        for base_url in ["https://api.example.com", "https://api.example.com:8443/v1/a%20b/"] {
+            let upstream = Upstream::new(settings(base_url, &["api.example.com", "api.example.com:8443"])).unwrap();
+            if let Ok(url) = upstream.target(&path) {
+                let beginning = if path.starts_with('/') { base_url.trim_end_matches('/') } else { base_url };
+                prop_assert_eq!(url, Url::parse(&format!("{beginning}{path}")).unwrap());
+            }
+        }
     }
 }
 
