@@ -59,6 +59,9 @@ pub struct Module {
     pub(super) ticker: Arc<Ticker>,
 }
 
+/// The export `invoke`: an operation's path and its input as JSON text.
+type Invoke<'a> = TypedFunc<(&'a str, &'a str), (Result<Outcome, Fault>,)>;
+
 /// The two linkers that every module is linked by.
 pub(super) struct Linkers {
     full: Linker<Guest>,
@@ -189,11 +192,7 @@ impl Module {
 
     /// The export `invoke` of an instance of this module.
     #[expect(unsafe_code, reason = "wasmtime would compare all types of the contract at each call")]
-    pub(super) fn invoke_of<'a>(
-        &self,
-        instance: &Instance,
-        store: &mut Store<Guest>,
-    ) -> wasmtime::Result<TypedFunc<(&'a str, &'a str), (Result<Outcome, Fault>,)>> {
+    pub(super) fn invoke_of<'a>(&self, instance: &Instance, store: &mut Store<Guest>) -> wasmtime::Result<Invoke<'a>> {
         let function = instance
             .get_func(store, self.invoke)
             .ok_or_else(|| wasmtime::format_err!("`invoke` is another module's"))?;
