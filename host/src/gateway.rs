@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hyper::header::HeaderValue;
 
-use crate::api::auth::Authenticator;
+use crate::auth::Authenticator;
 use crate::config::Config;
 use crate::integrations::Integrations;
 use crate::metrics::Metrics;

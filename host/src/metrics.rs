@@ -10,7 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::egress::{Attempt, Observer};
+use egress::{Attempt, Observer};
 
 /// Upper bounds in seconds: from a sandbox invocation to an operation that waits for its upstream.
 const BUCKETS: [f64; 16] = [

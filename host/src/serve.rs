@@ -8,17 +8,17 @@ use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::api::server;
+use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::Config;
-use crate::egress::{self, Egress, EgressError};
 use crate::gateway::Gateway;
 use crate::integrations::Integrations;
 use crate::metrics::Metrics;
 use crate::registry::{self, Registry};
-use crate::sandbox::{Sandbox, StartError};
-use crate::store::{Store, StoreError};
-use crate::vault::{Vault, VaultError};
+use egress::{Egress, EgressError};
+use sandbox::{Sandbox, StartError};
+use store::vault::{Vault, VaultError};
+use store::{Store, StoreError};
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -49,8 +49,8 @@ pub enum ServeError {
 /// # Errors
 /// See [`ServeError`].
 pub async fn open_registry(config: &Arc<Config>, metrics: &Arc<Metrics>) -> Result<Registry, ServeError> {
-    let store = Store::connect(config).await?;
-    let sandbox = Sandbox::start(config)?;
+    let store = Store::connect(&config.store()).await?;
+    let sandbox = Sandbox::start(config.sandbox_setup())?;
     let egress = Egress::new(&egress::Settings::default())?;
     Ok(Registry::new(Arc::clone(config), sandbox, egress, store, Arc::clone(metrics))?)
 }
@@ -68,7 +68,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let metrics = Arc::new(Metrics::default());
     let registry = Arc::new(open_registry(&config, &metrics).await?);
     let store = registry.store().clone();
-    let vault = Vault::open(&config, &store).await?;
+    let vault = Vault::open(&config.master_key_path(), &store).await?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, registry.egress())?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use connector_gateway::config::Config;
-use connector_gateway::sandbox::{Call, Limits, Module, Outcome as Answer, Sandbox};
+use sandbox::{Call, Limits, Module, Outcome as Answer, Sandbox};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
@@ -26,7 +26,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     // A gateway is started only to leave the compiled module in its data directory.
     let home = Home::new(gateway::NOWHERE)?;
     drop(runtime.block_on(home.start())?);
-    let sandbox = Sandbox::start(&Config { data_dir: home.data(), ..Config::default() })?;
+    let sandbox = Sandbox::start(Config { data_dir: home.data(), ..Config::default() }.sandbox_setup())?;
     let bytes = gateway::guest()?;
     let loaded = runtime.block_on(sandbox.load(&bytes, &gateway::digest(&bytes)))?;
     if !loaded.cached {

@@ -6,8 +6,8 @@ use std::hint::black_box;
 use std::io;
 use std::process::{Command, Stdio};
 
-use connector_gateway::shape::Shape;
 use serde_json::{Value, json};
+use shape::Shape;
 use tempfile::NamedTempFile;
 
 use crate::table::{Figure, Goal, Unit};

@@ -6,10 +6,10 @@
 
 #![no_main]
 
-use connector_gateway::shape::{Shape, ShapeError};
 use libfuzzer_sys::fuzz_target;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use shape::{Shape, ShapeError};
 
 fuzz_target!(|input: &[u8]| {
     let mut parts = input.splitn(3, |byte| *byte == b'\n');

@@ -4,10 +4,10 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use serde_json::json;
 
-use super::auth::Scope;
 use super::problem::{self, Problem};
 use super::system::json_answer;
 use super::{authorize, body, connectors};
+use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
 use crate::registry::ChangeError;

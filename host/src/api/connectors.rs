@@ -10,7 +10,7 @@ use super::system::json_answer;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
 use crate::registry::{Connector, Refused};
-use crate::sandbox::manifest::AuthScheme;
+use contract::AuthScheme;
 
 /// Answers the list.
 pub(super) async fn list(gateway: &Gateway, request: &Request<Incoming>) -> Result<Response<Body>, Problem> {

@@ -8,10 +8,10 @@
 //! - [`operations`], [`integrations`], [`connectors`], [`admin`], [`system`]: the families
 
 mod admin;
-pub mod auth;
 mod body;
 mod connectors;
 mod integrations;
+pub mod openapi;
 mod operations;
 pub mod problem;
 mod router;
@@ -23,8 +23,8 @@ use std::sync::Arc;
 use hyper::Request;
 use hyper::header::AUTHORIZATION;
 
-use self::auth::{AuthError, Caller, JwtError, Scope};
 use self::problem::Problem;
+use crate::auth::{AuthError, Caller, JwtError, Scope};
 use crate::gateway::Gateway;
 
 /// Finds out who calls, and whether they may do what needs this scope.

@@ -8,17 +8,17 @@ use hyper::header::ACCEPT;
 use hyper::{Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::auth::Scope;
 use super::integrations::{access_problem, named, subject};
 use super::problem::{self, Problem};
 use super::{authorize, body};
-use crate::egress::whole_seconds;
+use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::metrics;
 use crate::pipeline::body::Body;
-use crate::pipeline::input::nearest;
-use crate::pipeline::{self, Error, Violation};
-use crate::sandbox::{Failure, http};
+use crate::pipeline::{self, Error};
+use crate::schema::{Violation, nearest};
+use egress::whole_seconds;
+use sandbox::{Failure, http};
 
 /// Answers one call.
 pub(super) async fn invoke(

@@ -6,8 +6,8 @@ use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::{Value, json};
 
 use super::problem::{self, Problem};
+use crate::api::openapi;
 use crate::gateway::Gateway;
-use crate::openapi;
 use crate::pipeline::body::{Body, full};
 
 /// An answer of JSON with status 200.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::store::Scope;
+use crate::auth::Scope;
 
 /// Runs third-party connectors in a sandbox and serves them through one REST scheme.
 #[derive(Clone, Debug, Parser)]

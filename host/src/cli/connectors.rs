@@ -16,9 +16,8 @@ use super::table::Table;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::{ChangeError, Connector, Registry};
-use crate::sandbox;
-use crate::sandbox::manifest::AuthScheme;
 use crate::serve::{ServeError, open_registry};
+use contract::AuthScheme;
 
 /// Why a command failed, in one line that says what to do.
 #[derive(Debug, Error)]
@@ -116,7 +115,7 @@ fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
         file.set_permissions(Permissions::from_mode(0o644))?;
         file.write_all(&component)
     };
-    crate::files::write_atomically(output, write)
+    store::files::write_atomically(output, write)
         .map_err(|source| ConnectorsError::File { file: output.to_owned(), source })
 }
 

@@ -11,10 +11,10 @@ use thiserror::Error;
 use super::arguments::{CreateKeyArguments, KeysCommand, ListArguments};
 use super::keys_rotate;
 use super::table::Table;
-use crate::api::auth::{NoRandomness, make_key};
+use crate::auth::{NoRandomness, make_key};
 use crate::config::Config;
-use crate::store::{ApiKey, KeyId, Revoked, Store, StoreError};
-use crate::vault::VaultError;
+use store::vault::VaultError;
+use store::{ApiKey, KeyId, Revoked, Store, StoreError};
 
 /// Why a command was not carried out. The texts say what to do.
 #[derive(Debug, Error)]
@@ -105,7 +105,7 @@ async fn list(
             shown,
             key.tenant,
             key.subject.unwrap_or_default(),
-            key.scopes.to_string(),
+            key.scopes.clone(),
             ago(key.created_at),
             key.last_used_at.map_or_else(|| "never".to_owned(), ago),
             state.to_owned(),
@@ -143,7 +143,7 @@ fn as_json(key: &ApiKey) -> serde_json::Value {
         "prefix": key.prefix,
         "tenant": key.tenant,
         "subject": key.subject,
-        "scopes": key.scopes.iter().map(crate::store::Scope::name).collect::<Vec<_>>(),
+        "scopes": key.scopes.split_whitespace().collect::<Vec<_>>(),
         "created_at": time(key.created_at),
         "last_used_at": key.last_used_at.map(time),
         "revoked_at": key.revoked_at.map(time),
@@ -165,7 +165,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::store::Scope;
+    use crate::auth::Scope;
 
     struct Shell {
         store: Store,

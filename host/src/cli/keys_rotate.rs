@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::keys::KeysError;
 use crate::config::Config;
-use crate::store::Store;
-use crate::vault::{self, Outcome, Progress};
+use store::Store;
+use store::vault::{self, Outcome, Progress};
 
 /// Characters of the bar.
 const BAR: u64 = 40;
@@ -27,7 +27,8 @@ pub async fn run(
     // The gateways on a SQLite file are all on this machine, and read the same master key file.
     let finish = finish || config.database_url.is_none();
     let mut display = Display { remarks, is_terminal, shown: None };
-    let outcome = vault::rotate(config, store, finish, &mut |progress| display.show(progress)).await?;
+    let outcome =
+        vault::rotate(&config.master_key_path(), store, finish, &mut |progress| display.show(progress)).await?;
     display.end()?;
     conclude(&outcome, config, remarks)?;
     Ok(())

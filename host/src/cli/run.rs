@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use super::arguments::{Arguments, Command};
 use super::{connectors, keys};
+use crate::api::openapi;
 use crate::config::{self, Config};
 use crate::metrics::Metrics;
-use crate::store::Store;
-use crate::{logging, openapi, sandbox, serve};
+use crate::{logging, serve};
+use sandbox::CompileLimits;
+use store::Store;
 
 /// Does what the command line asks for.
 pub fn run(arguments: &Arguments) -> ExitCode {
     // The compiling process has no configuration, no environment and no threads beyond the compiler's.
     if let Command::Compile(compile) = &arguments.command {
-        let limits =
-            config::Compile { memory_mb: compile.memory_mb, cpu_s: compile.cpu_s, ..config::Compile::default() };
+        let limits = CompileLimits { memory_mb: compile.memory_mb, cpu_s: compile.cpu_s, ..CompileLimits::default() };
         return sandbox::compile_child(&compile.input, &compile.output, &limits);
     }
     match with_configuration(arguments) {
@@ -54,7 +55,7 @@ async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
     match command {
         Command::Serve => serve::serve(config).await?,
         Command::Keys(command) => {
-            let store = Store::connect(&config).await?;
+            let store = Store::connect(&config.store()).await?;
             keys::run(command, &config, &store, &mut io::stdout(), &mut io::stderr()).await?;
         }
         Command::Connectors(command) => connectors::run(command, config).await?,

@@ -4,7 +4,7 @@ use url::Url;
 
 use super::section::{Expected, Given, Section};
 use super::value;
-use crate::store::{Scope, Scopes};
+use crate::auth::{Scope, Scopes};
 
 /// Whose JWTs are accepted from callers, and what they are good for.
 #[derive(Clone, Debug, PartialEq, Eq)]

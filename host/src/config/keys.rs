@@ -8,7 +8,9 @@ use secrecy::SecretString;
 use super::error::ConfigError;
 use super::section::{Report, Section};
 use super::source::Source;
-use super::{Compile, Config, Connector, Limits, Oauth, OauthClient, Pacing, Sandbox, issuer, value};
+use sandbox::{CompileLimits, Pool};
+
+use super::{Config, Connector, Limits, Oauth, OauthClient, Pacing, issuer, value};
 
 /// Reads all keys, over the defaults.
 pub(super) fn read(source: Source) -> Result<Config, ConfigError> {
@@ -72,13 +74,13 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     });
 }
 
-fn read_compile(section: &mut Section<'_>, compile: &mut Compile) {
+fn read_compile(section: &mut Section<'_>, compile: &mut CompileLimits) {
     section.value("memory_mb", &mut compile.memory_mb, value::integer(64..=1_048_576));
     section.value("cpu_s", &mut compile.cpu_s, value::integer(1..=3600));
     section.value("max_module_mb", &mut compile.max_module_mb, value::integer(1..=1024));
 }
 
-fn read_sandbox(section: &mut Section<'_>, sandbox: &mut Sandbox) {
+fn read_sandbox(section: &mut Section<'_>, sandbox: &mut Pool) {
     section.value("instances", &mut sandbox.instances, value::integer(1..=10_000));
     section.value("memories_per_component", &mut sandbox.memories_per_component, value::integer(1..=64));
     section.value("tables_per_component", &mut sandbox.tables_per_component, value::integer(1..=256));

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use sandbox::{CompileLimits, Pool};
 use secrecy::SecretString;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
@@ -71,9 +72,9 @@ pub struct Config {
     /// Accepted as an API key with every scope in the tenant `default`.
     pub bootstrap_key: Option<SecretString>,
     /// Bounds of the process that compiles a module.
-    pub compile: Compile,
+    pub compile: CompileLimits,
     /// Size of the pool that modules run in.
-    pub sandbox: Sandbox,
+    pub sandbox: Pool,
     /// The gateway's registrations with providers, by provider or connector; see [`Config::oauth_client`].
     pub oauth_clients: BTreeMap<String, OauthClient>,
     /// Whose JWTs callers may show, by a name of the operator's choice.
@@ -91,30 +92,6 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
-}
-
-/// Bounds of the process that compiles a module.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Compile {
-    /// Its memory, in MiB.
-    pub memory_mb: u64,
-    /// Its computing time over all cores, in seconds.
-    pub cpu_s: u64,
-    /// Size of a module that is compiled at all, in MiB.
-    pub max_module_mb: u64,
-}
-
-/// Size of the pool that modules run in. It is address space until it is used.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sandbox {
-    /// Invocations at once, over all connectors.
-    pub instances: u32,
-    /// Linear memories that one module may have.
-    pub memories_per_component: u32,
-    /// Tables that one module may have.
-    pub tables_per_component: u32,
-    /// Core instances that one module may have.
-    pub core_instances_per_component: u32,
 }
 
 /// The gateway's registration with an OAuth provider.
@@ -203,24 +180,12 @@ impl Default for Config {
             log_format: LogFormat::Auto,
             drain: Duration::from_secs(30),
             bootstrap_key: None,
-            compile: Compile::default(),
-            sandbox: Sandbox::default(),
+            compile: CompileLimits::default(),
+            sandbox: Pool::default(),
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
             connectors: BTreeMap::new(),
         }
-    }
-}
-
-impl Default for Compile {
-    fn default() -> Self {
-        Self { memory_mb: 2048, cpu_s: 60, max_module_mb: 64 }
-    }
-}
-
-impl Default for Sandbox {
-    fn default() -> Self {
-        Self { instances: 512, memories_per_component: 4, tables_per_component: 16, core_instances_per_component: 32 }
     }
 }
 
@@ -270,6 +235,21 @@ impl Config {
     /// The file with the master key, which opens all secrets in the database.
     pub fn master_key_path(&self) -> PathBuf {
         self.master_key_file.clone().unwrap_or_else(|| self.data_dir.join("master.key"))
+    }
+
+    /// Where the data is stored.
+    pub fn store(&self) -> store::Settings {
+        store::Settings { data_dir: self.data_dir.clone(), database_url: self.database_url.clone() }
+    }
+
+    /// How the sandbox is set up.
+    pub fn sandbox_setup(&self) -> sandbox::Setup {
+        sandbox::Setup {
+            pool: self.sandbox.clone(),
+            memory_bytes: self.largest_memory_mb() << 20,
+            compile: self.compile.clone(),
+            data_dir: self.data_dir.clone(),
+        }
     }
 
     /// The registration to use: the connector's own, else its provider's.

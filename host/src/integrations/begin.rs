@@ -11,11 +11,11 @@ use url::Url;
 use super::callback::hash;
 use super::{BeginError, Failure, Integrations};
 use crate::config::Config;
-use crate::egress::is_loopback;
 use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
-use crate::sandbox::manifest::Oauth2;
-use crate::store::{Authorization, Holder};
+use contract::Oauth2;
+use egress::is_loopback;
+use store::{Authorization, Holder};
 
 /// How long a user has to come back.
 const LIFE: Duration = Duration::from_secs(10 * 60);

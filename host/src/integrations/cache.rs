@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwapOption;
 use tokio::sync::OnceCell;
 
-use crate::egress::Credential;
-use crate::store::{Holder, Integration};
+use egress::Credential;
+use store::{Holder, Integration};
 
 /// How long a row is taken for what the database holds.
 const FRESH_FOR: Duration = Duration::from_secs(1);
@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
     use crate::integrations::tests::integration;
-    use crate::store::Sealed;
+    use store::Sealed;
 
     fn holder(connector: &str) -> Holder {
         Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: connector.to_owned() }

@@ -9,8 +9,8 @@ use url::Url;
 use super::{Failure, Grant, Integrations};
 use crate::oauth::TokenError;
 use crate::registry::Connector;
-use crate::sandbox::manifest::Oauth2;
-use crate::store::{Account, Authorization, Holder, Integration, StateHash, Taken};
+use contract::Oauth2;
+use store::{Account, Authorization, Holder, Integration, StateHash, Taken};
 
 /// What an integration is called where neither the caller nor the service gives it a name.
 const UNNAMED: &str = "default";
@@ -176,7 +176,7 @@ impl Integrations {
         Ok(integration)
     }
 
-    async fn open_text(&self, context: &[&str], sealed: &crate::store::Sealed) -> Result<SecretString, Failure> {
+    async fn open_text(&self, context: &[&str], sealed: &store::Sealed) -> Result<SecretString, Failure> {
         let bytes = self.vault.unseal(context, sealed).await?;
         let text =
             std::str::from_utf8(bytes.expose_secret()).map_err(|_| Failure::Secret("it is no text".to_owned()))?;

@@ -6,10 +6,10 @@ use thiserror::Error;
 
 use super::key::NoKey;
 use super::standing::Reason;
-use crate::egress::EgressError;
 use crate::oauth::{NoTokens, NotConfigured};
-use crate::store::StoreError;
-use crate::vault::VaultError;
+use egress::EgressError;
+use store::StoreError;
+use store::vault::VaultError;
 
 /// The gateway's own parts failed.
 #[derive(Debug, Error)]

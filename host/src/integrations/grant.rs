@@ -6,10 +6,10 @@ use secrecy::SecretSlice;
 
 use super::key::Key;
 use super::standing::due_at;
-use crate::egress::{Credential, EgressError};
 use crate::oauth::Tokens;
-use crate::sandbox::manifest::{AuthScheme, KeyPlacement};
-use crate::store::{Account, AuthType, Details, Sealed, Status};
+use contract::{AuthScheme, KeyPlacement};
+use egress::{Credential, EgressError};
+use store::{Account, AuthType, Details, Sealed, Status};
 
 /// What a user gave.
 pub enum Grant {

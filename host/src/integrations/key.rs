@@ -4,8 +4,8 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::egress::{Credential, EgressError};
-use crate::sandbox::manifest::KeyPlacement;
+use contract::KeyPlacement;
+use egress::{Credential, EgressError};
 
 /// Longer than any key in use, and short enough for a header.
 const MAX_CHARACTERS: usize = 4096;
@@ -111,7 +111,7 @@ pub struct NoKey;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::manifest::KeyHeader;
+    use contract::KeyHeader;
 
     #[test]
     fn a_key_is_stored_and_read_again() {

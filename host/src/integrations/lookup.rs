@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::cache::Row;
 use super::{AccessError, Failure, Integrations};
-use crate::store::{AuthType, Holder, Integration};
+use store::{AuthType, Holder, Integration};
 
 /// Whether a holder has an integration.
 #[derive(Clone, Debug, PartialEq, Eq)]

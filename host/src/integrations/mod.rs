@@ -54,8 +54,8 @@ use self::tasks::Tasks;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
-use crate::store::Store;
-use crate::vault::Vault;
+use store::Store;
+use store::vault::Vault;
 
 /// How long work under way may take when the gateway ends: a call to a provider, and a database that comes back.
 const SETTLE: Duration = Duration::from_secs(60);

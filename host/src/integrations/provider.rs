@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Integrations;
 use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
-use crate::sandbox::manifest::Oauth2;
+use contract::Oauth2;
 
 impl Integrations {
     /// The provider that a connector's scheme describes.
@@ -29,8 +29,8 @@ fn trusted(scheme: &Oauth2, is_shipped: bool) -> Cow<'_, Oauth2> {
 mod tests {
     use super::*;
     use crate::config::{Config, OauthClient};
-    use crate::egress::{Egress, Settings};
     use crate::oauth::{self, Recipients};
+    use egress::{Egress, Settings};
 
     fn scheme() -> Oauth2 {
         Oauth2 { provider: "google".to_owned(), ..oauth::tests::scheme() }

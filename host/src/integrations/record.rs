@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use serde_json::{Value, json};
 
 use super::standing::{Reason, status};
-use crate::store::Integration;
+use store::Integration;
 
 /// The record as it is true at a moment.
 pub fn record(integration: &Integration, now: SystemTime) -> Value {

@@ -20,8 +20,8 @@ use super::standing::{Owner, Reason, due_at, retry_at};
 use super::{Failure, Integrations};
 use crate::metrics::OutcomeLabels;
 use crate::oauth::{CALL_TIMEOUT, TokenError, Tokens};
-use crate::sandbox::manifest::AuthScheme;
-use crate::store::{Details, Integration, Status};
+use contract::AuthScheme;
+use store::{Details, Integration, Status};
 
 /// Outlives the call to the provider and the writing of its answer. A process that dies keeps others waiting for so long, which
 /// is less than an operation may take.

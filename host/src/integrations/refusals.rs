@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-use crate::store::Integration;
+use store::Integration;
 
 /// A service may refuse for another reason than the credential's age, and then each call would have it renewed. After so many
 /// renewals in a row an integration gets one in each [`PERIOD`].

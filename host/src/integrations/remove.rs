@@ -11,8 +11,8 @@ use super::refresh::{LEASE, POLL};
 use super::standing::Standing;
 use super::{Failure, Integrations};
 use crate::oauth::Revocation;
-use crate::sandbox::manifest::AuthScheme;
-use crate::store::{Holder, Integration};
+use contract::AuthScheme;
+use store::{Holder, Integration};
 
 impl Integrations {
     /// Revokes an integration's grant and deletes it. Says whether the provider has taken the grant back; none where there is no

@@ -6,7 +6,7 @@ use super::begin::redirect_uri;
 use super::grant::auth_type;
 use super::key::Key;
 use crate::config::Config;
-use crate::sandbox::manifest::{AuthScheme, Oauth2};
+use contract::{AuthScheme, Oauth2};
 
 /// Longer than any email address, and short enough for a path and a header.
 const MAX_IDENTIFIER_CHARACTERS: usize = 256;

@@ -13,12 +13,12 @@ use super::key::Key;
 use super::lookup::{choose, usable};
 use super::standing::{Owner, Reason, Standing};
 use super::{AccessError, Failure, Integrations};
-use crate::egress::Credential;
 use crate::oauth::Tokens;
 use crate::registry::Connector;
-use crate::sandbox::http::CredentialSource;
-use crate::sandbox::manifest::AuthScheme;
-use crate::store::{AuthType, Details, Holder, Integration, Status};
+use contract::AuthScheme;
+use egress::Credential;
+use sandbox::http::CredentialSource;
+use store::{AuthType, Details, Holder, Integration, Status};
 
 /// How often a credential is looked for anew when it was found stale. Once is the rule; a row that others write at the same time
 /// may take more.

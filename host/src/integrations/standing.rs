@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::store::{Details, Status};
+use store::{Details, Status};
 
 /// A credential is renewed this long before it expires, or at half of its life where that comes later.
 const AHEAD: Duration = Duration::from_secs(15 * 60);
@@ -120,7 +120,7 @@ pub(super) fn status(details: &Details, now: SystemTime) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Account;
+    use store::Account;
 
     const NOW: Duration = Duration::from_secs(1_000_000);
 

@@ -10,7 +10,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::standing::Standing;
 use super::{Failure, Integrations};
-use crate::store::Details;
+use store::Details;
 
 /// How often is looked for what is due.
 const TICK: Duration = Duration::from_secs(2);

@@ -7,10 +7,10 @@ use futures_util::future::join_all;
 use tempfile::TempDir;
 
 use super::*;
-use crate::egress::{Egress, Settings};
 use crate::oauth::Tokens;
-use crate::sandbox::Sandbox;
-use crate::store::{Account, AuthType, Authorization, Details, Holder, Integration, Status};
+use egress::{Egress, Settings};
+use sandbox::Sandbox;
+use store::{Account, AuthType, Authorization, Details, Holder, Integration, Status};
 
 struct Site {
     integrations: Arc<Integrations>,
@@ -24,10 +24,11 @@ async fn site() -> Site {
         modules_dir: folder.path().to_owned(),
         ..Config::default()
     });
-    let store = Store::connect(&config).await.unwrap();
-    let vault = Vault::open(&config, &store).await.unwrap();
+    let store = Store::connect(&config.store()).await.unwrap();
+    let vault = Vault::open(&config.master_key_path(), &store).await.unwrap();
     let metrics = Arc::new(Metrics::default());
-    let (sandbox, egress) = (Sandbox::start(&config).unwrap(), Egress::new(&Settings::default()).unwrap());
+    let (sandbox, egress) =
+        (Sandbox::start(config.sandbox_setup()).unwrap(), Egress::new(&Settings::default()).unwrap());
     let registry = Registry::new(Arc::clone(&config), sandbox, egress, store, Arc::clone(&metrics)).unwrap();
     Site { integrations: Arc::new(Integrations::new(config, vault, Arc::new(registry), metrics)), _folder: folder }
 }

@@ -11,7 +11,7 @@ use url::Url;
 use super::answer::Answer;
 use super::error::TokenError;
 use super::recipients::Recipients;
-use crate::egress::{Body, Credential, Egress, EgressError, Headers, Request, Upstream, retry_after};
+use egress::{Body, Credential, Egress, EgressError, Headers, Request, Upstream, retry_after};
 
 /// How long one call to a provider may take, the reading of its answer included. A lease on a refresh has to outlive it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);

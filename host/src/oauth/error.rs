@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 use url::Url;
 
-use crate::egress::{EgressError, Owner};
+use egress::{EgressError, Owner};
 
 /// The gateway itself does not let a call go.
 const DENIED: &str = "egress-denied";

@@ -21,8 +21,8 @@ use super::remark::Remarks;
 use super::revoke::Revoker;
 use super::tokens::Tokens;
 use crate::config::{self, Config, OauthClient};
-use crate::egress::Egress;
-use crate::sandbox::manifest::{ClientAuthentication, Oauth2};
+use contract::{ClientAuthentication, Oauth2};
+use egress::Egress;
 
 /// Set by the protocol itself. A manifest that names them would have the provider see them twice, and take either.
 const OWN_PARAMETERS: [&str; 13] = [

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use secrecy::SecretString;
 
-use crate::egress::Masker;
+use egress::Masker;
 
 /// Of an error's code. Those in use have fewer than 40.
 const CODE_CHARACTERS: usize = 80;

@@ -12,8 +12,7 @@ use super::provider::Provider;
 use super::remark::Remarks;
 use super::tokens::Tokens;
 use crate::config::{self, OauthClient};
-use crate::egress::{Body, Credential, EgressError, Headers};
-use crate::sandbox::manifest;
+use egress::{Body, Credential, EgressError, Headers};
 
 /// In a manifest's URL, and as a URL spells it that was parsed before.
 const CLIENT_ID: [&str; 2] = ["{client_id}", "%7Bclient_id%7D"];
@@ -43,16 +42,16 @@ enum Manner {
 impl Revoker {
     /// None where neither manifest nor operator know of a way. What the operator alone knows of is a form after RFC 7009.
     pub(super) fn new(
-        revocation: Option<&manifest::Revocation>,
+        revocation: Option<&contract::Revocation>,
         settings: &config::Connector,
         client_id: &str,
         permit: Permit<'_>,
     ) -> Option<Self> {
         let (manner, url) = match revocation {
             None => (Manner::Form, ""),
-            Some(manifest::Revocation::Form(url)) => (Manner::Form, url.as_str()),
-            Some(manifest::Revocation::Bearer(url)) => (Manner::Bearer, url.as_str()),
-            Some(manifest::Revocation::Delete(url)) => (Manner::Delete, url.as_str()),
+            Some(contract::Revocation::Form(url)) => (Manner::Form, url.as_str()),
+            Some(contract::Revocation::Bearer(url)) => (Manner::Bearer, url.as_str()),
+            Some(contract::Revocation::Delete(url)) => (Manner::Delete, url.as_str()),
         };
         let mut url = settings.oauth.revocation_url.as_ref().map_or(url, Url::as_str).to_owned();
         let client_id: String = form_urlencoded::byte_serialize(client_id.as_bytes()).collect();

@@ -11,14 +11,14 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Error;
 use super::body::{Body, full, streamed};
-use crate::egress::{self, EgressError, retry_after};
 use crate::media_type::{essence, is_json};
 use crate::metrics;
 use crate::registry::Operation;
-use crate::sandbox::Limits;
-use crate::sandbox::http::ResponseBody;
-use crate::sandbox::invocation::{Content, File};
-use crate::shape::{Shape, ShapeError};
+use egress::{EgressError, retry_after};
+use sandbox::Limits;
+use sandbox::http::ResponseBody;
+use sandbox::invocation::{Content, File};
+use shape::{Shape, ShapeError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::egress::{EgressError, ResponseBody};
+use egress::{EgressError, ResponseBody};
 
 /// The body of an answer: held in memory, or streamed from an upstream. An error in it ends the connection, so that a
 /// caller never takes half an answer for a whole one.

@@ -9,11 +9,11 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::{Behalf, Error, Parts, Request, run};
-use crate::egress::Credential;
 use crate::integrations::{Failure, Finish, Grant, Key};
 use crate::registry::Connector;
-use crate::sandbox::manifest::{ApiKey, AuthScheme, Identity};
-use crate::store::{Account, Authorization, Holder, Integration, StoreError};
+use contract::{ApiKey, AuthScheme, Identity};
+use egress::Credential;
+use store::{Account, Authorization, Holder, Integration, StoreError};
 
 /// An answer that says who somebody is has some kilobytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;

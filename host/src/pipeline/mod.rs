@@ -3,7 +3,6 @@
 pub mod answer;
 pub mod body;
 pub mod connect;
-pub mod input;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,27 +13,18 @@ use thiserror::Error;
 pub use self::answer::Answer;
 
 use self::answer::Form;
-use self::input::Rejection;
-use crate::egress::{Credential, EgressError};
 use crate::integrations::{AccessError, Integrations, Session};
 use crate::metrics::{self, Metrics, OutcomeLabels};
 use crate::registry::{Connector, Operation, Registry};
-use crate::sandbox::http::{self, CredentialSource, Outbound};
-use crate::sandbox::manifest::{AuthScheme, Effect};
-use crate::sandbox::{Call, Failure, Fault, Outcome, storage};
-use crate::store::Holder;
+use crate::schema::{self, Rejection, Violation};
+use contract::{AuthScheme, Effect};
+use egress::{Credential, EgressError};
+use sandbox::http::{self, CredentialSource, Outbound};
+use sandbox::{Call, Failure, Fault, Outcome, storage};
+use store::Holder;
 
 /// Of a sentence that a connector wrote, this much is passed on.
 const MAX_DETAIL_BYTES: usize = 4 << 10;
-
-/// A member of a body that is wrong.
-#[derive(Debug)]
-pub struct Violation {
-    /// JSON Pointer (RFC 6901) into the body.
-    pub pointer: String,
-    /// A sentence that says what to do.
-    pub detail: String,
-}
 
 /// Why an operation has no answer.
 #[derive(Debug, Error)]
@@ -296,7 +286,7 @@ fn error_of(fault: Fault) -> Error {
         Fault::InvalidInput(violations) => Error::Invalid(
             violations
                 .into_iter()
-                .take(input::MAX_VIOLATIONS)
+                .take(schema::MAX_VIOLATIONS)
                 .map(|violation| Violation { pointer: cut(violation.pointer), detail: cut(violation.detail) })
                 .collect(),
         ),

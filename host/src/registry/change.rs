@@ -8,7 +8,7 @@ use bytes::Bytes;
 use thiserror::Error;
 
 use super::{Connector, Registry, connector, digest, seen};
-use crate::store::StoreError;
+use store::StoreError;
 
 /// Why a change of the live connectors was not made.
 #[derive(Debug, Error)]
@@ -52,7 +52,7 @@ impl Registry {
             self.store.set_grants(&identifier, grants).await?;
         }
         let path = self.path(&identifier);
-        crate::files::write_atomically(&path, |file| file.write_all(&module))?;
+        store::files::write_atomically(&path, |file| file.write_all(&module))?;
         files.changing.remove(&path);
         files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
         Ok(self.activate(&path, candidate, &module, "installed"))
@@ -100,7 +100,7 @@ impl Registry {
             });
         };
         let candidate = self.load(&module, Some(identifier), None).await.map_err(ChangeError::Refused)?;
-        crate::files::write_atomically(&path, |file| file.write_all(&module))?;
+        store::files::write_atomically(&path, |file| file.write_all(&module))?;
         files.changing.remove(&path);
         files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
         Ok(self.activate(&path, candidate, &module, "rolled_back"))

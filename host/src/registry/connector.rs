@@ -9,12 +9,12 @@ use url::Url;
 
 use super::manifest::below;
 use crate::config::{self, Config};
-use crate::egress::{Budget, Budgets, Pacing, Upstream, UpstreamSettings};
 use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
-use crate::pipeline::input::Schema;
-use crate::sandbox::manifest::{self, AuthScheme, Manifest};
-use crate::sandbox::{Limits, Module, Settings};
+use crate::schema::Schema;
+use contract::{AuthScheme, Manifest};
+use egress::{Budget, Budgets, Pacing, Upstream, UpstreamSettings};
+use sandbox::{Limits, Module, Settings};
 
 pub(super) use super::manifest::is_identifier;
 use super::token_hosts;
@@ -64,7 +64,7 @@ pub(super) type Upstreams = HashMap<String, Upstream>;
 /// One operation.
 pub struct Operation {
     /// As the connector describes it.
-    pub manifest: manifest::Operation,
+    pub manifest: contract::Operation,
     /// Of its request body.
     pub schema: Schema,
     /// Its instruments.
@@ -320,7 +320,7 @@ struct Place {
 }
 
 /// The operator's address of an upstream, else the manifest's. One that lies below an earlier upstream goes where that one goes.
-fn place(upstream: &manifest::Upstream, config: &config::Connector, earlier: &HashMap<&str, Place>) -> Place {
+fn place(upstream: &contract::Upstream, config: &config::Connector, earlier: &HashMap<&str, Place>) -> Place {
     let userinfo = config.oauth.userinfo_url.as_ref().filter(|_| upstream.name == USERINFO);
     if let Some(url) = config.upstreams.get(&upstream.name).or(userinfo) {
         return Place { base_url: url.to_string(), by_operator: true };
@@ -337,7 +337,7 @@ fn place(upstream: &manifest::Upstream, config: &config::Connector, earlier: &Ha
     }
 }
 
-fn pacing(pacing: manifest::Pacing) -> Pacing {
+fn pacing(pacing: contract::Pacing) -> Pacing {
     Pacing {
         interval: Duration::from_millis(pacing.interval_ms.into()),
         concurrency: pacing.concurrency,
@@ -366,8 +366,8 @@ fn no_faster(wanted: &config::Pacing, asked: Option<Pacing>) -> Pacing {
 mod tests {
     use super::*;
 
-    fn upstream(name: &str, base_url: &str) -> manifest::Upstream {
-        manifest::Upstream {
+    fn upstream(name: &str, base_url: &str) -> contract::Upstream {
+        contract::Upstream {
             name: name.to_owned(),
             base_url: base_url.to_owned(),
             redirect_hosts: Vec::new(),

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 use url::Url;
 
-use crate::egress::{is_loopback, is_reserved};
-use crate::sandbox::manifest::{ApiKey, AuthScheme, KeyPlacement, Manifest, Oauth2, Operation, Revocation, Upstream};
+use contract::{ApiKey, AuthScheme, KeyPlacement, Manifest, Oauth2, Operation, Revocation, Upstream};
+use egress::{is_loopback, is_reserved};
 
 const MAX_UPSTREAMS: usize = 16;
 const MAX_RATE_LIMITS: usize = 64;
@@ -242,7 +242,7 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::manifest::KeyHeader;
+    use contract::KeyHeader;
 
     fn key_in(header: &str) -> Vec<String> {
         let placement = KeyPlacement::Header(KeyHeader { name: header.to_owned(), prefix: String::new() });

@@ -30,10 +30,10 @@ pub use self::watch::watch;
 
 use self::versions::Versions;
 use crate::config::Config;
-use crate::egress::Egress;
 use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
-use crate::sandbox::{self, Sandbox};
-use crate::store::Store;
+use egress::Egress;
+use sandbox::Sandbox;
+use store::Store;
 
 /// The live connectors by identifier.
 pub type Live = HashMap<String, Arc<Connector>>;

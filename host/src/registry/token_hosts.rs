@@ -7,7 +7,7 @@ use url::Url;
 use super::connector::host_of;
 use crate::config::Oauth;
 use crate::oauth::{Recipients, site};
-use crate::sandbox::manifest::{Oauth2, Revocation};
+use contract::{Oauth2, Revocation};
 
 /// Checks that codes, tokens and the client's secret go to the site where users authorize (the same registrable domain), or
 /// to a host that the operator named: a slip in a manifest must not post them to a stranger.

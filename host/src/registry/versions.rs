@@ -27,7 +27,7 @@ impl Versions {
         let path = folder.join(format!("{digest}.wasm"));
         match fs::File::options().write(true).open(&path) {
             Ok(file) => file.set_modified(SystemTime::now())?,
-            Err(_) => crate::files::write_atomically(&path, |file| file.write_all(module))?,
+            Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
         }
         for (_, _, old) in self.newest_first(connector)?.into_iter().skip(KEPT) {
             fs::remove_file(old)?;

@@ -14,7 +14,7 @@ use crate::gateway::Gateway;
 use crate::integrations::{Finish, NoAuthorization};
 use crate::pipeline::body::Body;
 use crate::pipeline::connect;
-use crate::store::Authorization;
+use store::Authorization;
 
 const START_AGAIN: &str =
     "Nothing was connected. Go back to the application that sent you, and start again from there.";

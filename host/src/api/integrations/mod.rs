@@ -22,20 +22,20 @@ pub(super) use self::callback::callback;
 pub(super) use self::problems::{access_problem, failure_problem};
 
 use self::problems::{begin_problem, invalid, key_problem};
-use super::auth::{Caller, Scope};
 use super::authorize;
 use super::body::read_json;
 use super::operations::{unknown_connector, violations_problem};
 use super::problem::{self, Problem};
 use super::system::json_answer;
+use crate::auth::{Caller, Scope};
 use crate::gateway::Gateway;
 use crate::integrations::{self, Destination, Failure, Grant, Key, record};
 use crate::pipeline::body::Body;
 use crate::pipeline::connect;
-use crate::pipeline::input::{Rejection, Schema};
 use crate::registry::Connector;
-use crate::sandbox::manifest::AuthScheme;
-use crate::store::{Account, Holder};
+use crate::schema::{Rejection, Schema};
+use contract::AuthScheme;
+use store::{Account, Holder};
 
 /// Names the integration that a request is about.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");

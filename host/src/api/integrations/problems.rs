@@ -5,12 +5,13 @@ use serde_json::json;
 use crate::api::operations::{problem_of, violations_problem};
 use crate::api::problem::{self, Problem};
 use crate::config::Config;
-use crate::egress::whole_seconds;
 use crate::integrations::{AccessError, BeginError, Failure, Owner, redirect_uri};
 use crate::oauth::NotConfigured;
+use crate::pipeline;
 use crate::pipeline::connect::KeyError;
-use crate::pipeline::{self, Violation};
-use crate::store::StoreError;
+use crate::schema::Violation;
+use egress::whole_seconds;
+use store::StoreError;
 
 /// By then all that are under way have ended, in seconds.
 const EXPIRED_AFTER_S: u64 = 600;

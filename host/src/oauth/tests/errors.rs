@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::super::CALL_TIMEOUT;
 use super::*;
-use crate::egress::testing::raw;
+use stub::raw;
 
 fn kind(error: &TokenError) -> &'static str {
     match error {

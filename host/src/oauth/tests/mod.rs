@@ -15,8 +15,9 @@ use url::{Url, form_urlencoded};
 
 use super::{Provider, Recipients, Revocation, TokenError, Tokens};
 use crate::config::{Config, Connector, Oauth, OauthClient};
-use crate::egress::testing::{Answer, Seen, Stub, answer, egress};
-use crate::sandbox::manifest::{self, ClientAuthentication, Oauth2};
+use contract::{ClientAuthentication, Oauth2};
+use egress::Egress;
+use stub::{Answer, Seen, Stub, answer};
 
 const REDIRECT_URI: &str = "https://gateway.example/connectors/demo/success-authorize-callback";
 const CODE: &str = "code-4/0AeaYSHB";
@@ -116,4 +117,9 @@ fn access(tokens: &Tokens) -> &str {
 
 fn refreshing(tokens: &Tokens) -> Option<&str> {
     tokens.refresh_token.as_ref().map(ExposeSecret::expose_secret)
+}
+
+/// The way out, with the system's resolver.
+fn egress() -> Egress {
+    Egress::new(&egress::Settings::default()).unwrap()
 }

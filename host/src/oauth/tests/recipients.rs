@@ -8,7 +8,7 @@ async fn no_secret_is_sent_to_a_host_that_the_operator_does_not_vouch_for() {
         expires_in: None,
         scopes: None,
     };
-    for revocation in [manifest::Revocation::Form, manifest::Revocation::Bearer, manifest::Revocation::Delete] {
+    for revocation in [contract::Revocation::Form, contract::Revocation::Bearer, contract::Revocation::Delete] {
         let stub = Stub::start(|_, _| json(200, r#"{"access_token": "a", "token_type": "bearer"}"#)).await;
         let url = stub.url();
         let scheme = Oauth2 {

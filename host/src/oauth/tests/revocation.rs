@@ -13,14 +13,14 @@ fn tokens(refresh_token: Option<&str>) -> Tokens {
     }
 }
 
-fn with(revocation: manifest::Revocation) -> Oauth2 {
+fn with(revocation: contract::Revocation) -> Oauth2 {
     Oauth2 { revocation: Some(revocation), ..scheme() }
 }
 
 #[tokio::test]
 async fn a_form_gives_back_the_refresh_token_where_there_is_one() {
     let stub = Stub::start(|_, _| answer(200, &[], "")).await;
-    let provider = provider(&with(manifest::Revocation::Form(format!("{}/revoke", stub.url()))));
+    let provider = provider(&with(contract::Revocation::Form(format!("{}/revoke", stub.url()))));
     assert_eq!(provider.revoke(&tokens(Some(REFRESH_TOKEN))).await, Ok(Revocation::Revoked));
     assert_eq!(provider.revoke(&tokens(None)).await, Ok(Revocation::Revoked));
     let seen = stub.seen();
@@ -37,7 +37,7 @@ async fn a_form_proves_the_client_as_a_token_call_does() {
     let stub = Stub::start(|_, _| answer(200, &[], "")).await;
     let scheme = Oauth2 {
         client_authentication: ClientAuthentication::Basic,
-        ..with(manifest::Revocation::Form(format!("{}/revoke", stub.url())))
+        ..with(contract::Revocation::Form(format!("{}/revoke", stub.url())))
     };
     provider(&scheme).revoke(&tokens(None)).await.unwrap();
     let seen = &stub.seen()[0];
@@ -55,7 +55,7 @@ async fn a_bearer_revocation_shows_the_access_token_itself() {
         _ => json(200, r#"{"ok":false,"error":"token_expired"}"#),
     })
     .await;
-    let provider = provider(&with(manifest::Revocation::Bearer(format!("{}/auth.revoke", stub.url()))));
+    let provider = provider(&with(contract::Revocation::Bearer(format!("{}/auth.revoke", stub.url()))));
     let tokens = tokens(Some(REFRESH_TOKEN));
     assert_eq!(provider.revoke(&tokens).await, Ok(Revocation::Revoked));
     assert!(matches!(provider.revoke(&tokens).await, Err(TokenError::NotUnderstood { .. })));
@@ -70,11 +70,11 @@ async fn a_bearer_revocation_shows_the_access_token_itself() {
 async fn a_deletion_names_the_client_in_its_url() {
     let stub = Stub::start(|_, _| answer(204, &[], "")).await;
     let url = format!("{}/applications/{{client_id}}/grant", stub.url());
-    provider(&with(manifest::Revocation::Delete(url.clone()))).revoke(&tokens(None)).await.unwrap();
+    provider(&with(contract::Revocation::Delete(url.clone()))).revoke(&tokens(None)).await.unwrap();
     // The operator's URL has been parsed, which encodes the braces.
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth.revocation_url = Some(url.parse().unwrap());
-    let scheme = with(manifest::Revocation::Delete("https://api.acme.example/grant".to_owned()));
+    let scheme = with(contract::Revocation::Delete("https://api.acme.example/grant".to_owned()));
     Provider::new("demo", &scheme, &config, &Recipients::OfManifest, egress())
         .unwrap()
         .revoke(&tokens(None))
@@ -92,7 +92,7 @@ async fn a_deletion_names_the_client_in_its_url() {
 #[tokio::test]
 async fn what_is_not_there_needs_no_deletion() {
     let stub = Stub::start(|_, before| answer(if before == 0 { 404 } else { 401 }, &[], "")).await;
-    let provider = provider(&with(manifest::Revocation::Delete(format!("{}/grant", stub.url()))));
+    let provider = provider(&with(contract::Revocation::Delete(format!("{}/grant", stub.url()))));
     assert_eq!(provider.revoke(&tokens(None)).await, Ok(Revocation::Revoked));
     assert!(matches!(provider.revoke(&tokens(None)).await, Err(TokenError::NotUnderstood { .. })));
 }
@@ -100,7 +100,7 @@ async fn what_is_not_there_needs_no_deletion() {
 #[tokio::test]
 async fn where_neither_manifest_nor_operator_know_of_a_way_there_is_none() {
     assert_eq!(provider(&scheme()).revoke(&tokens(None)).await, Ok(Revocation::NotOffered));
-    let unknown = with(manifest::Revocation::Form(String::new()));
+    let unknown = with(contract::Revocation::Form(String::new()));
     assert_eq!(provider(&unknown).revoke(&tokens(None)).await, Ok(Revocation::NotOffered));
 }
 
@@ -123,7 +123,7 @@ async fn a_failed_revocation_says_why_and_shows_no_token() {
         answer(401, &[], body.to_string())
     })
     .await;
-    let provider = provider(&with(manifest::Revocation::Form(format!("{}/revoke", stub.url()))));
+    let provider = provider(&with(contract::Revocation::Form(format!("{}/revoke", stub.url()))));
     let error = provider.revoke(&tokens(Some(REFRESH_TOKEN))).await.unwrap_err();
     assert!(matches!(error, TokenError::Misconfigured { .. }), "{error:?}");
     assert!(!error.to_string().contains(REFRESH_TOKEN) && !error.to_string().contains("s3cret"), "{error}");

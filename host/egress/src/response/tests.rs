@@ -1,0 +1,113 @@
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::body::Body as _;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::Instant;
+
+use super::super::testing::{Stub, answer, egress, fetch, get, ok, raw, upstream};
+use super::super::{EgressError, Request};
+
+/// 256 KiB of zeros, in gzip, in base64: between its two ends are as many `A`s.
+const BOMB: (&str, usize, &str) = ("H4sIAAAAAAACA+3BMQEAAADCoPVP7W0Ho", 339, "3gAi6g7iAAAEAA==");
+const BOMB_SIZE: usize = 256 * 1024;
+
+fn bomb() -> Vec<u8> {
+    let (head, zeros, tail) = BOMB;
+    STANDARD.decode([head, &"A".repeat(zeros), tail].concat()).unwrap()
+}
+
+#[tokio::test]
+async fn gzip_is_decoded() {
+    let stub = Stub::start(|_, _| answer(200, &[("content-encoding", "gzip")], bomb())).await;
+    let response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
+    assert!(!response.headers.contains_key("content-encoding") && !response.headers.contains_key("content-length"));
+    assert_eq!(response.body.collect(BOMB_SIZE as u64).await.unwrap().len(), BOMB_SIZE);
+}
+
+#[tokio::test]
+async fn a_bomb_counts_by_its_decoded_size() {
+    let stub = Stub::start(|_, _| answer(200, &[("content-encoding", "gzip")], bomb())).await;
+    let limited = Request { limit: 64 * 1024, ..get("/") };
+    assert_eq!(
+        fetch(&egress(), &upstream(&stub.url(), &[]), &limited).await,
+        Err(EgressError::TooLarge { limit: 64 * 1024 })
+    );
+    let response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
+    assert_eq!(response.body.collect(1000).await, Err(EgressError::TooLarge { limit: 1000 }));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_by_its_own_account_is_not_begun() {
+    let stub = Stub::start(|_, _| ok("12345")).await;
+    let error = egress().send(&upstream(&stub.url(), &[]), &Request { limit: 4, ..get("/") }).await.err().unwrap();
+    assert_eq!(error, EgressError::TooLarge { limit: 4 });
+    assert!(fetch(&egress(), &upstream(&stub.url(), &[]), &Request { limit: 5, ..get("/") }).await.is_ok());
+}
+
+/// Sends a head and the beginning of a body, then stalls or hangs up.
+async fn halfway(stall: bool) -> std::net::SocketAddr {
+    raw(move |_, mut stream| async move {
+        let _ = stream.read(&mut [0; 4096]).await;
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf").await.unwrap();
+        if stall {
+            std::future::pending::<()>().await;
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_ends_at_the_deadline() {
+    let address = halfway(true).await;
+    let request = Request { deadline: Instant::now() + Duration::from_millis(100), ..get("/") };
+    let mut body = egress().send(&upstream(&format!("http://{address}"), &[]), &request).await.unwrap().body;
+    assert_eq!(body.next().await.unwrap().unwrap(), "half");
+    assert_eq!(body.next().await, Some(Err(EgressError::TimedOut)));
+    assert_eq!(body.next().await, Some(Err(EgressError::TimedOut)), "a failed body never looks like a whole one");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_an_error() {
+    let address = halfway(false).await;
+    let error = fetch(&egress(), &upstream(&format!("http://{address}"), &[]), &get("/")).await.unwrap_err();
+    assert!(matches!(&error, EgressError::BadAnswer { upstream, .. } if upstream == "api"), "{error}");
+}
+
+#[tokio::test]
+async fn peeking_leaves_the_body_whole() {
+    let stub = Stub::start(|_, _| ok("hello world")).await;
+    let mut body = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap().body;
+    assert_eq!(body.peek(5).await.unwrap(), b"hello");
+    assert_eq!(body.peek(4096).await.unwrap(), b"hello world");
+    assert_eq!(body.size_hint().exact(), Some(11));
+    assert!(!body.is_end_stream());
+    assert_eq!(body.collect(11).await.unwrap(), "hello world");
+}
+
+#[tokio::test]
+async fn an_empty_body_is_known_to_be_empty() {
+    let stub = Stub::start(|_, _| answer(204, &[], "")).await;
+    let mut body = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap().body;
+    assert!(body.is_end_stream());
+    assert_eq!(body.peek(10).await.unwrap(), b"");
+    assert_eq!(body.next().await, None);
+}
+
+#[tokio::test]
+async fn a_refusal_by_a_used_up_quota_is_called_a_rate_limit_and_stays_whole() {
+    const BODY: &str = r#"{"error": {"errors": [{"reason": "userRateLimitExceeded"}], "message": "Slow down"}}"#;
+    let stub = Stub::start(|_, _| answer(403, &[], BODY)).await;
+    let response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
+    assert_eq!(response.status.as_u16(), 429);
+    assert_eq!(response.body.collect(1000).await.unwrap(), BODY);
+}
+
+#[tokio::test]
+async fn a_refusal_by_a_rate_limit_is_called_one() {
+    let stub = Stub::start(|_, _| answer(403, &[("retry-after", "60")], "wait")).await;
+    let response = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap();
+    assert_eq!((response.status.as_u16(), response.headers["retry-after"].as_bytes()), (429, &b"60"[..]));
+    assert_eq!(response.body.collect(100).await.unwrap(), "wait");
+}

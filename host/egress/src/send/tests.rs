@@ -1,0 +1,238 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use hyper::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use super::super::testing::{Stub, TOKEN, answer, egress, fetch, get, ok, raw, request, upstream, with_token};
+use super::super::{Body, Credential, EgressError, Headers, Pacing, Request, Upstream, UpstreamSettings};
+
+#[tokio::test]
+async fn a_request_arrives_as_it_was_composed() {
+    let stub = Stub::start(|_, _| answer(201, &[("x-answer", "yes")], "hello")).await;
+    let headers = Headers::untrusted([("X-Own", "1"), ("Accept", "text/plain")]).unwrap();
+    let request = Request {
+        headers,
+        body: Body::Json("{\"a\":1}".into()),
+        ..with_token(request(Method::PATCH, "/a/b%20c?x=1&y=%2F"))
+    };
+    let response = egress().send(&upstream(&format!("{}/base", stub.url()), &[]), &request).await.unwrap();
+    assert_eq!(response.status, 201);
+    assert_eq!(response.headers.get("x-answer").unwrap(), "yes");
+    assert_eq!(response.body.collect(5).await.unwrap(), "hello");
+
+    let seen = &stub.seen()[0];
+    assert_eq!((&seen.method, seen.path.as_str()), (&Method::PATCH, "/base/a/b%20c?x=1&y=%2F"));
+    assert_eq!(seen.header("authorization"), Some(format!("Bearer {TOKEN}").as_str()));
+    assert_eq!((seen.header("x-own"), seen.header("accept")), (Some("1"), Some("text/plain")));
+    assert_eq!((seen.header("content-type"), seen.header("content-length")), (Some("application/json"), Some("7")));
+    assert_eq!(seen.header("accept-encoding"), Some("gzip"));
+    assert!(seen.header("user-agent").unwrap().starts_with("connector-gateway/"));
+    assert_eq!(seen.header("cookie"), None);
+    assert_eq!(seen.body, "{\"a\":1}");
+}
+
+#[tokio::test]
+async fn credentials_stand_where_they_belong() {
+    let stub = Stub::start(|_, _| ok("")).await;
+    let form = || Body::Form(vec![("a b".to_owned(), "ü&=".to_owned())]);
+    let cases = [
+        (Credential::header("X-Api-Key", "Token ", "key-12345".into()).unwrap(), Body::Empty),
+        (Credential::basic("ada", "pass:word".into()).unwrap(), Body::Empty),
+        (Credential::query("key", "a&b/c".into()), Body::Empty),
+        (Credential::form_field("token", "a&b/c".into()), form()),
+        (Credential::form_field("token", "a&b/c".into()), Body::Empty),
+    ];
+    for (credential, body) in cases {
+        let request = Request { credential: Some(credential), body, ..request(Method::POST, "/p?q=1") };
+        fetch(&egress(), &upstream(&stub.url(), &[]), &request).await.unwrap();
+    }
+    let seen = stub.seen();
+    assert_eq!(seen[0].header("x-api-key"), Some("Token key-12345"));
+    assert_eq!(seen[1].header("authorization"), Some("Basic YWRhOnBhc3M6d29yZA=="));
+    assert_eq!(seen[1].header("content-length"), Some("0"), "some services answer a POST without a length by 411");
+    assert_eq!(seen[2].path, "/p?q=1&key=a%26b%2Fc");
+    assert_eq!(seen[3].body, "a+b=%C3%BC%26%3D&token=a%26b%2Fc");
+    assert_eq!(seen[3].header("content-type"), Some("application/x-www-form-urlencoded"));
+    assert_eq!(seen[4].body, "token=a%26b%2Fc");
+
+    let misplaced = Request { body: Body::Json("{}".into()), ..request(Method::POST, "/") };
+    let misplaced = Request { credential: Some(Credential::form_field("t", "x".into())), ..misplaced };
+    let error = fetch(&egress(), &upstream(&stub.url(), &[]), &misplaced).await.unwrap_err();
+    assert!(matches!(error, EgressError::InvalidRequest { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_to_a_host_that_was_not_granted() {
+    let stub = Stub::start(|_, _| ok("")).await;
+    let settings = |granted: &str| UpstreamSettings {
+        name: "api".to_owned(),
+        base_url: stub.url(),
+        granted_hosts: vec![granted.to_owned()],
+        allow_private_network: true,
+        ..UpstreamSettings::default()
+    };
+    for granted in ["api.example.com", "127.0.0.1", "127.0.0.1:1"] {
+        let error = fetch(&egress(), &Upstream::new(settings(granted)).unwrap(), &get("/")).await.unwrap_err();
+        assert!(matches!(error, EgressError::Denied { .. }), "{granted}: {error}");
+    }
+    assert!(stub.seen().is_empty());
+    fetch(&egress(), &Upstream::new(settings(&stub.address.to_string())).unwrap(), &get("/")).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_upstream_without_an_address_says_who_must_act() {
+    let settings = UpstreamSettings { name: "api".to_owned(), ..UpstreamSettings::default() };
+    let error = fetch(&egress(), &Upstream::new(settings).unwrap(), &get("/")).await.unwrap_err();
+    assert_eq!(error, EgressError::NotConfigured { upstream: "api".to_owned() });
+}
+
+#[tokio::test]
+async fn transient_answers_to_idempotent_requests_are_tried_twice_more() {
+    for status in [502, 503, 504] {
+        let stub = Stub::start(move |_, _| answer(status, &[], "down")).await;
+        for (method, times) in
+            [(Method::GET, 3), (Method::PUT, 3), (Method::DELETE, 3), (Method::POST, 1), (Method::PATCH, 1)]
+        {
+            let before = stub.seen().len();
+            let (got, body) =
+                fetch(&egress(), &upstream(&stub.url(), &[]), &request(method.clone(), "/")).await.unwrap();
+            assert_eq!((got, body.as_str()), (status, "down"));
+            assert_eq!(stub.seen().len() - before, times, "{method} {status}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_answers_are_not_tried_again() {
+    for status in [200, 400, 401, 404, 429, 500, 501] {
+        let stub = Stub::start(move |_, _| answer(status, &[("retry-after", "0")], "")).await;
+        assert_eq!(fetch(&egress(), &upstream(&stub.url(), &[]), &get("/")).await.unwrap().0, status);
+        assert_eq!(stub.seen().len(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn retry_after_is_honoured_in_both_forms_if_there_is_time() {
+    let soon = "0".to_owned();
+    let past = httpdate::fmt_http_date(SystemTime::now() - Duration::from_secs(60));
+    let far = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(3600));
+    for (value, calls) in [(soon, 2), (past, 2), (far, 1), ("3600".to_owned(), 1), ("nonsense".to_owned(), 2)] {
+        let header = value.clone();
+        let stub = Stub::start(
+            move |_, before| {
+                if before == 0 { answer(503, &[("retry-after", &header)], "") } else { ok("up") }
+            },
+        )
+        .await;
+        let (status, _) = fetch(&egress(), &upstream(&stub.url(), &[]), &get("/")).await.unwrap();
+        assert_eq!((stub.seen().len(), status), (calls, if calls == 2 { 200 } else { 503 }), "{value}");
+    }
+}
+
+/// Accepts a connection, reads a request and closes without a word.
+async fn hang_up(mut stream: TcpStream) {
+    let _ = stream.read(&mut [0; 4096]).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_tried_again_only_if_the_request_is_idempotent() {
+    for (method, times) in [(Method::GET, 3), (Method::POST, 1)] {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&count);
+        let address = raw(move |_, stream| {
+            counter.fetch_add(1, Ordering::SeqCst);
+            hang_up(stream)
+        })
+        .await;
+        let upstream = upstream(&format!("http://{address}"), &[]);
+        let error = fetch(&egress(), &upstream, &request(method.clone(), "/x?secret=1")).await.unwrap_err();
+        assert!(matches!(error, EgressError::Unreachable { .. }), "{error}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+        assert_eq!(count.load(Ordering::SeqCst), times, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_was_never_made_is_tried_again_for_any_method() {
+    let address = raw(|_, _| async {}).await;
+    let closed = std::net::SocketAddr::new(address.ip(), {
+        // A port that was free a moment ago.
+        std::net::TcpListener::bind((address.ip(), 0)).unwrap().local_addr().unwrap().port()
+    });
+    let attempts = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&attempts);
+    let upstream = upstream(&format!("http://{closed}"), &[])
+        .observed(Arc::new(move |attempt| log.lock().unwrap().push((attempt.retry, attempt.status))));
+    let error = fetch(&egress(), &upstream, &request(Method::POST, "/")).await.unwrap_err();
+    assert!(matches!(&error, EgressError::Unreachable { detail, .. } if detail.contains("refused")), "{error}");
+    assert_eq!(*attempts.lock().unwrap(), [(0, None), (1, None), (2, None)]);
+}
+
+#[tokio::test]
+async fn attempts_are_reported_with_their_status() {
+    let stub = Stub::start(|_, before| if before == 0 { answer(503, &[], "") } else { ok("") }).await;
+    let attempts = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&attempts);
+    let upstream = upstream(&stub.url(), &[])
+        .observed(Arc::new(move |attempt| log.lock().unwrap().push((attempt.retry, attempt.status))));
+    fetch(&egress(), &upstream, &get("/")).await.unwrap();
+    assert_eq!(*attempts.lock().unwrap(), [(0, Some(503)), (1, Some(200))]);
+}
+
+#[tokio::test]
+async fn an_upstream_that_does_not_answer_times_out_at_the_deadline() {
+    let address = raw(|_, mut stream| async move {
+        let _ = stream.read(&mut [0; 4096]).await;
+        std::future::pending::<()>().await;
+    })
+    .await;
+    let request = Request { deadline: Instant::now() + Duration::from_millis(50), ..get("/") };
+    let error = fetch(&egress(), &upstream(&format!("http://{address}"), &[]), &request).await.unwrap_err();
+    assert_eq!(error, EgressError::TimedOut);
+}
+
+#[tokio::test]
+async fn connections_are_kept_for_the_next_request() {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&connections);
+    let address = raw(move |_, mut stream| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        async move {
+            while stream.read(&mut [0; 4096]).await.is_ok_and(|length| length > 0) {
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
+            }
+        }
+    })
+    .await;
+    let (egress, upstream) = (egress(), upstream(&format!("http://{address}"), &[]));
+    for _ in 0..5 {
+        fetch(&egress, &upstream, &get("/")).await.unwrap();
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_place_in_the_queue_is_held_until_the_body_is_read_or_dropped() {
+    let stub = Stub::start(|_, _| ok("body")).await;
+    let upstream = Upstream::new(UpstreamSettings {
+        name: "api".to_owned(),
+        base_url: stub.url(),
+        granted_hosts: vec![stub.address.to_string()],
+        pacing: Some(Pacing { interval: Duration::ZERO, concurrency: 1, max_wait: Duration::from_millis(50) }),
+        allow_private_network: true,
+        ..UpstreamSettings::default()
+    })
+    .unwrap();
+    let egress = egress();
+    let mut first = egress.send(&upstream, &get("/")).await.unwrap();
+    let second = fetch(&egress, &upstream, &get("/")).await;
+    assert!(matches!(second, Err(EgressError::RateLimited { .. })), "{second:?}");
+    while first.body.next().await.is_some() {}
+    let third = egress.send(&upstream, &get("/")).await.unwrap();
+    drop(third);
+    fetch(&egress, &upstream, &get("/")).await.unwrap();
+}

@@ -1,0 +1,23 @@
+//! Types and traits generated from `wit/connector.wit`.
+#![expect(missing_docs, reason = "generated; the contract itself carries the documentation")]
+
+wasmtime::component::bindgen!({
+    path: "../../wit",
+    world: "connector",
+    imports: {
+        "gateway:connector/http.send": async | trappable,
+        "gateway:connector/http.send-all": async | trappable,
+        "gateway:connector/http.[method]response.peek": async | trappable,
+        "gateway:connector/http.[method]response.bytes": async | trappable,
+        "gateway:connector/http.[method]response.text": async | trappable,
+        "gateway:connector/http.[method]response.document": async | trappable,
+        "gateway:connector/storage": async | trappable,
+        default: trappable,
+    },
+    exports: { default: async },
+    with: {
+        "gateway:connector/manifest": contract,
+        "gateway:connector/http.response": super::http::Response,
+        "gateway:connector/json.document": super::json::Document,
+    },
+});

@@ -1,0 +1,203 @@
+//! One compiled module, checked and linked once, ready to be instantiated for every invocation.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use wasmtime::component::{
+    Component, ComponentExportIndex, HasSelf, Instance, InstancePre, Linker, ResourceType, TypedFunc,
+};
+use wasmtime::{Engine, Store};
+
+use super::bindings::gateway::connector;
+use super::bindings::gateway::connector::outcome::{Fault, Outcome};
+use super::bindings::{Connector, ConnectorIndices};
+use super::http::Response;
+use super::invocation::Guest;
+use super::ticker::Ticker;
+
+/// A module that breaks the contract, in a sentence for its author.
+#[derive(Debug, Error)]
+pub enum ContractError {
+    /// It imports what the contract does not offer.
+    #[error("it imports `{0}`, which the contract gateway:connector@1 does not offer")]
+    UnknownImport(String),
+    /// It was built against a contract of another major version.
+    #[error("it was built for `{0}`; this gateway takes gateway:connector@1.x")]
+    Version(String),
+    /// An export is missing.
+    #[error("it does not export `{0}`; is it built for the world `connector`?")]
+    MissingExport(&'static str),
+    /// It takes more memories, tables or instances than a slot of the pool has.
+    #[error("it needs {needed} {what}, and the pool has {limit} for a connector; raise `{key}`")]
+    TooLarge {
+        /// Memories or tables.
+        what: &'static str,
+        /// How many it declares.
+        needed: u32,
+        /// How many there are.
+        limit: u32,
+        /// The configuration key.
+        key: &'static str,
+    },
+    /// Its functions or types are not those of the contract.
+    #[error("it does not match the contract gateway:connector@1: {0}")]
+    Mismatch(String),
+    /// The compiled form is not one for this engine.
+    #[error("its compiled form cannot be loaded: {0}")]
+    Artifact(String),
+}
+
+/// A module, linked to what it may import.
+pub struct Module {
+    /// Everything it may import; host functions may wait, so the guest runs on a fiber.
+    pub(super) linked: InstancePre<Guest>,
+    /// For operations that call neither `http` nor `storage`, which trap here: with nothing to wait for the guest needs no
+    /// fiber, which saves a stack switch and a stack. Modules that import WASI do not have it.
+    pub(super) immediate: Option<InstancePre<Guest>>,
+    exports: ConnectorIndices,
+    invoke: ComponentExportIndex,
+    pub(super) ticker: Arc<Ticker>,
+}
+
+/// The export `invoke`: an operation's path and its input as JSON text.
+type Invoke<'a> = TypedFunc<(&'a str, &'a str), (Result<Outcome, Fault>,)>;
+
+/// The two linkers that every module is linked by.
+pub(super) struct Linkers {
+    full: Linker<Guest>,
+    immediate: Linker<Guest>,
+}
+
+impl Linkers {
+    pub(super) fn new(engine: &Engine) -> wasmtime::Result<Self> {
+        let mut immediate = Linker::new(engine);
+        add_immediate(&mut immediate)?;
+        forbid(&mut immediate, "http", &HTTP_FUNCTIONS)?;
+        forbid(&mut immediate, "storage", &["get", "set", "delete"])?;
+        let mut full = Linker::new(engine);
+        add_immediate(&mut full)?;
+        connector::http::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
+        connector::storage::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
+        wasmtime_wasi::p2::add_to_linker_async(&mut full)?;
+        Ok(Self { full, immediate })
+    }
+}
+
+/// The interfaces whose functions answer at once.
+fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    connector::json::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::log::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::clock::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    Ok(())
+}
+
+/// The functions of `http` as a component names them.
+const HTTP_FUNCTIONS: [&str; 8] = [
+    "send",
+    "send-all",
+    "[method]response.status",
+    "[method]response.header",
+    "[method]response.peek",
+    "[method]response.bytes",
+    "[method]response.text",
+    "[method]response.document",
+];
+
+/// Defines an interface whose functions trap, and tell the author why.
+fn forbid(linker: &mut Linker<Guest>, interface: &str, functions: &[&str]) -> wasmtime::Result<()> {
+    let mut instance = linker.instance(&format!("gateway:connector/{interface}@1.0.0"))?;
+    if interface == "http" {
+        // Never made here, so there is nothing to drop.
+        instance.resource("response", ResourceType::host::<Response>(), |_, _| Ok(()))?;
+    }
+    for function in functions {
+        let name = format!("{interface}.{function}");
+        instance.func_new(function, move |_, _, _, _| {
+            wasmtime::bail!("it called `{name}`, though its manifest says that the operation is immediate")
+        })?;
+    }
+    Ok(())
+}
+
+/// What an import's name says of the contract it was built for.
+enum Import {
+    Offered,
+    Wasi,
+    OtherVersion,
+    Unknown,
+}
+
+fn classify(name: &str) -> Import {
+    if name.starts_with("wasi:") {
+        return Import::Wasi;
+    }
+    match name.strip_prefix("gateway:connector/") {
+        None => Import::Unknown,
+        Some(rest) => match rest.split_once('@') {
+            Some((_, version)) if version.starts_with("1.") => Import::Offered,
+            _ => Import::OtherVersion,
+        },
+    }
+}
+
+impl Module {
+    pub(super) fn link(
+        component: &Component,
+        linkers: &Linkers,
+        limits: &super::Pool,
+        ticker: Arc<Ticker>,
+    ) -> Result<Self, ContractError> {
+        let engine = component.engine();
+        let mut imports_wasi = false;
+        for (name, _) in component.component_type().imports(engine) {
+            match classify(name) {
+                Import::Offered => {}
+                Import::Wasi => imports_wasi = true,
+                Import::OtherVersion => return Err(ContractError::Version(name.to_owned())),
+                Import::Unknown => return Err(ContractError::UnknownImport(name.to_owned())),
+            }
+        }
+        if let Some(required) = component.resources_required() {
+            let memories =
+                ("memories", required.num_memories, limits.memories_per_component, "sandbox.memories_per_component");
+            let tables = ("tables", required.num_tables, limits.tables_per_component, "sandbox.tables_per_component");
+            for (what, needed, limit, key) in [memories, tables] {
+                if needed > limit {
+                    return Err(ContractError::TooLarge { what, needed, limit, key });
+                }
+            }
+        }
+        let export =
+            |name: &'static str| component.get_export_index(None, name).ok_or(ContractError::MissingExport(name));
+        export("describe")?;
+        let invoke = export("invoke")?;
+        let mismatch = |error: wasmtime::Error| ContractError::Mismatch(format!("{error:#}"));
+        let linked = linkers.full.instantiate_pre(component).map_err(mismatch)?;
+        let exports = ConnectorIndices::new(&linked).map_err(mismatch)?;
+        let immediate = if imports_wasi {
+            None
+        } else {
+            let immediate = linkers.immediate.instantiate_pre(component).map_err(mismatch)?;
+            ConnectorIndices::new(&immediate).map_err(mismatch)?;
+            Some(immediate)
+        };
+        Ok(Self { linked, immediate, exports, invoke, ticker })
+    }
+
+    /// The exports of an instance of this module.
+    pub(super) fn exports_of(&self, instance: &Instance, store: &mut Store<Guest>) -> wasmtime::Result<Connector> {
+        self.exports.load(store, instance)
+    }
+
+    /// The export `invoke` of an instance of this module.
+    #[expect(unsafe_code, reason = "wasmtime would compare all types of the contract at each call")]
+    pub(super) fn invoke_of<'a>(&self, instance: &Instance, store: &mut Store<Guest>) -> wasmtime::Result<Invoke<'a>> {
+        let function = instance
+            .get_func(store, self.invoke)
+            .ok_or_else(|| wasmtime::format_err!("`invoke` is another module's"))?;
+        // SAFETY: `ConnectorIndices::new` has compared the type of this export with the contract's, which is the one given here,
+        // as `link` had it done for all that an instance of this module is made from.
+        Ok(unsafe { TypedFunc::new_unchecked(function) })
+    }
+}

@@ -1,0 +1,76 @@
+//! The `storage` interface: a connector's small key-value store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::bindings::gateway::connector::storage::{Error, Host};
+use super::invocation::Guest;
+use store::{StorageError, StorageScope, Store};
+
+/// What one invocation sees of the store.
+#[derive(Clone)]
+pub struct Scope {
+    /// The gateway's store.
+    pub store: Store,
+    /// Whose keys these are.
+    pub connector: Arc<str>,
+    /// Within the connector: tenants, and integrations, never see one another's keys.
+    pub partition: Arc<str>,
+}
+
+impl Scope {
+    fn key_space(&self) -> StorageScope {
+        StorageScope { connector: self.connector.to_string(), integration: Some(self.partition.to_string()) }
+    }
+}
+
+impl Guest {
+    fn storage(&self) -> Result<Scope, Error> {
+        self.call.storage.clone().ok_or_else(|| {
+            Error::Unavailable(
+                "there is no storage here: a module describes itself, or a user is about to connect an account"
+                    .to_owned(),
+            )
+        })
+    }
+}
+
+fn to_guest(error: StorageError) -> Error {
+    match error {
+        StorageError::Invalid(detail) => Error::Invalid(detail),
+        StorageError::Full => Error::Full,
+        StorageError::Store(error) => Error::Unavailable(error.to_string()),
+    }
+}
+
+impl Host for Guest {
+    async fn get(&mut self, key: String) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
+        let scope = match self.storage() {
+            Ok(scope) => scope,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(scope.store.storage_get(&scope.key_space(), &key).await.map_err(to_guest))
+    }
+
+    async fn set(
+        &mut self,
+        key: String,
+        value: Vec<u8>,
+        time_to_live_seconds: Option<u32>,
+    ) -> wasmtime::Result<Result<(), Error>> {
+        let scope = match self.storage() {
+            Ok(scope) => scope,
+            Err(error) => return Ok(Err(error)),
+        };
+        let time_to_live = time_to_live_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        Ok(scope.store.storage_set(&scope.key_space(), &key, value, time_to_live).await.map_err(to_guest))
+    }
+
+    async fn delete(&mut self, key: String) -> wasmtime::Result<Result<(), Error>> {
+        let scope = match self.storage() {
+            Ok(scope) => scope,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(scope.store.storage_delete(&scope.key_space(), &key).await.map_err(to_guest))
+    }
+}

@@ -1,0 +1,216 @@
+use proptest::prelude::*;
+use secrecy::{ExposeSecret, SecretString};
+use tempfile::TempDir;
+
+use super::*;
+use store::KeyId;
+
+struct Fixture {
+    store: Store,
+    authenticator: Arc<Authenticator>,
+    folder: TempDir,
+}
+
+impl Fixture {
+    async fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        let authenticator = Arc::new(Authenticator::new(store.clone()).await.unwrap());
+        Self { store, authenticator, folder }
+    }
+
+    /// As another process would.
+    async fn create(&self) -> (KeyId, String) {
+        let scopes = [Scope::Operate].into_iter().collect();
+        let (stored, key) = make_key("test", "acme", Some("ann"), scopes).unwrap();
+        let id = stored.id.clone();
+        Store::open(self.folder.path()).await.unwrap().create_key(stored).await.unwrap();
+        (id, key.expose_secret().to_owned())
+    }
+
+    async fn authenticate(&self, authorization: &str) -> Result<Arc<Caller>, AuthError> {
+        self.authenticator.authenticate(Some(&HeaderValue::from_str(authorization).unwrap())).await
+    }
+}
+
+#[tokio::test]
+async fn a_key_made_by_another_process_is_accepted_at_once() {
+    let gateway = Fixture::new().await;
+    let (id, key) = gateway.create().await;
+    let caller = gateway.authenticate(&format!("Bearer {key}")).await.unwrap();
+    assert_eq!((caller.tenant.as_str(), caller.subject.as_deref(), &caller.key_id), ("acme", Some("ann"), &Some(id)));
+    assert!(gateway.authenticate(&format!("bearer   {key}")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_key_revoked_by_another_process_is_refused_within_two_seconds() {
+    let gateway = Fixture::new().await;
+    let (id, key) = gateway.create().await;
+    let authenticator = Arc::clone(&gateway.authenticator);
+    let watching = tokio::spawn(async move { authenticator.watch().await });
+    let authorization = format!("Bearer {key}");
+    gateway.authenticate(&authorization).await.unwrap();
+    Store::open(gateway.folder.path()).await.unwrap().revoke_key(&id).await.unwrap();
+    let revoked = Instant::now();
+    while gateway.authenticate(&authorization).await.is_ok() {
+        assert!(revoked.elapsed() < Duration::from_secs(2), "it is still accepted");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(matches!(gateway.authenticate(&authorization).await, Err(AuthError::Revoked)));
+    watching.abort();
+}
+
+#[tokio::test]
+async fn headers_that_hold_no_key_are_told_from_keys_that_are_not_known() {
+    let gateway = Fixture::new().await;
+    assert!(matches!(gateway.authenticator.authenticate(None).await, Err(AuthError::Missing)));
+    for malformed in ["", "Bearer", "Bearer ", "Basic YTpi", "Bearer a b", "cgw_x", "Bearer cgw_x"] {
+        let error = gateway.authenticate(malformed).await.unwrap_err();
+        assert!(matches!(error, AuthError::Malformed), "{malformed}: {error:?}");
+    }
+    let (_, unknown) = make_key("test", "acme", None, Scopes::all()).unwrap();
+    for unknown in [unknown.expose_secret(), "eyJhbGciOiJIUzI1NiJ9.e30.x"] {
+        let error = gateway.authenticate(&format!("Bearer {unknown}")).await.unwrap_err();
+        assert!(matches!(error, AuthError::Unknown), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_three_parts_is_taken_for_a_jwt_once_an_issuer_is_trusted() {
+    let folder = TempDir::new().unwrap();
+    let issuer = crate::config::JwtIssuer {
+        issuer: "https://id.acme.example".to_owned(),
+        audience: "gateway".to_owned(),
+        jwks_url: "https://id.acme.example/keys".parse().unwrap(),
+        tenant: crate::config::TenantOf::Issuer("acme".to_owned()),
+        scopes: Scopes::default(),
+        allow_private_network: false,
+    };
+    let issuers = JwtIssuers::new(
+        &[("acme".to_owned(), issuer)].into(),
+        &egress::Egress::new(&egress::Settings::default()).unwrap(),
+    )
+    .unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let authenticator = Authenticator::new(store).await.unwrap().trusting(issuers);
+    let authenticate = async |token: &'static str| {
+        authenticator.authenticate(Some(&HeaderValue::from_static(token))).await.unwrap_err()
+    };
+    let error = authenticate("Bearer eyJhbGciOiJIUzI1NiJ9.e30.x").await;
+    assert!(matches!(error, AuthError::Jwt(JwtError::Unreadable)), "{error:?}");
+    assert!(matches!(authenticate("Bearer no-jwt").await, AuthError::Unknown));
+    assert!(matches!(authenticate("Bearer cgw_a.b.c").await, AuthError::Malformed));
+}
+
+#[tokio::test]
+async fn well_formed_garbage_does_not_reach_the_database_more_than_ten_times_a_second() {
+    let gateway = Fixture::new().await;
+    let (_, garbage) = make_key("test", "acme", None, Scopes::all()).unwrap();
+    let garbage = format!("Bearer {}", garbage.expose_secret());
+    let started = Instant::now();
+    for _ in 0..100 {
+        let _ = gateway.authenticate(&garbage).await;
+    }
+    // What is made now is not looked for: the ration is used up, unless this machine took long.
+    let (_, key) = gateway.create().await;
+    let answer = gateway.authenticate(&format!("Bearer {key}")).await;
+    assert!(answer.is_err() || started.elapsed() > Duration::from_millis(100));
+}
+
+#[tokio::test]
+async fn a_caller_may_do_what_its_key_permits_and_nothing_else() {
+    let gateway = Fixture::new().await;
+    let (_, key) = gateway.create().await;
+    let caller = gateway.authenticate(&format!("Bearer {key}")).await.unwrap();
+    caller.require(Scope::Operate).unwrap();
+    assert_eq!(caller.require(Scope::Admin), Err(MissingScope(Scope::Admin)));
+    assert_eq!(MissingScope(Scope::Admin).to_string(), "the token lacks the scope `admin`");
+}
+
+#[tokio::test]
+async fn that_a_key_was_used_is_noted_and_survives_an_exchange_of_the_table() {
+    let gateway = Fixture::new().await;
+    let (_, key) = gateway.create().await;
+    gateway.authenticate(&format!("Bearer {key}")).await.unwrap();
+    gateway.create().await;
+    gateway.authenticator.refresh().await.unwrap();
+    gateway.authenticator.note_use().await.unwrap();
+    let used: Vec<_> = gateway.store.keys().await.unwrap().iter().map(|key| key.last_used_at.is_some()).collect();
+    assert_eq!(used.iter().filter(|used| **used).count(), 1, "{used:?}");
+}
+
+async fn start(gateway: &Fixture, chosen: Option<&str>) -> Result<Option<SecretString>, BootstrapError> {
+    let result = bootstrap(&gateway.store, chosen.map(SecretString::from).as_ref()).await;
+    gateway.authenticator.refresh().await.unwrap();
+    result
+}
+
+#[tokio::test]
+async fn the_first_start_makes_a_key_for_everything_and_the_second_none() {
+    let gateway = Fixture::new().await;
+    let key = start(&gateway, None).await.unwrap().unwrap();
+    let caller = gateway.authenticate(&format!("Bearer {}", key.expose_secret())).await.unwrap();
+    assert_eq!((caller.tenant.as_str(), &caller.subject, caller.scopes), ("default", &None, Scopes::all()));
+    assert!(start(&gateway, None).await.unwrap().is_none());
+    // Whoever sets the key that was made first as the chosen one gets what they mean.
+    assert!(start(&gateway, Some(key.expose_secret())).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn the_chosen_key_is_accepted_until_another_is_chosen() {
+    let gateway = Fixture::new().await;
+    for _ in 0..2 {
+        assert!(start(&gateway, Some("chosen-key-number-1")).await.unwrap().is_none());
+        gateway.authenticate("Bearer chosen-key-number-1").await.unwrap();
+    }
+    start(&gateway, Some("chosen-key-number-2")).await.unwrap();
+    gateway.authenticate("Bearer chosen-key-number-2").await.unwrap();
+    assert!(matches!(gateway.authenticate("Bearer chosen-key-number-1").await, Err(AuthError::Revoked)));
+    // Nothing of a chosen key is shown.
+    assert!(gateway.store.keys().await.unwrap().iter().all(|key| key.prefix.is_empty()));
+}
+
+#[tokio::test]
+async fn a_chosen_key_that_is_short_or_cannot_be_sent_is_refused() {
+    let gateway = Fixture::new().await;
+    assert!(matches!(start(&gateway, Some("fifteen-letters")).await, Err(BootstrapError::TooShort)));
+    for unsendable in ["with blanks in between", "mit-ümlauten-darin"] {
+        assert!(matches!(start(&gateway, Some(unsendable)).await, Err(BootstrapError::NotPrintable)));
+    }
+}
+
+#[test]
+fn the_checksum_is_the_crc_of_everybody_else() {
+    assert_eq!(key::crc32(b"123456789"), 0xCBF4_3926);
+}
+
+#[test]
+fn keys_are_of_the_documented_form() {
+    let (stored, key) = make_key("test", "acme", None, Scopes::all()).unwrap();
+    let key = key.expose_secret();
+    assert_eq!(key.len(), 53);
+    assert!(key[4..].bytes().all(|byte| byte.is_ascii_alphanumeric()));
+    assert_eq!(stored.prefix, key[..8]);
+    assert_eq!(key::check(key), key::Form::Ours);
+    assert_eq!(key::check(&key[..52]), key::Form::Damaged);
+    assert!(!format!("{stored:?}").contains(key));
+}
+
+proptest! {
+    #[test]
+    fn a_key_with_one_wrong_character_is_recognised(position in 4..53_usize, other in "[0-9A-Za-z]") {
+        let (_, key) = make_key("test", "acme", None, Scopes::all()).unwrap();
+        let mut damaged = key.expose_secret().to_owned();
+        damaged.replace_range(position..=position, &other);
+        prop_assume!(damaged != key.expose_secret());
+        prop_assert_eq!(key::check(&damaged), key::Form::Damaged);
+    }
+
+    #[test]
+    fn no_header_makes_parsing_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80), token in "cgw_\\PC{0,60}") {
+        if let Ok(header) = HeaderValue::from_bytes(&bytes) {
+            let _ = bearer_token(&header);
+        }
+        let _ = key::check(&token);
+    }
+}

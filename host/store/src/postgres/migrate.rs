@@ -1,0 +1,66 @@
+//! The versions of the tables.
+//!
+//! A migration is never changed once it is released; a later one mends it. All that a database lacks are run in one
+//! transaction and under a lock: a crash leaves the database as it was, and of two gateways that start at once the second
+//! finds the work done.
+
+use tokio_postgres::{Client, Error};
+
+use super::SETTINGS;
+use super::address::Address;
+use super::error::of_statement;
+use super::session::{Connection, LOCK_NUMBER, lock_name};
+use crate::StoreError;
+
+/// In order; the version of a database is the number of migrations that it has.
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/postgres/0001_initial.sql"),
+    include_str!("../migrations/postgres/0002_integrations.sql"),
+];
+
+/// Brings the tables of a database up to date.
+pub(super) async fn run(connection: &mut Connection, address: &Address) -> Result<(), StoreError> {
+    run_all(&mut connection.client, address, MIGRATIONS).await
+}
+
+async fn run_all(client: &mut Client, address: &Address, migrations: &[&str]) -> Result<(), StoreError> {
+    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+    let failed = |error: Error| of_statement(address, &error);
+    // Most starts find nothing to do, and need no lock to see it.
+    if version(client).await.map_err(failed)? == known {
+        return Ok(());
+    }
+    // Before the transaction, which sees only the tables that were there when it began. Should anything fail the connection is
+    // dropped, and the lock with it.
+    let name = lock_name("migrations");
+    client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(failed)?;
+    client.execute(&format!("SELECT pg_advisory_lock({LOCK_NUMBER})"), &[&name]).await.map_err(failed)?;
+    let found = version(client).await.map_err(failed)?;
+    if found > known {
+        return Err(StoreError::Newer { database: address.shown.clone(), found, known });
+    }
+    migrate(client, found, migrations).await.map_err(failed)?;
+    client.execute(&format!("SELECT pg_advisory_unlock({LOCK_NUMBER})"), &[&name]).await.map_err(failed)?;
+    client.batch_execute(SETTINGS).await.map_err(failed)
+}
+
+async fn migrate(client: &mut Client, found: i64, migrations: &[&str]) -> Result<(), Error> {
+    let transaction = client.transaction().await?;
+    for migration in migrations.iter().skip(usize::try_from(found).unwrap_or_default()) {
+        transaction.batch_execute(migration).await?;
+    }
+    let replace = "CREATE TABLE IF NOT EXISTS gateway_version (number BIGINT NOT NULL); DELETE FROM gateway_version";
+    transaction.batch_execute(replace).await?;
+    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+    transaction.execute("INSERT INTO gateway_version VALUES ($1)", &[&known]).await?;
+    transaction.commit().await
+}
+
+/// None where there are no tables yet.
+async fn version(client: &Client) -> Result<i64, Error> {
+    let exists: bool = client.query_one("SELECT to_regclass('gateway_version') IS NOT NULL", &[]).await?.try_get(0)?;
+    if !exists {
+        return Ok(0);
+    }
+    client.query_one("SELECT max(number) FROM gateway_version", &[]).await?.try_get(0)
+}

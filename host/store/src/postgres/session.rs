@@ -1,0 +1,140 @@
+//! The statements of the store, on PostgreSQL.
+
+use std::collections::HashMap;
+use std::error::Error;
+
+use bytes::BytesMut;
+use ring::digest::{SHA256, digest};
+use tokio::runtime::Handle;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use tokio_postgres::{Client, Statement};
+
+use super::address::Address;
+use super::error::of_statement;
+use crate::StoreError;
+use crate::session::{Row, Session, Value};
+
+/// A connection, and the statements that were prepared on it.
+pub(crate) struct Connection {
+    pub(super) client: Client,
+    statements: HashMap<String, Statement>,
+}
+
+impl Connection {
+    pub(super) fn new(client: Client) -> Self {
+        Self { client, statements: HashMap::new() }
+    }
+
+    async fn prepare(&mut self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(sql).await?;
+        self.statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    async fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, tokio_postgres::Error> {
+        let statement = self.prepare(sql).await?;
+        self.client.execute(&statement, &as_parameters(values)).await
+    }
+
+    async fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let statement = self.prepare(sql).await?;
+        let rows = self.client.query(&statement, &as_parameters(values)).await?;
+        rows.iter().map(from_postgres).collect()
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Connection")
+    }
+}
+
+/// A connection that is in a transaction, or only reads.
+pub(super) struct PostgresSession<'a> {
+    runtime: &'a Handle,
+    connection: &'a mut Connection,
+    address: &'a Address,
+}
+
+impl<'a> PostgresSession<'a> {
+    pub(super) fn new(runtime: &'a Handle, connection: &'a mut Connection, address: &'a Address) -> Self {
+        Self { runtime, connection, address }
+    }
+}
+
+impl Session for PostgresSession<'_> {
+    fn execute(&mut self, sql: &str, parameters: &[Value]) -> Result<u64, StoreError> {
+        let result = self.runtime.block_on(self.connection.execute(sql, parameters));
+        result.map_err(|error| of_statement(self.address, &error))
+    }
+
+    fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, StoreError> {
+        let result = self.runtime.block_on(self.connection.query(sql, parameters));
+        result.map_err(|error| of_statement(self.address, &error))
+    }
+
+    fn lock(&mut self, name: &str) -> Result<(), StoreError> {
+        self.query(&format!("SELECT pg_advisory_xact_lock({LOCK_NUMBER})"), &[lock_name(name).into()])?;
+        Ok(())
+    }
+}
+
+/// The server's locks have numbers for names, the same in all schemas of a database. Two names may share a number: then
+/// their holders wait for each other in vain.
+pub(super) const LOCK_NUMBER: &str =
+    "hashtextextended(concat('connector-gateway ', current_schema(), ' ', $1::text), 0)";
+
+/// A name as the server takes it: without zeros, and short.
+pub(super) fn lock_name(name: &str) -> String {
+    digest(&SHA256, name.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn as_parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+impl ToSql for Value {
+    fn to_sql(&self, of: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Self::Null => Ok(IsNull::Yes),
+            Self::Bool(value) if *of == Type::BOOL => value.to_sql(of, out),
+            Self::Integer(value) if *of == Type::INT8 => value.to_sql(of, out),
+            Self::Text(value) if *of == Type::TEXT => value.to_sql(of, out),
+            // Text that may hold zeros, which the server's own text may not.
+            Self::Text(value) if *of == Type::BYTEA => value.as_bytes().to_sql(of, out),
+            Self::Bytes(value) if *of == Type::BYTEA => value.to_sql(of, out),
+            _ => Err("a parameter is of another type than its column".into()),
+        }
+    }
+
+    fn accepts(of: &Type) -> bool {
+        [Type::BOOL, Type::INT8, Type::TEXT, Type::BYTEA].contains(of)
+    }
+
+    to_sql_checked!();
+}
+
+impl std::fmt::Debug for Value {
+    /// Values may be secret.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Value")
+    }
+}
+
+fn from_postgres(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
+    let columns = row.columns().iter().enumerate().map(|(index, column)| {
+        let value = match *column.type_() {
+            Type::BOOL => row.try_get::<_, Option<bool>>(index)?.into(),
+            Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.as_ref().into(),
+            Type::TEXT => row.try_get::<_, Option<String>>(index)?.into(),
+            // That a lock was taken.
+            Type::VOID => Value::Null,
+            _ => row.try_get::<_, Option<i64>>(index)?.into(),
+        };
+        Ok(value)
+    });
+    columns.collect::<Result<_, _>>().map(Row::new)
+}

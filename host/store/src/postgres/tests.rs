@@ -1,0 +1,147 @@
+//! Connecting, sharing the database, and what is said when it cannot be used.
+
+use super::*;
+use crate::Settings;
+use crate::testing::Site;
+use crate::{KeyId, NewApiKey, Store};
+
+fn key(number: u8) -> NewApiKey {
+    NewApiKey {
+        id: KeyId(format!("key_{number}")),
+        name: "test".into(),
+        tenant: "default".into(),
+        subject: None,
+        scopes: "operate".to_owned(),
+        hash: [number; 32],
+        prefix: "cgw_test".into(),
+    }
+}
+
+async fn refusal(url: &str) -> String {
+    let settings = Settings { data_dir: "data".into(), database_url: Some(url.into()) };
+    let error = Store::connect(&settings).await.unwrap_err();
+    let message = error.to_string();
+    assert!(!message.contains('\n') && !message.contains("s3cret"), "{message}");
+    assert!(!format!("{error:?}").contains("s3cret"));
+    message
+}
+
+/// The address with another user, password, port or database.
+fn changed(site: &Site, change: impl FnOnce(&mut url::Url)) -> String {
+    let mut url = url::Url::parse(&site.schema().url()).unwrap();
+    change(&mut url);
+    url.into()
+}
+
+#[tokio::test]
+async fn many_may_open_a_new_database_at_once() {
+    let site = Site::postgres().await;
+    let name = &site.schema().name;
+    site.schema().sql(&format!("DROP SCHEMA {name} CASCADE; CREATE SCHEMA {name}")).await;
+    let opened: Vec<_> = (0..8)
+        .map(|_| {
+            let settings = site.settings.clone();
+            tokio::spawn(async move { Store::connect(&settings).await })
+        })
+        .collect();
+    for (number, store) in (0..).zip(opened) {
+        store.await.unwrap().unwrap().create_key(key(number)).await.unwrap();
+    }
+    assert_eq!(site.open_again().await.keys().await.unwrap().len(), 8);
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_left_alone() {
+    let site = Site::postgres().await;
+    site.execute("UPDATE gateway_version SET number = 7").await;
+    let message = refusal(&site.schema().url()).await;
+    assert!(
+        message.contains("was written by a newer version of the gateway (tables 7, this version knows 2)"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_or_refuses_is_told_in_one_line_without_the_password() {
+    let site = Site::postgres().await;
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let message = refusal(&format!("postgres://ann:s3cret@127.0.0.1:{unused}/gateway")).await;
+    assert!(
+        message.starts_with(&format!("cannot reach the PostgreSQL server 127.0.0.1:{unused}/gateway: ")),
+        "{message}"
+    );
+    assert!(message.contains("Connection refused"), "{message}");
+
+    let message = refusal(&changed(&site, |url| url.set_password(Some("s3cret")).unwrap())).await;
+    assert!(message.contains("refuses the connection: password authentication failed for user"), "{message}");
+
+    let message = refusal(&changed(&site, |url| url.set_path("nowhere"))).await;
+    assert!(message.contains("has no such database: database \"nowhere\" does not exist"), "{message}");
+
+    let message = refusal(&changed(&site, |url| url.set_query(Some("sslmode=require")))).await;
+    assert!(message.contains("server does not support TLS"), "{message}");
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_make_tables_is_told_what_to_grant() {
+    let site = Site::postgres().await;
+    let (schema, name) = (site.schema(), &site.schema().name);
+    let user = format!("user_{name}");
+    schema
+        .sql(&format!("DROP SCHEMA {name} CASCADE; CREATE SCHEMA {name}; CREATE USER {user} PASSWORD 's3cret'"))
+        .await;
+    let url = changed(&site, |url| {
+        url.set_username(&user).unwrap();
+        url.set_password(Some("s3cret")).unwrap();
+    });
+    let message = refusal(&url).await;
+    assert!(message.contains("does not permit it: no schema has been selected to create in"), "{message}");
+    schema.sql(&format!("GRANT USAGE ON SCHEMA {name} TO {user}")).await;
+    let message = refusal(&url).await;
+    assert!(message.contains("does not permit it: permission denied for schema"), "{message}");
+    schema.sql(&format!("DROP OWNED BY {user}; DROP USER {user}")).await;
+}
+
+#[tokio::test]
+async fn connections_that_the_server_ended_are_made_anew() {
+    let site = Site::postgres().await;
+    site.store.create_key(key(1)).await.unwrap();
+    let schema = site.schema();
+    let end = format!(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = '{}'",
+        schema.name
+    );
+    schema.sql(&end).await;
+    site.store.create_key(key(2)).await.unwrap();
+    assert_eq!(site.store.keys().await.unwrap().len(), 2);
+}
+
+// The connections go on while the end of the test waits for what the callers left under way.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_leaves_the_store_working() {
+    let site = Site::postgres().await;
+    for number in 0..20 {
+        let store = site.store.clone();
+        let writing = tokio::spawn(async move { store.create_key(key(number)).await });
+        tokio::task::yield_now().await;
+        writing.abort();
+    }
+    site.store.create_key(key(99)).await.unwrap();
+    site.store.check().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_transaction_that_fails_leaves_nothing_behind() {
+    let site = Site::postgres().await;
+    let failed: Result<(), _> = site
+        .store
+        .write(Durability::Power, |session| {
+            session.execute("INSERT INTO grants VALUES ('demo', 'a.example', 1)", &[])?;
+            session.execute("INSERT INTO grants VALUES ('demo', 'a.example', 1)", &[]).map(drop)
+        })
+        .await;
+    let message = failed.unwrap_err().to_string();
+    assert!(message.contains("duplicate key value violates unique constraint"), "{message}");
+    assert!(!message.contains("a.example"));
+    assert!(site.store.all_grants().await.unwrap().is_empty());
+}

@@ -1,0 +1,172 @@
+//! Opening the file, and what it survives.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::error::of_sqlite;
+use crate::{FILE, KeyHash, KeyId, NewApiKey, Store, StoreError};
+
+fn key(number: u32) -> NewApiKey {
+    let mut hash = KeyHash::default();
+    hash[..4].copy_from_slice(&number.to_be_bytes());
+    NewApiKey {
+        id: KeyId(format!("key_{number}")),
+        name: "test".into(),
+        tenant: "default".into(),
+        subject: None,
+        scopes: "operate".to_owned(),
+        hash,
+        prefix: "cgw_test".into(),
+    }
+}
+
+async fn open(folder: &TempDir) -> Result<Store, StoreError> {
+    Store::open(folder.path()).await
+}
+
+async fn refusal(folder: &TempDir) -> String {
+    let message = open(folder).await.unwrap_err().to_string();
+    assert!(!message.contains('\n'), "{message}");
+    message.replace(&format!("{}/", folder.path().display()), "")
+}
+
+#[tokio::test]
+async fn nobody_else_can_read_what_is_stored() {
+    let folder = TempDir::new().unwrap();
+    let data = folder.path().join("deep/data");
+    let store = Store::open(&data).await.unwrap();
+    store.create_key(key(1)).await.unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    let files: Vec<_> = fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(files.len() > 1, "{files:?}");
+    for file in files {
+        assert_eq!(mode(&file), 0o600, "{}", file.display());
+    }
+}
+
+#[tokio::test]
+async fn many_may_open_a_new_file_at_once() {
+    let folder = TempDir::new().unwrap();
+    let opened: Vec<_> = (0..8).map(|_| tokio::spawn(Store::open_owned(folder.path().to_owned()))).collect();
+    for (number, store) in (0..).zip(opened) {
+        store.await.unwrap().unwrap().create_key(key(number)).await.unwrap();
+    }
+    assert_eq!(open(&folder).await.unwrap().keys().await.unwrap().len(), 8);
+}
+
+impl Store {
+    async fn open_owned(data_dir: std::path::PathBuf) -> Result<Self, StoreError> {
+        Self::open(&data_dir).await
+    }
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_left_alone() {
+    let folder = TempDir::new().unwrap();
+    drop(open(&folder).await.unwrap());
+    Connection::open(folder.path().join(FILE)).unwrap().pragma_update(None, "user_version", 7).unwrap();
+    assert_eq!(
+        refusal(&folder).await,
+        "the database gateway.db was written by a newer version of the gateway (tables 7, this version knows 2); \
+         start that version, or put a backup in its place"
+    );
+}
+
+#[tokio::test]
+async fn the_database_of_another_program_is_left_alone() {
+    let folder = TempDir::new().unwrap();
+    Connection::open(folder.path().join(FILE)).unwrap().execute_batch("CREATE TABLE songs (name TEXT)").unwrap();
+    assert_eq!(refusal(&folder).await, "gateway.db is the database of another program; set another `data_dir`");
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_told() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join(FILE), "no database at all. ".repeat(1000)).unwrap();
+    assert_eq!(
+        refusal(&folder).await,
+        "the database gateway.db is damaged (file is not a database); put a backup in its place"
+    );
+}
+
+#[tokio::test]
+async fn a_place_that_cannot_be_written_is_told() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join(FILE)).unwrap();
+    let message = refusal(&folder).await;
+    assert!(message.starts_with("cannot write the database gateway.db: Is a directory"), "{message}");
+    let below_a_file = folder.path().join("file");
+    fs::write(&below_a_file, "").unwrap();
+    let message = Store::open(&below_a_file.join("data")).await.unwrap_err().to_string();
+    assert!(message.starts_with("cannot make the data directory "), "{message}");
+}
+
+#[tokio::test]
+async fn a_lock_that_is_not_given_back_is_told() {
+    let folder = TempDir::new().unwrap();
+    drop(open(&folder).await.unwrap());
+    let path = folder.path().join(FILE);
+    let holder = Connection::open(&path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.busy_timeout(Duration::ZERO).unwrap();
+    let error = other.execute_batch("BEGIN IMMEDIATE").unwrap_err();
+    let message = of_sqlite(Path::new("gateway.db"), error).to_string();
+    assert_eq!(message, "the database gateway.db is locked by another process; end what holds it, or try again");
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_leaves_the_store_working() {
+    let folder = TempDir::new().unwrap();
+    let store = open(&folder).await.unwrap();
+    for number in 0..20 {
+        let store = store.clone();
+        let writing = tokio::spawn(async move { store.create_key(key(number)).await });
+        tokio::task::yield_now().await;
+        writing.abort();
+    }
+    store.create_key(key(99)).await.unwrap();
+    store.check().await.unwrap();
+}
+
+/// The other half of the test below: run by it as a process of its own.
+#[tokio::test]
+#[ignore = "writes until it is killed"]
+async fn writes_until_it_is_killed() {
+    let Ok(folder) = std::env::var("STORE_TEST_FOLDER") else { return };
+    let store = Store::open(Path::new(&folder)).await.unwrap();
+    for number in 0.. {
+        store.create_key(key(number)).await.unwrap();
+        println!("wrote {number}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_committed_survives_a_kill() {
+    let folder = TempDir::new().unwrap();
+    for round in 0..3_usize {
+        let data = folder.path().join(round.to_string());
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "store::sqlite::tests::writes_until_it_is_killed", "--ignored", "--nocapture"])
+            .env("STORE_TEST_FOLDER", &data)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        // The harness may print the test's name on the same line.
+        let mut written = lines.by_ref().filter(|line| line.contains("wrote ")).take(20 + 7 * round).count();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        written += lines.filter(|line| line.contains("wrote ")).count();
+        let stored = Store::open(&data).await.unwrap().keys().await.unwrap().len();
+        assert!((written..=written + 1).contains(&stored), "{written} were reported, {stored} are there");
+    }
+}

@@ -1,0 +1,183 @@
+//! The master key's file: each line a key of 32 bytes in base64. There are two while the key is being exchanged, the new one
+//! last.
+
+use std::fs::{DirBuilder, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ring::hmac;
+use secrecy::zeroize::Zeroizing;
+use secrecy::{ExposeSecret, SecretBox};
+
+use super::cipher::{Cipher, KEY_BYTES, Key, new_key};
+use super::error::VaultError;
+use crate::files;
+use crate::{DataKey, Wrap};
+
+/// A file that is longer is no master key.
+const MAX_FILE_BYTES: u64 = 4096;
+
+/// A key that data keys are sealed under.
+#[derive(Clone)]
+pub(super) struct Master {
+    /// Follows from the key and tells nothing about it, so that a wrong key is told by name.
+    pub(super) id: String,
+    key: Arc<Key>,
+}
+
+impl Master {
+    pub(super) fn new() -> Result<Self, VaultError> {
+        new_key().map(Self::of)
+    }
+
+    fn of(key: Key) -> Self {
+        let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key.expose_secret()), b"connector-gateway master key");
+        let id = tag.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect::<String>();
+        Self { id: format!("mk_{id}"), key: Arc::new(key) }
+    }
+
+    /// Seals a data key.
+    pub(super) fn wrap(&self, id: &str, key: &Key) -> Result<Wrap, VaultError> {
+        let bytes = Cipher::new(&self.key)?.seal(&["data key", id], key.expose_secret())?;
+        Ok(Wrap { master_id: self.id.clone(), bytes })
+    }
+
+    fn unwrap(&self, id: &str, wrap: &Wrap) -> Result<Key, VaultError> {
+        let damaged = || VaultError::DamagedKey { key_id: id.to_owned() };
+        let opened = Cipher::new(&self.key)?.open(&["data key", id], &wrap.bytes).ok_or_else(damaged)?;
+        let key = opened.expose_secret().try_into().map_err(|_| damaged())?;
+        Ok(SecretBox::new(Box::new(key)))
+    }
+}
+
+/// Opens a data key, if one of the master keys does.
+pub(super) fn unwrap(masters: &[Master], data_key: &DataKey) -> Result<Option<Key>, VaultError> {
+    let matching = data_key.wraps.iter().find_map(|wrap| {
+        let master = masters.iter().find(|master| master.id == wrap.master_id)?;
+        Some((master, wrap))
+    });
+    matching.map(|(master, wrap)| master.unwrap(&data_key.id, wrap)).transpose()
+}
+
+/// Where the master key is kept.
+#[derive(Clone, Debug)]
+pub(super) struct MasterFile {
+    path: PathBuf,
+}
+
+impl MasterFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// The keys in the file, the newest last.
+    pub(super) fn read(&self) -> Result<Vec<Master>, VaultError> {
+        self.find()?.ok_or_else(|| self.missing())
+    }
+
+    /// As [`MasterFile::read`]; where there is no file, and one `may_be_made`, it is made with a new key.
+    pub(super) fn read_or_create(&self, may_be_made: bool) -> Result<Vec<Master>, VaultError> {
+        if let Some(masters) = self.find()? {
+            return Ok(masters);
+        }
+        if !may_be_made {
+            return Err(self.missing());
+        }
+        if let Some(folder) = self.path.parent() {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(|error| self.unwritable(error))?;
+        }
+        let masters = vec![Master::new()?];
+        match files::create_atomically(&self.path, |file| write(file, &masters)) {
+            Ok(()) => Ok(masters),
+            // Another gateway starts at the same time, and was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.read(),
+            Err(error) => Err(self.unwritable(error)),
+        }
+    }
+
+    /// Replaces the keys in the file.
+    pub(super) fn write(&self, masters: &[Master]) -> Result<(), VaultError> {
+        files::write_atomically(&self.path, |file| write(file, masters)).map_err(|error| self.unwritable(error))
+    }
+
+    pub(super) fn missing(&self) -> VaultError {
+        VaultError::Missing { path: self.path.clone() }
+    }
+
+    pub(super) fn elsewhere(&self, master_id: &str) -> VaultError {
+        VaultError::Elsewhere { path: self.path.clone(), master_id: master_id.to_owned() }
+    }
+
+    /// What to say when these keys do not open all of those.
+    pub(super) fn wrong(&self, masters: &[Master], data_keys: &[DataKey]) -> VaultError {
+        let found: Vec<_> = masters.iter().map(|master| master.id.as_str()).collect();
+        let needed = data_keys
+            .iter()
+            .map(|key| key.wraps.iter().map(|wrap| wrap.master_id.as_str()).collect::<Vec<_>>())
+            .find(|needed| !needed.iter().any(|id| found.contains(id)))
+            .unwrap_or_default();
+        VaultError::Wrong { path: self.path.clone(), found: found.join(" and "), needed: needed.join(" or ") }
+    }
+
+    fn find(&self) -> Result<Option<Vec<Master>>, VaultError> {
+        let unreadable = |source| VaultError::Unreadable { path: self.path.clone(), source };
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(unreadable(error)),
+        };
+        self.keep_private(&file)?;
+        let mut text = Zeroizing::new(String::with_capacity(MAX_FILE_BYTES as usize));
+        file.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(unreadable)?;
+        self.parse(&text).map(Some)
+    }
+
+    fn parse(&self, text: &str) -> Result<Vec<Master>, VaultError> {
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let masters = lines.map(|(index, line)| {
+            let malformed = || VaultError::Malformed { path: self.path.clone(), line: index + 1 };
+            let bytes = Zeroizing::new(BASE64_STANDARD.decode(line.trim()).map_err(|_| malformed())?);
+            let key: [u8; KEY_BYTES] = bytes.as_slice().try_into().map_err(|_| malformed())?;
+            Ok(Master::of(SecretBox::new(Box::new(key))))
+        });
+        let masters = masters.collect::<Result<Vec<_>, VaultError>>()?;
+        if masters.is_empty() { Err(VaultError::Empty { path: self.path.clone() }) } else { Ok(masters) }
+    }
+
+    /// A copy that somebody put here may have come with the permissions of any other file.
+    fn keep_private(&self, file: &File) -> Result<(), VaultError> {
+        let unreadable = |source| VaultError::Unreadable { path: self.path.clone(), source };
+        let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
+        if mode & 0o077 == 0 {
+            return Ok(());
+        }
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(|source| VaultError::Exposed {
+            path: self.path.clone(),
+            mode,
+            source,
+        })?;
+        tracing::warn!(
+            path = %self.path.display(),
+            mode = format!("{mode:03o}"),
+            "other users could read the master key; its mode is 600 now"
+        );
+        Ok(())
+    }
+
+    fn unwritable(&self, source: io::Error) -> VaultError {
+        VaultError::Unwritable { path: self.path.clone(), source }
+    }
+}
+
+fn write(file: &mut File, masters: &[Master]) -> io::Result<()> {
+    for master in masters {
+        let line = Zeroizing::new(BASE64_STANDARD.encode(master.key.expose_secret()));
+        writeln!(file, "{}", *line)?;
+    }
+    Ok(())
+}
