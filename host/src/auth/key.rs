@@ -6,12 +6,12 @@
 
 use std::iter;
 
-use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use secrecy::SecretString;
 use thiserror::Error;
 
 use super::Scopes;
+use store::digest::sha256;
 use store::{KeyHash, KeyId, NewApiKey};
 
 const PREFIX: &str = "cgw_";
@@ -80,9 +80,7 @@ pub(super) fn stored(text: &str, name: &str, tenant: &str, scopes: Scopes) -> Re
 
 /// A fast hash will do: nobody tries out 2^256 keys.
 pub(super) fn hash(token: &str) -> KeyHash {
-    let mut hash = KeyHash::default();
-    hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
-    hash
+    sha256(token.as_bytes())
 }
 
 pub(super) fn check(token: &str) -> Form {

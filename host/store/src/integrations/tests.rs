@@ -1,17 +1,23 @@
-//! Integrations.
+//! Integrations, on every database.
+
+use std::collections::HashSet;
 
 use super::*;
+use crate::connection::Durability;
+use crate::testing::{Site, connect, data_key, details, holder, on_every_database, sealed};
+use crate::value::values;
+use crate::{StorageScope, Store};
 
 on_every_database!(
     an_integration_comes_back_as_it_was_connected,
-    connecting_again_writes_over_the_former_one_and_keeps_its_id_and_selection,
-    another_account_under_a_former_name_finds_nothing_that_was_stored_for_the_former_one,
-    a_user_may_have_a_thousand_integrations_and_connect_those_again,
+    connecting_again_overwrites_the_integration_and_keeps_its_id_and_selection,
+    another_account_under_the_same_user_identifier_does_not_see_the_stored_values,
+    a_user_may_have_a_thousand_integrations_and_connect_them_again,
     an_application_may_have_a_hundred_thousand_integrations,
-    nobody_sees_the_integrations_of_another,
-    one_integration_of_a_holder_is_selected_whoever_selects_at_once,
-    of_two_who_update_from_one_version_one_succeeds,
-    deleting_an_integration_takes_along_what_its_connector_stored_for_it,
+    a_holder_sees_only_its_own_integrations,
+    one_integration_of_a_holder_is_selected_after_many_selections_at_once,
+    of_two_updates_from_one_version_one_succeeds,
+    deleting_an_integration_deletes_what_its_connector_stored_for_it,
 );
 
 async fn an_integration_comes_back_as_it_was_connected(site: Site) {
@@ -28,7 +34,7 @@ async fn an_integration_comes_back_as_it_was_connected(site: Site) {
     assert_eq!(store.integrations_of(&holder()).await.unwrap(), [connected]);
 }
 
-async fn connecting_again_writes_over_the_former_one_and_keeps_its_id_and_selection(site: Site) {
+async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_selection(site: Site) {
     let store = &site.store;
     let first = connect(store, "ann").await;
     store.select_integration(&holder(), "ann").await.unwrap();
@@ -39,7 +45,7 @@ async fn connecting_again_writes_over_the_former_one_and_keeps_its_id_and_select
     assert_eq!(second.details, changed);
 }
 
-async fn another_account_under_a_former_name_finds_nothing_that_was_stored_for_the_former_one(site: Site) {
+async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_values(site: Site) {
     let store = &site.store;
     let reconnect = async |id: Option<&str>| {
         let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
@@ -49,7 +55,7 @@ async fn another_account_under_a_former_name_finds_nothing_that_was_stored_for_t
     let id = reconnect(None).await;
     let scope = |id: &str| StorageScope { connector: "calendar".into(), integration: Some(id.to_owned()) };
     store.storage_set(&scope(&other), "key", vec![1], None).await.unwrap();
-    // Nothing tells whose it was; the same account; one that nobody names; another one.
+    // The previous account was unknown; the same account; an unknown account; another account.
     for (account, is_kept) in [(Some("1"), false), (Some("1"), true), (None, true), (Some("2"), false)] {
         store.storage_set(&scope(&id), "key", vec![2], None).await.unwrap();
         assert_eq!(reconnect(account).await, id);
@@ -59,27 +65,27 @@ async fn another_account_under_a_former_name_finds_nothing_that_was_stored_for_t
     assert!(store.storage_get(&scope(&other), "key").await.unwrap().is_some());
 }
 
-/// So many integrations of a user's, or of the tenant itself.
+/// Stores this many integrations of a user, or of the tenant itself if `subject` is empty.
 async fn fill(store: &Store, subject: &'static str, rows: u64) {
-    let filling = store.write(Durability::Process, move |session| {
-        session.execute(
+    let filling = store.write(Durability::ProcessKill, move |connection| {
+        connection.execute(
             "INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at,
                  status, scopes)
              WITH RECURSIVE numbers (n) AS
                  (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
              SELECT 'int_' || n, 'acme', $2, 'calendar', 'u' || n, 'none', 1, 1, 'active', '[]' FROM numbers",
-            session::values![i64::try_from(rows).unwrap(), subject],
+            values![i64::try_from(rows).unwrap(), subject],
         )
     });
     assert_eq!(filling.await.unwrap(), rows);
 }
 
-async fn a_user_may_have_a_thousand_integrations_and_connect_those_again(site: Site) {
+async fn a_user_may_have_a_thousand_integrations_and_connect_them_again(site: Site) {
     let store = &site.store;
     fill(store, "ann", 999).await;
     let last = connect(store, "last").await;
     let over = store.connect_integration(&holder(), "over", AuthType::None, details()).await.unwrap_err();
-    assert_eq!(over.to_string(), "the holder has 1000 integrations, and may have no more");
+    assert_eq!(over.to_string(), "the holder has 1000 integrations and may not have more");
     assert_eq!(store.integrations_of(&holder()).await.unwrap().len(), 1000);
     connect(store, "u1").await;
     for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
@@ -95,10 +101,10 @@ async fn an_application_may_have_a_hundred_thousand_integrations(site: Site) {
     let application = Holder { subject: String::new(), ..holder() };
     store.connect_integration(&application, "last", AuthType::None, details()).await.unwrap();
     let over = store.connect_integration(&application, "over", AuthType::None, details()).await.unwrap_err();
-    assert_eq!(over.to_string(), "the holder has 100000 integrations, and may have no more");
+    assert_eq!(over.to_string(), "the holder has 100000 integrations and may not have more");
 }
 
-async fn nobody_sees_the_integrations_of_another(site: Site) {
+async fn a_holder_sees_only_its_own_integrations(site: Site) {
     let store = &site.store;
     connect(store, "ann").await;
     let others = [
@@ -123,7 +129,7 @@ async fn nobody_sees_the_integrations_of_another(site: Site) {
     assert_eq!(store.integrations_of_subject("acme", "").await.unwrap().len(), 1);
 }
 
-async fn one_integration_of_a_holder_is_selected_whoever_selects_at_once(site: Site) {
+async fn one_integration_of_a_holder_is_selected_after_many_selections_at_once(site: Site) {
     let users: Vec<_> = (0..6).map(|number| format!("user {number}")).collect();
     for user in &users {
         connect(&site.store, user).await;
@@ -149,7 +155,7 @@ async fn one_integration_of_a_holder_is_selected_whoever_selects_at_once(site: S
     assert_eq!(integrations.iter().filter(|integration| integration.selected).count(), 1);
 }
 
-async fn of_two_who_update_from_one_version_one_succeeds(site: Site) {
+async fn of_two_updates_from_one_version_one_succeeds(site: Site) {
     let store = &site.store;
     let integration = connect(store, "ann").await;
     let (first, second) = tokio::join!(
@@ -171,14 +177,14 @@ async fn of_two_who_update_from_one_version_one_succeeds(site: Site) {
     assert_eq!(store.update_integration("int_x", 1, details()).await.unwrap(), None);
 }
 
-async fn deleting_an_integration_takes_along_what_its_connector_stored_for_it(site: Site) {
+async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: Site) {
     let store = &site.store;
     let (first, second) = (connect(store, "ann").await, connect(store, "bob").await);
     let scope = |id: &str| StorageScope { connector: "calendar".into(), integration: Some(id.to_owned()) };
     for id in [&first.id, &second.id] {
         store.storage_set(&scope(id), "key", vec![1], None).await.unwrap();
     }
-    assert!(!store.delete_integration(&first.id, first.version + 1).await.unwrap(), "it is another by now");
+    assert!(!store.delete_integration(&first.id, first.version + 1).await.unwrap(), "another version");
     assert!(store.delete_integration(&first.id, first.version).await.unwrap());
     assert!(!store.delete_integration(&first.id, first.version).await.unwrap());
     assert_eq!(store.storage_get(&scope(&first.id), "key").await.unwrap(), None);

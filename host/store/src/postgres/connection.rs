@@ -1,10 +1,9 @@
-//! The statements of the store, on PostgreSQL.
+//! The trait [`Connection`] on PostgreSQL.
 
 use std::collections::HashMap;
 use std::error::Error;
 
 use bytes::BytesMut;
-use ring::digest::{SHA256, digest};
 use tokio::runtime::Handle;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Statement};
@@ -12,15 +11,18 @@ use tokio_postgres::{Client, Statement};
 use super::address::Address;
 use super::error::of_statement;
 use crate::StoreError;
-use crate::session::{Row, Session, Value};
+use crate::connection::Connection;
+use crate::digest::sha256_hex;
+use crate::value::{Row, Value};
 
-/// A connection, and the statements that were prepared on it.
-pub(crate) struct Connection {
+/// A client of the server, with a cache of its prepared statements.
+pub(crate) struct CachedClient {
     pub(super) client: Client,
+    /// By their SQL. The store has a fixed number of statements, so that the cache does not grow without limit.
     statements: HashMap<String, Statement>,
 }
 
-impl Connection {
+impl CachedClient {
     pub(super) fn new(client: Client) -> Self {
         Self { client, statements: HashMap::new() }
     }
@@ -46,33 +48,35 @@ impl Connection {
     }
 }
 
-impl std::fmt::Debug for Connection {
+impl std::fmt::Debug for CachedClient {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Connection")
+        formatter.write_str("CachedClient")
     }
 }
 
-/// A connection that is in a transaction, or only reads.
-pub(super) struct PostgresSession<'a> {
+/// A connection that is in a transaction or only reads.
+pub(super) struct PostgresConnection<'a> {
+    /// Runs the asynchronous client while this thread blocks.
     runtime: &'a Handle,
-    connection: &'a mut Connection,
+    client: &'a mut CachedClient,
+    /// For error messages.
     address: &'a Address,
 }
 
-impl<'a> PostgresSession<'a> {
-    pub(super) fn new(runtime: &'a Handle, connection: &'a mut Connection, address: &'a Address) -> Self {
-        Self { runtime, connection, address }
+impl<'a> PostgresConnection<'a> {
+    pub(super) fn new(runtime: &'a Handle, client: &'a mut CachedClient, address: &'a Address) -> Self {
+        Self { runtime, client, address }
     }
 }
 
-impl Session for PostgresSession<'_> {
+impl Connection for PostgresConnection<'_> {
     fn execute(&mut self, sql: &str, parameters: &[Value]) -> Result<u64, StoreError> {
-        let result = self.runtime.block_on(self.connection.execute(sql, parameters));
+        let result = self.runtime.block_on(self.client.execute(sql, parameters));
         result.map_err(|error| of_statement(self.address, &error))
     }
 
     fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, StoreError> {
-        let result = self.runtime.block_on(self.connection.query(sql, parameters));
+        let result = self.runtime.block_on(self.client.query(sql, parameters));
         result.map_err(|error| of_statement(self.address, &error))
     }
 
@@ -82,14 +86,14 @@ impl Session for PostgresSession<'_> {
     }
 }
 
-/// The server's locks have numbers for names, the same in all schemas of a database. Two names may share a number: then
-/// their holders wait for each other in vain.
+/// SQL for the number of an advisory lock. The numbers are shared by all schemas of a database, so that the name of the schema
+/// is part of the hash. If two names have the same hash, their transactions wait for each other without need.
 pub(super) const LOCK_NUMBER: &str =
     "hashtextextended(concat('connector-gateway ', current_schema(), ' ', $1::text), 0)";
 
-/// A name as the server takes it: without zeros, and short.
+/// A lock's name in a form that the server accepts: short, and without zero bytes.
 pub(super) fn lock_name(name: &str) -> String {
-    digest(&SHA256, name.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    sha256_hex(name.as_bytes())
 }
 
 fn as_parameters(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
@@ -103,7 +107,7 @@ impl ToSql for Value {
             Self::Bool(value) if *of == Type::BOOL => value.to_sql(of, out),
             Self::Integer(value) if *of == Type::INT8 => value.to_sql(of, out),
             Self::Text(value) if *of == Type::TEXT => value.to_sql(of, out),
-            // Text that may hold zeros, which the server's own text may not.
+            // The server's text may not contain zero bytes. A column for text that may is of bytes.
             Self::Text(value) if *of == Type::BYTEA => value.as_bytes().to_sql(of, out),
             Self::Bytes(value) if *of == Type::BYTEA => value.to_sql(of, out),
             _ => Err("a parameter is of another type than its column".into()),
@@ -117,20 +121,13 @@ impl ToSql for Value {
     to_sql_checked!();
 }
 
-impl std::fmt::Debug for Value {
-    /// Values may be secret.
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Value")
-    }
-}
-
 fn from_postgres(row: &tokio_postgres::Row) -> Result<Row, tokio_postgres::Error> {
     let columns = row.columns().iter().enumerate().map(|(index, column)| {
         let value = match *column.type_() {
             Type::BOOL => row.try_get::<_, Option<bool>>(index)?.into(),
             Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(index)?.as_ref().into(),
             Type::TEXT => row.try_get::<_, Option<String>>(index)?.into(),
-            // That a lock was taken.
+            // The result of the function that takes a lock.
             Type::VOID => Value::Null,
             _ => row.try_get::<_, Option<i64>>(index)?.into(),
         };

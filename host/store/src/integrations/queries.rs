@@ -1,30 +1,31 @@
-//! Storing integrations.
+//! Storing, finding, selecting and deleting integrations.
 
 use std::time::SystemTime;
 
-use super::id::random_id;
-use super::integration::{Account, AuthType, Details, Holder, Integration, Status};
-use super::session::{Durability, FromRow, FromValue, Row, Session, Value, values};
-use super::{Sealed, Store, StoreError, caps, storage};
+use super::{Account, AuthType, Details, Holder, Integration};
+use crate::connection::{Connection, Durability};
+use crate::id::random_id;
+use crate::value::{FromRow, FromValue, Row, Value, values};
+use crate::{Sealed, Store, StoreError, caps, storage};
 
-/// The columns of an [`Integration`], in the order they are read in.
+/// The columns of an [`Integration`], in the order in which they are read.
 const COLUMNS: &str =
     "id, tenant, subject, connector, user_identifier, auth_type, selected, created_at, updated_at, version,
     status, reason, account_id, account_email, account_name, scopes, expires_at, last_refreshed_at, next_refresh_at,
     data_key, secret";
 
-/// Those of [`Details`] alone, which are written as a whole.
+/// Sets the columns of [`Details`]. [`with_details`] gives the parameters `$1` to `$11`.
 const SET_DETAILS: &str =
     "status = $1, reason = $2, account_id = $3, account_email = $4, account_name = $5, scopes = $6,
     expires_at = $7, last_refreshed_at = $8, next_refresh_at = $9, data_key = $10, secret = $11,
     version = version + 1, updated_at = now_ms()";
 
 impl Store {
-    /// Stores an integration, or writes over the one that the holder has under this `user_identifier`, which keeps its id and
-    /// whether it is selected, and what its connector stored for it unless that was for another account.
+    /// Stores an integration. If the holder already has one under this `user_identifier`, that one is overwritten: it keeps
+    /// its id and its selection. It also keeps the connector's stored values, unless the account is another one.
     ///
     /// # Errors
-    /// When the holder has too many, and when the database does not answer.
+    /// Fails with [`StoreError::TooManyIntegrations`] if the holder has too many, or if the database does not answer.
     pub async fn connect_integration(
         &self,
         holder: &Holder,
@@ -34,9 +35,9 @@ impl Store {
     ) -> Result<Integration, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
         let id = random_id("int_")?;
-        self.write(Durability::Power, move |session| {
-            make_way(session, &holder, &user_identifier, &details.account)?;
-            session.one(
+        self.write(Durability::PowerLoss, move |connection| {
+            prepare_to_connect(connection, &holder, &user_identifier, &details.account)?;
+            connection.one(
                 &format!(
                     "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
                          last_refreshed_at, next_refresh_at, data_key, secret, id, tenant, subject, connector,
@@ -67,32 +68,32 @@ impl Store {
         .await
     }
 
-    /// The integration that a holder has under a `user_identifier`.
+    /// Returns the integration that a holder has under a `user_identifier`, if there is one.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        self.read(move |session| find(session, &holder, &user_identifier)).await
+        self.read(move |connection| find(connection, &holder, &user_identifier)).await
     }
 
-    /// The integration with an id.
+    /// Returns the integration with an id, if there is one.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn integration_by_id(&self, id: &str) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
-        self.read(move |session| session.optional(&select("WHERE id = $1"), values![&id])).await
+        self.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
-    /// All integrations of a holder, the oldest first.
+    /// Returns all integrations of a holder, the oldest first.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn integrations_of(&self, holder: &Holder) -> Result<Vec<Integration>, StoreError> {
         let holder = holder.clone();
-        self.read(move |session| {
-            session.all(
+        self.read(move |connection| {
+            connection.all(
                 &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 ORDER BY created_at, id"),
                 values![&holder.tenant, &holder.subject, &holder.connector],
             )
@@ -100,38 +101,37 @@ impl Store {
         .await
     }
 
-    /// All integrations of a user, whatever the connector, the oldest first.
+    /// Returns all integrations of a user with any connector, the oldest first.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn integrations_of_subject(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, StoreError> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
-        self.read(move |session| {
-            session
+        self.read(move |connection| {
+            connection
                 .all(&select("WHERE tenant = $1 AND subject = $2 ORDER BY created_at, id"), values![&tenant, &subject])
         })
         .await
     }
 
-    /// Makes an integration the one to use where none is named; none of the holder's others is from then on. None where there
-    /// is no such integration, and then nothing changes.
+    /// Selects an integration for calls that name no integration, instead of the one that was selected before. Returns `None`
+    /// and changes nothing if there is no such integration.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn select_integration(
         &self,
         holder: &Holder,
         user_identifier: &str,
     ) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        self.write(Durability::Power, move |session| select_one(session, &holder, &user_identifier)).await
+        self.write(Durability::PowerLoss, move |connection| select_one(connection, &holder, &user_identifier)).await
     }
 
-    /// Writes the details, if nobody has since `expected_version` was read; none where somebody has, or where the integration
-    /// is gone.
+    /// Writes the details. Returns `None` and writes nothing if the integration no longer has `expected_version` or was deleted.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn update_integration(
         &self,
         id: &str,
@@ -139,8 +139,8 @@ impl Store {
         details: Details,
     ) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::Power, move |session| {
-            session.optional(
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.optional(
                 &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $12 AND version = $13 RETURNING {COLUMNS}"),
                 &with_details(&details, values![&id, expected_version]),
             )
@@ -148,10 +148,11 @@ impl Store {
         .await
     }
 
-    /// As [`Store::update_integration`], for who holds the lease with this number; gives the lease back.
+    /// As [`Store::update_integration`], for the worker that has the lease with this fence. Releases the lease. Returns `None`
+    /// and writes nothing if another worker has taken a lease since.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn update_leased(
         &self,
         id: &str,
@@ -160,8 +161,8 @@ impl Store {
         details: Details,
     ) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::Power, move |session| {
-            session.optional(
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.optional(
                 &format!(
                     "UPDATE integrations SET {SET_DETAILS}, leased_until = NULL
                      WHERE id = $12 AND version = $13 AND fence = $14 RETURNING {COLUMNS}"
@@ -172,71 +173,77 @@ impl Store {
         .await
     }
 
-    /// Removes an integration, if its row is still of this version, and what its connector stored for it. Says whether it was.
+    /// Deletes an integration and the values that its connector stored for it. Returns `false` and deletes nothing if it no longer
+    /// has this version or was deleted before.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn delete_integration(&self, id: &str, version: i64) -> Result<bool, StoreError> {
         let id = id.to_owned();
-        self.write(Durability::Power, move |session| {
-            let connector: Option<String> = session.optional(
+        self.write(Durability::PowerLoss, move |connection| {
+            let connector: Option<String> = connection.optional(
                 "DELETE FROM integrations WHERE id = $1 AND version = $2 RETURNING connector",
                 values![&id, version],
             )?;
             let Some(connector) = connector else { return Ok(false) };
-            storage::clear(session, &connector, &id)?;
+            storage::clear(connection, &connector, &id)?;
             Ok(true)
         })
         .await
     }
 }
 
-/// Sees to it that there is room for what is to be connected, and that it finds nothing of another account's.
-fn make_way(
-    session: &mut dyn Session,
+/// Checks the limit of a new integration. Deletes the connector's stored values of an existing one if the account is another
+/// one, so that one account never sees the values of another.
+fn prepare_to_connect(
+    connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
     account: &Account,
 ) -> Result<(), StoreError> {
     let Holder { tenant, subject, connector } = holder;
-    // Of two that connect at once, the second must find the account of the first.
-    session.lock(&format!("connection\0{tenant}\0{subject}\0{connector}\0{user_identifier}"))?;
-    let Some(former) = find(session, holder, user_identifier)? else {
-        return caps::check_integrations(session, holder);
+    // Without the lock, two calls that connect different accounts at once would both find the previous account.
+    connection.lock(&format!("connection\0{tenant}\0{subject}\0{connector}\0{user_identifier}"))?;
+    let Some(former) = find(connection, holder, user_identifier)? else {
+        return caps::check_integrations(connection, holder);
     };
     if account.id.is_some() && account.id != former.details.account.id {
-        storage::clear(session, connector, &former.id)?;
+        storage::clear(connection, connector, &former.id)?;
     }
     Ok(())
 }
 
-fn find(session: &mut dyn Session, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
-    session.optional(
+fn find(
+    connection: &mut dyn Connection,
+    holder: &Holder,
+    user_identifier: &str,
+) -> Result<Option<Integration>, StoreError> {
+    connection.optional(
         &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4"),
         values![&holder.tenant, &holder.subject, &holder.connector, user_identifier],
     )
 }
 
 fn select_one(
-    session: &mut dyn Session,
+    connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
 ) -> Result<Option<Integration>, StoreError> {
     let Holder { tenant, subject, connector } = holder;
-    // Two selections at once would each leave its own one selected.
-    session.lock(&format!("selection\0{tenant}\0{subject}\0{connector}"))?;
-    let Some(mut integration) = find(session, holder, user_identifier)? else { return Ok(None) };
+    // Without the lock, two calls at once could each leave an integration selected.
+    connection.lock(&format!("selection\0{tenant}\0{subject}\0{connector}"))?;
+    let Some(mut integration) = find(connection, holder, user_identifier)? else { return Ok(None) };
     if !integration.selected {
-        session.execute(
+        connection.execute(
             "UPDATE integrations SET selected = FALSE
              WHERE tenant = $1 AND subject = $2 AND connector = $3 AND selected",
             values![tenant, subject, connector],
         )?;
-        let updated_at: Option<SystemTime> = session.optional(
+        let updated_at: Option<SystemTime> = connection.optional(
             "UPDATE integrations SET selected = TRUE, updated_at = now_ms() WHERE id = $1 RETURNING updated_at",
             values![&integration.id],
         )?;
-        // Deleted a moment ago.
+        // Another call deleted the integration after it was found.
         let Some(updated_at) = updated_at else { return Ok(None) };
         (integration.selected, integration.updated_at) = (true, updated_at);
     }
@@ -247,7 +254,7 @@ fn select(condition: &str) -> String {
     format!("SELECT {COLUMNS} FROM integrations {condition}")
 }
 
-/// The parameters of the details, and others after them.
+/// The parameters of [`SET_DETAILS`], followed by others.
 fn with_details(details: &Details, others: &[Value]) -> Vec<Value> {
     let secret = details.secret.as_ref();
     let mut values = vec![
@@ -292,29 +299,17 @@ impl FromRow for Integration {
     }
 }
 
-/// Two columns: the key's id and the bytes.
-pub(super) fn read_sealed(row: &mut Row) -> Result<Option<Sealed>, StoreError> {
+/// Reads two columns: the id of the data key and the sealed bytes.
+pub(crate) fn read_sealed(row: &mut Row) -> Result<Option<Sealed>, StoreError> {
     let (key_id, bytes) = (row.read::<Option<String>>()?, row.read::<Option<Vec<u8>>>()?);
     Ok(key_id.zip(bytes).map(|(key_id, bytes)| Sealed { key_id, bytes }))
 }
 
-/// A JSON list.
+/// A column with a JSON list of strings.
 struct Scopes(Vec<String>);
 
 impl FromValue for Scopes {
     fn from_value(value: Value) -> Option<Self> {
         serde_json::from_str(&String::from_value(value)?).ok().map(Self)
-    }
-}
-
-impl FromValue for AuthType {
-    fn from_value(value: Value) -> Option<Self> {
-        Self::from_name(&String::from_value(value)?)
-    }
-}
-
-impl FromValue for Status {
-    fn from_value(value: Value) -> Option<Self> {
-        Self::from_name(&String::from_value(value)?)
     }
 }

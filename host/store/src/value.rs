@@ -1,63 +1,28 @@
-//! What the store asks of a database.
-//!
-//! Everything above this file is written once, in the SQL that both databases have in common: parameters are `$1`, `$2`…,
-//! and `now_ms()` is the database's own clock. What differs between them is below it: connections, types on
-//! the wire, locks, and the migrations.
+//! Parameters, columns and rows of statements, in the types that both databases have.
 
 use std::time::SystemTime;
 
-use super::{StoreError, from_millis, to_millis};
+use crate::StoreError;
+use crate::time::{from_millis, to_millis};
 
-/// What a committed write survives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Durability {
-    /// The process being killed, and the machine losing power: for what nobody can make again. Costs a flush of the disk.
-    Power,
-    /// The process being killed; a power loss may undo the last writes, but never leaves half of one.
-    Process,
-}
-
-/// A transaction, or a connection for reading. It is used on a thread that may block.
-pub(super) trait Session {
-    /// Runs a statement, and says how many rows it changed.
-    fn execute(&mut self, sql: &str, parameters: &[Value]) -> Result<u64, StoreError>;
-
-    /// Runs a statement that answers rows.
-    fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Row>, StoreError>;
-
-    /// From here to the end of the transaction, nobody else is in one that locked the same name. For what is read first and
-    /// then written.
-    fn lock(&mut self, name: &str) -> Result<(), StoreError>;
-}
-
-impl dyn Session + '_ {
-    /// All rows.
-    pub(super) fn all<T: FromRow>(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<T>, StoreError> {
-        self.query(sql, parameters)?.into_iter().map(|mut row| T::from_row(&mut row)).collect()
-    }
-
-    /// The only row, if there is one.
-    pub(super) fn optional<T: FromRow>(&mut self, sql: &str, parameters: &[Value]) -> Result<Option<T>, StoreError> {
-        self.query(sql, parameters)?.pop().map(|mut row| T::from_row(&mut row)).transpose()
-    }
-
-    /// The only row of a statement that always has one.
-    pub(super) fn one<T: FromRow>(&mut self, sql: &str, parameters: &[Value]) -> Result<T, StoreError> {
-        self.optional(sql, parameters)?.ok_or_else(|| StoreError::unexpected("a statement answered nothing"))
-    }
-}
-
-/// A value of a column or a parameter, in the types that both databases have.
+/// A parameter of a statement, or a column of a row.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Value {
-    /// No value.
+pub(crate) enum Value {
+    /// SQL's `NULL`.
     Null,
-    /// SQLite has numbers in its place.
+    /// SQLite stores 0 or 1 instead.
     Bool(bool),
-    /// Times are milliseconds since 1970.
+    /// Also times, as milliseconds since 1970.
     Integer(i64),
     Text(String),
     Bytes(Vec<u8>),
+}
+
+/// Hides the value, which may be secret.
+impl std::fmt::Debug for Value {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Value")
+    }
 }
 
 impl From<bool> for Value {
@@ -132,32 +97,32 @@ impl<'a> From<&'a Option<String>> for Value {
     }
 }
 
-/// The parameters of a statement, each of a type that becomes a [`Value`].
+/// Makes the parameters of a statement from expressions that convert into [`Value`].
 macro_rules! values {
-    ($($value:expr),* $(,)?) => { &[$($crate::session::Value::from($value)),*] };
+    ($($value:expr),* $(,)?) => { &[$($crate::value::Value::from($value)),*] };
 }
-pub(super) use values;
+pub(crate) use values;
 
-/// The columns of a row, which are read in their order.
-pub(super) struct Row(std::vec::IntoIter<Value>);
+/// The columns of a row. They are read one after the other.
+pub(crate) struct Row(std::vec::IntoIter<Value>);
 
 impl Row {
-    pub(super) fn new(columns: Vec<Value>) -> Self {
+    pub(crate) fn new(columns: Vec<Value>) -> Self {
         Self(columns.into_iter())
     }
 
-    /// The next column.
-    pub(super) fn read<T: FromValue>(&mut self) -> Result<T, StoreError> {
-        self.0.next().and_then(T::from_value).ok_or_else(|| StoreError::unexpected("a column is of another type"))
+    /// Reads the next column.
+    pub(crate) fn read<T: FromValue>(&mut self) -> Result<T, StoreError> {
+        self.0.next().and_then(T::from_value).ok_or(StoreError::Unexpected("a column has an unexpected type"))
     }
 }
 
-/// What a row is read into.
-pub(super) trait FromRow: Sized {
+/// A type that can be read from a row.
+pub(crate) trait FromRow: Sized {
     fn from_row(row: &mut Row) -> Result<Self, StoreError>;
 }
 
-/// A row of one column.
+/// Reads a row of one column.
 impl<T: FromValue> FromRow for T {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
         row.read()
@@ -170,8 +135,8 @@ impl<A: FromRow, B: FromRow, C: FromRow> FromRow for (A, B, C) {
     }
 }
 
-/// What a column is read into.
-pub(super) trait FromValue: Sized {
+/// A type that can be read from a column.
+pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Option<Self>;
 }
 

@@ -1,22 +1,24 @@
-//! The statements of the store, on SQLite.
+//! The trait [`Connection`] on SQLite.
 
 use std::path::Path;
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{CachedStatement, Connection, ToSql, params_from_iter};
+use rusqlite::{CachedStatement, ToSql, params_from_iter};
 
-use super::StoreError;
 use super::error::of_sqlite;
-use crate::session::{Row, Session, Value};
+use crate::StoreError;
+use crate::connection::Connection;
+use crate::value::{Row, Value};
 
-/// A connection that is in a transaction, or only reads.
-pub(super) struct SqliteSession<'a> {
-    pub(super) connection: &'a Connection,
+/// A connection that is in a transaction or only reads.
+pub(super) struct SqliteConnection<'a> {
+    pub(super) connection: &'a rusqlite::Connection,
+    /// For error messages.
     pub(super) path: &'a Path,
 }
 
-impl SqliteSession<'_> {
-    /// SQLite writes numbered parameters with a question mark.
+impl SqliteConnection<'_> {
+    /// Prepares a statement, or takes it from the cache. In SQLite's own syntax, numbered parameters begin with a question mark.
     fn prepare(&self, sql: &str) -> rusqlite::Result<CachedStatement<'_>> {
         self.connection.prepare_cached(&sql.replace('$', "?"))
     }
@@ -31,7 +33,7 @@ impl SqliteSession<'_> {
     }
 }
 
-impl Session for SqliteSession<'_> {
+impl Connection for SqliteConnection<'_> {
     fn execute(&mut self, sql: &str, parameters: &[Value]) -> Result<u64, StoreError> {
         self.prepare(sql)
             .and_then(|mut statement| statement.execute(params_from_iter(parameters)))
@@ -43,7 +45,7 @@ impl Session for SqliteSession<'_> {
         self.rows(sql, parameters).map_err(|error| of_sqlite(self.path, error))
     }
 
-    /// A transaction that writes is the only one anyway.
+    /// Does nothing, because SQLite allows one write transaction at a time.
     fn lock(&mut self, _name: &str) -> Result<(), StoreError> {
         Ok(())
     }
@@ -61,7 +63,7 @@ impl ToSql for Value {
     }
 }
 
-/// The tables are strict and have no column of floating point numbers, and their text is UTF-8.
+/// Converts a column. The tables are strict and have no column of floating point numbers, and all text in them is UTF-8.
 fn from_sqlite(value: ValueRef<'_>) -> Value {
     match value {
         ValueRef::Null | ValueRef::Real(_) => Value::Null,
