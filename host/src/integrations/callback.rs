@@ -40,7 +40,9 @@ impl Integrations {
         state: &str,
     ) -> Result<Result<Authorization, NoAuthorization>, IntegrationError> {
         Ok(match self.store.take_authorization(&hash(state)).await? {
-            TakenAuthorization::Fresh(authorization) if authorization.holder.connector == connector => Ok(*authorization),
+            TakenAuthorization::Fresh(authorization) if authorization.holder.connector == connector => {
+                Ok(*authorization)
+            }
             TakenAuthorization::Fresh(_) => Err(NoAuthorization::OtherConnector),
             TakenAuthorization::Used => Err(NoAuthorization::Used),
             TakenAuthorization::Expired => Err(NoAuthorization::Expired),
