@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+pub(crate) use store::digest::sha256_hex as digest;
 use tempfile::TempDir;
 
 use crate::Outcome;
@@ -115,12 +116,6 @@ impl Gateway {
 pub(crate) fn guest() -> Outcome<Vec<u8>> {
     let path = root().join("target/guests/bench.wasm");
     fs::read(&path).map_err(|error| format!("{}: {error}; `make guests` builds it", path.display()).into())
-}
-
-/// SHA-256 in hexadecimal digits: what the gateway knows a module by.
-pub(crate) fn digest(module: &[u8]) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, module);
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn root() -> &'static Path {
