@@ -91,6 +91,12 @@ fn patched(name: &str, mark: &[u8], length: usize, text: &str) -> Vec<u8> {
     module
 }
 
+/// SHA-256 of a module in hexadecimal digits, by which the gateway identifies a version.
+pub fn digest(module: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, module);
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A component from its text format.
 ///
 /// # Panics

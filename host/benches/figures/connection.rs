@@ -1,4 +1,4 @@
-//! One keep-alive connection of HTTP/1.1, with as little between the caller and the socket as there can be.
+//! One keep-alive connection of HTTP/1.1, directly on hyper, so that making a call costs as little as possible.
 
 use std::net::SocketAddr;
 
@@ -8,12 +8,12 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::header::{AUTHORIZATION, HOST};
 use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
+use support::setup::KEY;
 use tokio::net::TcpStream;
 
 use crate::Outcome;
-use crate::gateway::KEY;
 
-/// A connection that is open.
+/// An open connection.
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     address: SocketAddr,
@@ -24,12 +24,12 @@ impl Connection {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // Its errors come to whoever sends.
+        // The errors of the connection come to the caller of `send_request`.
         tokio::spawn(connection);
         Ok(Self { sender, address })
     }
 
-    /// Sends a request and reads the answer to its end; gives back its status and how long it was.
+    /// Sends a request and reads the answer to its end. Returns the status and the length of the body.
     pub(crate) async fn measure(&mut self, request: Request<Full<Bytes>>) -> Outcome<(StatusCode, usize)> {
         self.sender.ready().await?;
         let mut response = self.sender.send_request(request).await?;
@@ -40,7 +40,7 @@ impl Connection {
         Ok((response.status(), length))
     }
 
-    /// Sends a request and gives back the answer, which must be a success.
+    /// Sends a request and returns the body of the answer, which must be a success.
     pub(crate) async fn call(&mut self, request: Request<Full<Bytes>>) -> Outcome<Bytes> {
         self.sender.ready().await?;
         let (head, body) = self.sender.send_request(request).await?.into_parts();
@@ -55,7 +55,7 @@ impl Connection {
         self.call(Request::get(path).header(HOST, self.address.to_string()).body(Full::default())?).await
     }
 
-    /// Sends bytes with the gateway's key.
+    /// Sends bytes with the gateway's key, and returns the body of the answer, which must be a success.
     pub(crate) async fn post(&mut self, path: &str, body: Bytes) -> Outcome<Bytes> {
         let request = Request::post(path)
             .header(HOST, self.address.to_string())
