@@ -13,6 +13,7 @@ mod admin;
 mod answers;
 mod callers_jwt;
 mod capabilities;
+mod catalogue;
 mod command_line;
 mod configuration;
 mod connectors;

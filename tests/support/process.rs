@@ -84,7 +84,7 @@ impl Process {
         // The guard's input closes when this program ends in any way. The guard then ends the process group by its id. The
         // guard has a group of its own as well, because an interrupt from the terminal must not end it first.
         let guard = Command::new("sh")
-            .args(["-c", "read -r _; kill -9 -- \"-$1\" 2>/dev/null", "guard", &child.id().to_string()])
+            .args(["-c", "read -r _; kill -s KILL -- \"-$1\" 2>/dev/null", "guard", &child.id().to_string()])
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -195,4 +195,23 @@ fn collect(stream: impl Read + Send + 'static, output: &Arc<Output>) -> thread::
             line.clear();
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_process_and_its_children_end_with_the_program_that_started_it() {
+        let mut process = Process::start(Command::new("sh").args(["-c", "sleep 600 & echo started; wait"]));
+        process.wait_for_line("started");
+        // The system closes this pipe when the program ends.
+        drop(process.guard.stdin.take());
+        let status = wait_for("the process to end", || process.ended());
+        assert_eq!(status.signal(), Some(9));
+        // The child holds the pipe of the output until it ends too.
+        wait_for("the child to end", || process.readers.iter().all(|reader| reader.is_finished()).then_some(()));
+    }
 }
