@@ -1,13 +1,9 @@
-//! The product as its users meet it. One module a subject; a test is named after what it shows.
+//! Tests of the product as users and operators see it. Each module has one subject, and each test is named after the
+//! behaviour that it shows.
 //!
-//! Every test has a gateway process of its own, on folders and a port of its own, and stand-ins on loopback for whatever the
-//! gateway calls. None measures time, and none leaves this machine.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in tests, where a panic is the report of what went wrong"
-)]
+//! Every test starts its own gateway process with its own folders and port, and stand-ins on loopback for all services.
+//! No test depends on measured time, and no test leaves this machine.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod admin;
 mod answers;

@@ -114,8 +114,8 @@ pub fn atom(feed: String) -> Reply {
     Reply::typed("application/atom+xml; charset=utf-8", feed)
 }
 
-/// Starts the stand-in. `/api/query` knows one paper by its identifier and finds `papers` papers in a search; `/pdf/…` serves the
-/// paper's file.
+/// Starts the stand-in. `/api/query` knows one paper by its identifier and finds `papers` papers in a search; `/pdf/…`
+/// serves the paper's file.
 pub fn start(papers: usize) -> Provider {
     let provider = Provider::start();
     provider

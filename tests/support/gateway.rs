@@ -126,7 +126,8 @@ impl Gateway {
         refused["reason"].as_str().expect("a reason").to_owned()
     }
 
-    /// The value of a series in /metrics; 0 when the series is absent. `series` is its name with labels, as /metrics prints it.
+    /// The value of a series in /metrics; 0 when the series is absent. `series` is its name with labels, as /metrics
+    /// prints it.
     ///
     /// # Panics
     /// When the value is not a number.

@@ -42,7 +42,8 @@ impl Home {
         self.folder.path().join("data")
     }
 
-    /// Puts a module into the modules folder as an operator should: by a rename, so that the gateway never sees a part of it.
+    /// Puts a module into the modules folder as an operator should: by a rename, so that the gateway never sees a part
+    /// of it.
     ///
     /// # Panics
     /// When it cannot be written.

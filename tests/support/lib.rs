@@ -1,12 +1,13 @@
-//! The helper library of the product tests, the demonstration and the benchmarks. All functions block, so that a test reads from
-//! top to bottom. Stand-in services and load run on threads of their own meanwhile.
+//! The helper library of the product tests, the demonstration and the benchmarks. All functions block, so that a test
+//! reads from top to bottom. Stand-in services and load run on threads of their own meanwhile.
 //!
 //! # Layout
-//! - [`setup`]: modules, configuration and environment of a gateway; [`home`]: its folders and its command line; [`gateway`]: the
-//!   running gateway
+//! - [`setup`]: modules, configuration and environment of a gateway; [`home`]: its folders and its command line;
+//!   [`gateway`]: the running gateway
 //! - [`process`]: processes that always end
 //! - [`client`]: requests to the gateway and expectations of its answers; [`load`]: requests in the background
-//! - [`provider`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such services
+//! - [`provider`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such
+//!   services
 //! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
 //! - [`database`]: the two stores, and a PostgreSQL database for one test
 //! - [`module`]: connectors as bytes, as built and altered

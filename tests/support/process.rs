@@ -15,8 +15,8 @@ use crate::{PATIENCE, wait_for};
 /// Time between two looks at whether a process has ended while its lines are waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// The gateway's binary of the build profile that this program was built in: `target/debug` for tests, `target/release` for
-/// benchmarks. Cargo puts this program into that folder too, or into `deps` below it.
+/// The gateway's binary of the build profile that this program was built in: `target/debug` for tests, `target/release`
+/// for benchmarks. Cargo puts this program into that folder too, or into `deps` below it.
 ///
 /// # Panics
 /// When the binary is missing.
@@ -69,7 +69,8 @@ struct Output {
 }
 
 impl Process {
-    /// Starts a process and collects its lines. The process gets a process group of its own, so that its children end with it.
+    /// Starts a process and collects its lines. The process gets a process group of its own, so that its children end
+    /// with it.
     ///
     /// # Panics
     /// When it cannot be started.
@@ -81,8 +82,8 @@ impl Process {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        // The guard's input closes when this program ends in any way. The guard then ends the process group by its id. The
-        // guard has a group of its own as well, because an interrupt from the terminal must not end it first.
+        // The guard's input closes when this program ends in any way. The guard then ends the process group by its id.
+        // The guard has its own group too, because an interrupt from the terminal must not end it first.
         let guard = Command::new("sh")
             .args(["-c", "read -r _; kill -s KILL -- \"-$1\" 2>/dev/null", "guard", &child.id().to_string()])
             .process_group(0)
@@ -172,8 +173,8 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The guard ends first: once the process is gone, its id may belong to another process. Each of the two may have ended
-        // already, so errors are ignored.
+        // The guard ends first: once the process is gone, its id may belong to another process. Each of the two may
+        // have ended already, so errors are ignored.
         let _ = self.guard.kill();
         let _ = self.guard.wait();
         if let Ok(None) = self.child.try_wait() {

@@ -92,8 +92,8 @@ impl Provider {
         Self { address, shared, task }
     }
 
-    /// Answers requests for a path by a function. The path `*` stands for every path without an answer of its own. A later call
-    /// for the same path replaces the answer.
+    /// Answers requests for a path by a function. The path `*` stands for every path without an answer of its own. A
+    /// later call for the same path replaces the answer.
     ///
     /// # Panics
     /// When a handler panicked before.

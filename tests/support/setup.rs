@@ -71,8 +71,8 @@ impl Setup {
         self
     }
 
-    /// Sets the URL of a connector's upstream to a server on loopback, and allows the private network for the connector. This
-    /// opens the connector's section: keys that are added next belong to the connector.
+    /// Sets the URL of a connector's upstream to a server on loopback, and allows the private network for the
+    /// connector. This opens the connector's section: keys that are added next belong to the connector.
     #[must_use]
     pub fn upstream(self, connector: &str, upstream: &str, url: &str) -> Self {
         self.config(&format!(
@@ -95,14 +95,15 @@ impl Setup {
         self
     }
 
-    /// Adds the guest `account` under this identifier. Its users have accounts at the provider, and its upstreams are the
-    /// provider's API. This opens the connector's section, as [`Setup::upstream`] does.
+    /// Adds the guest `account` under this identifier. Its users have accounts at the provider, and its upstreams are
+    /// the provider's API. This opens the connector's section, as [`Setup::upstream`] does.
     #[must_use]
     pub fn account(self, identifier: &str, provider: &OAuthProvider) -> Self {
         self.account_with(identifier, provider, &json!({}))
     }
 
-    /// As [`Setup::account`], with members of `service` added to the guest's description of its service, or replaced in it.
+    /// As [`Setup::account`], with members of `service` added to the guest's description of its service, or replaced in
+    /// it.
     #[must_use]
     pub fn account_with(self, identifier: &str, provider: &OAuthProvider, service: &Value) -> Self {
         let mut described = described(provider);
@@ -114,8 +115,8 @@ impl Setup {
         self.module(identifier, module).provider(identifier, provider, &[("api", ""), ("other", "")])
     }
 
-    /// Configures a connector for a provider: the OAuth endpoints, the client's credentials, and each upstream as a path below
-    /// the provider's API. This opens the connector's section, as [`Setup::upstream`] does.
+    /// Configures a connector for a provider: the OAuth endpoints, the client's credentials, and each upstream as a
+    /// path below the provider's API. This opens the connector's section, as [`Setup::upstream`] does.
     #[must_use]
     pub fn provider(self, connector: &str, provider: &OAuthProvider, upstreams: &[(&str, &str)]) -> Self {
         self.oauth_client(connector, provider.dialect()).endpoints(connector, provider, upstreams)
@@ -161,7 +162,8 @@ impl Setup {
         self
     }
 
-    /// Uses a cache of compiled modules of its own, which is empty. By default all tests share one cache, which saves time.
+    /// Uses a cache of compiled modules of its own, which is empty. By default all tests share one cache, which saves
+    /// time.
     #[must_use]
     pub fn cold(mut self) -> Self {
         self.cold = true;

@@ -1,4 +1,5 @@
-//! The gateway under test: the real binary with every connector of the product and the guest `bench`, whose operation is called.
+//! The gateway under test: the real binary with every connector of the product and the guest `bench`, whose operation
+//! is called.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

@@ -1,5 +1,5 @@
-//! One invocation of the thin operation: a new instance, its answer, and its end. The library is called directly, and the request
-//! that the answer asks for is not made.
+//! One invocation of the thin operation: a new instance, its answer, and its end. The library is called directly, and
+//! the request that the answer asks for is not made.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

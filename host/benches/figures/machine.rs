@@ -31,7 +31,8 @@ struct Stat {
 
 fn stat(pid: u32) -> Outcome<Stat> {
     let line = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The second field is the program's name in parentheses, which may contain any character. State and parent follow it.
+    // The second field is the program's name in parentheses, which may contain any character. State and parent follow
+    // it.
     let fields: Vec<&str> =
         line.rsplit_once(')').ok_or("/proc/PID/stat does not have the expected form")?.1.split(' ').collect();
     let field = |index: usize| fields.get(index).ok_or("/proc/PID/stat has fewer fields than expected");

@@ -2,17 +2,17 @@
 //!
 //!     cargo bench -p connector-gateway --bench figures -- [--quick] [SECTION]
 //!
-//! All connections stay on loopback. The exit code is 0 when every section could be measured, even if a goal is not met: figures
-//! depend on the machine, a failed request does not.
+//! All connections stay on loopback. The exit code is 0 when every section could be measured, even if a goal is not
+//! met: figures depend on the machine, a failed request does not.
 //!
 //! # Layout
 //! - [`throughput`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the sections
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
 //! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
-//! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`] and [`nginx`]: its peers; [`role`]: how this binary starts itself
-//!   as one of the first two
-//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product tests' library `support`, which
-//!   blocks, so a section starts them before it enters the runtime.
+//! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`] and [`nginx`]: its peers; [`role`]: how this binary
+//!   starts itself as one of the first two
+//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product tests' library `support`,
+//!   which blocks, so a section starts them before it enters the runtime.
 
 mod connection;
 mod documents;

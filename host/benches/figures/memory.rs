@@ -23,8 +23,8 @@ const IDLE_GOAL: f64 = 80e6;
 /// Number of calls that wait at once.
 const CALLS: usize = 10_000;
 
-/// Number of calls on one connection. Calls share connections, because each call takes a file descriptor towards the upstream
-/// already.
+/// Number of calls on one connection. Calls share connections, because each call takes a file descriptor towards the
+/// upstream already.
 const CALLS_PER_CONNECTION: usize = 100;
 
 /// Number of file descriptors that a process needs besides those of the waiting calls.
@@ -66,8 +66,8 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     ])
 }
 
-/// Raises the limit of open file descriptors for this process and its children as far as the system permits. Returns the number
-/// of calls that the limit is enough for.
+/// Raises the limit of open file descriptors for this process and its children as far as the system permits. Returns
+/// the number of calls that the limit is enough for.
 fn raise_descriptors() -> usize {
     let limit = getrlimit(Resource::Nofile);
     // If this fails, the limit stays as it is and fewer calls are made.

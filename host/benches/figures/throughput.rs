@@ -1,7 +1,7 @@
 //! A thin operation, compared with a bare proxy that makes the same call, and with nginx.
 //!
-//! The peers take turns in short rounds, so that other load of the machine affects all of them alike. The printed values are the
-//! medians of the rounds. A ratio is the median of the ratios of neighbouring rounds.
+//! The peers take turns in short rounds, so that other load of the machine affects all of them alike. The printed
+//! values are the medians of the rounds. A ratio is the median of the ratios of neighbouring rounds.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The peer of shaping: it parses into serde_json's `Value`, filters and projects that value, and prints it. The rules are the
-//! gateway's.
+//! The peer of shaping: it parses into serde_json's `Value`, filters and projects that value, and prints it. The rules
+//! are the gateway's.
 
 use serde_json::{Map, Value};
 

@@ -96,8 +96,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The authorization URL contains the id of the client that is configured for the connector's provider. It is absent if the
-    /// connector names another provider.
+    /// The authorization URL contains the id of the client that is configured for the connector's provider. It is
+    /// absent if the connector names another provider.
     fn account(&mut self, id: &str, connector: &Value) {
         let begun = self.gateway.client().post(&format!("/connectors/{id}/integrations"), init()).json();
         let url = begun["authorization_url"].as_str().and_then(|url| Url::parse(url).ok());

@@ -1,7 +1,7 @@
 //! The catalogue of operations, `tests/catalogue.yaml`, and the product's connectors compared with it.
 //!
-//! The comparison uses the answers of a running gateway, so it covers what callers see. It does not cover two keys of the
-//! catalogue: the calls to the upstream, which the tests of each connector cover, and the rate limits, which
+//! The comparison uses the answers of a running gateway, so it covers what callers see. It does not cover two keys of
+//! the catalogue: the calls to the upstream, which the tests of each connector cover, and the rate limits, which
 //! [`rate_limits`](crate::rate_limits) covers.
 
 mod comparison;

@@ -83,8 +83,8 @@ fn items(schema: &mut Map<String, Value>) -> &mut Value {
     schema.entry("items").or_insert_with(|| json!({}))
 }
 
-/// A format is one of JSON Schema's, of the items if the field is a list; or it is a date format. A date format is a pattern, and
-/// its text is the description of a field that has no other.
+/// A format is one of JSON Schema's, of the items if the field is a list; or it is a date format. A date format is a
+/// pattern, and its text is the description of a field that has no other.
 fn format(schema: &mut Map<String, Value>, field: &Value, format: &str) {
     if matches!(format, "uri" | "date-time") {
         match &field["type"] {
@@ -101,8 +101,8 @@ fn format(schema: &mut Map<String, Value>, field: &Value, format: &str) {
     }
 }
 
-/// Removes the requirement that a part of a path is not empty. The catalogue does not write it down, because every part of a path
-/// has it.
+/// Removes the requirement that a part of a path is not empty. The catalogue does not write it down, because every part
+/// of a path has it.
 pub(super) fn without_path_rules(field: &Value, mut schema: Map<String, Value>) -> Map<String, Value> {
     if field["in"] == "path" {
         schema.retain(|name, value| !(matches!(name.as_str(), "minLength" | "minItems") && *value == 1));

@@ -1,4 +1,4 @@
-//! Which issuers of JWTs can stand side by side.
+//! Issuers of JWTs that can be configured together.
 
 use support::Setup;
 
@@ -22,7 +22,7 @@ fn issuers_whose_users_would_share_accounts_are_refused_with_both_names() {
 }
 
 #[test]
-fn issuers_of_tenants_of_their_own_stand_side_by_side() {
+fn issuers_with_different_tenants_are_accepted() {
     let tenants = ["tenant = \"acme\"", "tenant = \"umbrella\""];
     let setup = Setup::new().config(&section("acme", tenants[0])).config(&section("umbrella", tenants[1]));
     setup.start().client().get("/integrations").ok();

@@ -1,4 +1,4 @@
-//! Mistakes in the configuration: told in one line, with what to do, before anything is served.
+//! Mistakes in the configuration. The gateway reports them in one line with what to do, before it serves.
 
 mod issuers;
 
@@ -8,14 +8,14 @@ use std::net::TcpListener;
 use support::process::Process;
 use support::{Client, Home, Setup};
 
-/// Starts a gateway that is to end by itself; gives back its exit code and what it said.
+/// Starts a gateway that must fail to start, and returns its exit code and its message.
 pub(crate) fn fails(home: &Home) -> (Option<i32>, String) {
     let mut process = Process::start(&mut home.command(&["serve"]));
     let status = process.wait();
     (status.code(), process.lines().join("\n"))
 }
 
-/// The gateway refuses to start, and says all of these in one line.
+/// Checks that the gateway refuses to start, and that one line contains all of these words.
 #[track_caller]
 fn assert_refused(home: &Home, words: &[&str]) {
     let (code, said) = fails(home);
@@ -58,7 +58,7 @@ fn a_wrong_value_is_refused_with_what_is_expected() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let home = Setup::new().config("drian_s = 1\nmax_body_mb = 0").variable("GATEWAY__LISTN", "x").prepare();
     let (code, said) = fails(&home);
     assert_eq!(code, Some(1));
@@ -74,21 +74,21 @@ fn a_variable_is_named_when_it_is_wrong() {
 }
 
 #[test]
-fn a_file_that_is_no_toml_is_refused_with_the_line_and_without_quoting_it() {
+fn a_file_that_is_not_toml_is_refused_with_the_number_of_the_line_and_without_its_text() {
     let home = Setup::new().config("secret hunter2").prepare();
     assert_refused(&home, &["gateway.toml:5", "TOML"]);
     assert!(!fails(&home).1.contains("hunter2"));
 }
 
 #[test]
-fn a_file_that_is_not_there_is_refused_when_it_was_named() {
+fn a_missing_file_is_refused_if_it_was_named() {
     let home = Setup::new().prepare();
     fs::remove_file(home.config()).unwrap();
     assert_refused(&home, &["gateway.toml", "--config"]);
 }
 
 #[test]
-fn a_port_in_use_is_told_with_what_to_do() {
+fn a_port_in_use_is_reported_with_what_to_do() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let home = Setup::new().variable("GATEWAY__LISTEN", &address).prepare();
@@ -96,7 +96,7 @@ fn a_port_in_use_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_data_directory_that_cannot_be_made_is_told_with_what_to_do() {
+fn a_data_directory_that_cannot_be_created_is_reported_with_what_to_do() {
     let home = Setup::new().prepare();
     let below_a_file = home.config().join("data");
     let home = Setup::new().variable("GATEWAY__DATA_DIR", below_a_file.to_str().unwrap()).prepare();
@@ -104,9 +104,9 @@ fn a_data_directory_that_cannot_be_made_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_damaged_database_is_told_with_what_to_do() {
+fn a_damaged_database_is_reported_with_what_to_do() {
     let home = Setup::new().prepare();
-    fs::write(home.data().join("gateway.db"), "no database at all, but long enough to be taken for one".repeat(100))
+    fs::write(home.data().join("gateway.db"), "this is not a database, although it is long enough".repeat(100))
         .unwrap();
     let (code, said) = fails(&home);
     assert_eq!(code, Some(1), "{said}");
@@ -114,14 +114,14 @@ fn a_damaged_database_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_missing_modules_folder_is_told_with_what_to_do() {
+fn a_missing_modules_folder_is_reported_with_what_to_do() {
     let home = Setup::new().prepare();
     fs::remove_dir_all(home.modules()).unwrap();
     assert_refused(&home, &[home.modules().to_str().unwrap(), "`modules_dir`", "make build"]);
 }
 
 #[test]
-fn a_variable_wins_over_the_file() {
+fn a_variable_overrides_the_file() {
     let gateway = Setup::new().config("max_body_mb = 1").variable("GATEWAY__MAX_BODY_MB", "3").guest("liar").start();
     let body = format!("{{\"word\": \"{}\"}}", "x".repeat(2 << 20));
     let call = gateway.client().request("POST", "/connectors/liar/version").header("content-type", "application/json");

@@ -1,4 +1,4 @@
-//! The GitHub connector against a stand-in for GitHub: every operation, pages that follow one another, comments from a copy.
+//! The GitHub connector against a stand-in for GitHub: every operation, pagination, and the cache of comments.
 
 use serde_json::{Value, json};
 use support::oauth::Account;
@@ -97,7 +97,7 @@ fn every_thin_operation_is_the_services_request() {
     connected.check(&rows(), &anything());
     for seen in connected.provider.api_calls() {
         assert_eq!(seen.header("x-github-api-version"), "2022-11-28");
-        assert!(!seen.header("user-agent").is_empty(), "GitHub refuses requests without one");
+        assert!(!seen.header("user-agent").is_empty(), "GitHub refuses requests without it");
     }
 }
 
@@ -112,7 +112,7 @@ fn the_account_is_shown_in_the_common_shape() {
     assert_eq!(connected.call("userinfo", json!({})).ok(), expected);
 }
 
-/// Pages of issues, or of comments, as GitHub links them: `page` of `per_page` items each, of so many in all.
+/// Pages of issues or comments with GitHub's Link headers: page `page` of `per_page` items each, of `total` items.
 fn pages(seen: &Seen, total: usize, item: impl Fn(usize) -> Value) -> Reply {
     let number = |name: &str, default: usize| seen.parameter(name).map_or(default, |text| text.parse().unwrap());
     let (page, size) = (number("page", 1), number("per_page", 30));
@@ -157,7 +157,7 @@ fn issues_are_listed_by_cursor_to_the_end() {
     assert_eq!(
         found,
         (0..25).filter(|number| number % 5 != 4).collect::<Vec<u64>>(),
-        "all but pull requests, each once"
+        "all issues once, without pull requests"
     );
     connected.call("list_issues", json!({"owner": "o", "repo": "r", "page_cursor": "made up"})).violations();
 }
@@ -170,7 +170,7 @@ fn comment(number: usize) -> Value {
 }
 
 #[test]
-fn comments_come_from_a_copy_until_it_is_refreshed_or_dropped() {
+fn comments_come_from_the_cache_until_it_is_refreshed_or_dropped() {
     let connected = connected("");
     connected.provider.on_api(|seen, _| {
         if seen.method == "GET" { pages(seen, 150, comment) } else { Reply::json(comment(150)).status(201) }
@@ -227,7 +227,7 @@ fn issues_are_searched_in_several_repositories() {
 }
 
 #[test]
-fn githubs_limits_are_told_with_the_time_to_wait() {
+fn githubs_rate_limits_are_passed_on_with_the_time_to_wait() {
     let connected = connected("");
     connected.provider.on_api(|_, _| {
         Reply::json(json!({"message": "API rate limit exceeded"}))
@@ -242,7 +242,7 @@ fn githubs_limits_are_told_with_the_time_to_wait() {
 }
 
 #[test]
-fn githubs_token_answers_are_asked_for_as_json_and_its_errors_inside_a_200_understood() {
+fn githubs_token_answers_are_requested_as_json_and_errors_inside_a_200_are_understood() {
     let connected = connected("");
     connected.provider.expire();
     connected.call("get_repository", json!({"owner": "o", "repo": "r"})).ok();
@@ -258,9 +258,5 @@ fn disconnecting_deletes_the_token_at_github() {
     assert_eq!(connected.provider.live_grants(), 0);
     let seen = connected.provider.seen().pop().unwrap();
     let url = format!("/applications/{}/token", connected.provider.dialect().client_id);
-    assert_eq!(
-        (seen.method.as_str(), seen.path),
-        ("DELETE", url),
-        "this token, not all that the user granted the client"
-    );
+    assert_eq!((seen.method.as_str(), seen.path), ("DELETE", url), "only this token, not every token of the user");
 }

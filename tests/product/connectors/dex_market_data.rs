@@ -18,7 +18,7 @@ fn addresses(pairs: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn each_operation_is_one_request_and_its_answer_is_passed_on_as_it_is() {
+fn each_operation_is_one_request_and_passes_its_answer_on() {
     let (gateway, service) = market();
     let one_chain = json!([dexscreener::pairs()[0], dexscreener::pairs()[1]]);
     let wrapped = |pairs: Value| json!({"schemaVersion": "1.0.0", "pairs": pairs});
@@ -110,7 +110,7 @@ fn pairs_by_token_are_one_list_with_a_chain_and_without() {
     let body = json!({"token_addresses": ["T1", "T2", "T1"]});
     let all = gateway.call("dex_market_data/get_pairs_by_token", body).ok();
     assert_eq!(addresses(&all), ["PairOne", "PairTwo", "PairThree"]);
-    assert_eq!(service.take_seen()[0].path.replace("%2C", ","), "/latest/dex/tokens/T1,T2", "doubles are dropped");
+    assert_eq!(service.take_seen()[0].path.replace("%2C", ","), "/latest/dex/tokens/T1,T2", "duplicates are dropped");
     let body = json!({"chain_id": "ethereum", "token_addresses": ["T1", "T2"]});
     let one = gateway.call("dex_market_data/get_pairs_by_token", body).ok();
     assert_eq!(addresses(&one), ["PairThree"]);
@@ -126,7 +126,7 @@ fn no_pairs_at_all_are_an_empty_list() {
 }
 
 #[test]
-fn without_the_older_method_a_chain_is_asked_for() {
+fn a_chain_is_required_if_the_service_lacks_the_older_method() {
     let (gateway, service) = market();
     for status in [404, 410] {
         service.reply("*", Reply::empty(status));
@@ -160,7 +160,7 @@ fn a_field_cannot_lead_a_request_to_another_path() {
         let answer = gateway.call("dex_market_data/get_token_pools", body);
         for seen in service.take_seen() {
             let inside =
-                seen.path.strip_prefix("/token-pairs/v1/").unwrap_or_else(|| panic!("{chain} led to {}", seen.path));
+                seen.path.strip_prefix("/token-pairs/v1/").unwrap_or_else(|| panic!("{chain} became {}", seen.path));
             assert_eq!(inside.split('/').count(), 2, "{chain} led to {}", seen.path);
             assert!(seen.query.is_empty() && !inside.starts_with(".."), "{chain} led to {}", seen.path);
         }
@@ -202,7 +202,7 @@ fn an_answer_without_a_body_is_an_empty_object() {
 }
 
 #[test]
-fn a_compressed_answer_is_passed_on_as_what_it_holds() {
+fn a_compressed_answer_is_passed_on_uncompressed() {
     let (gateway, service) = market();
     let packed = support::gzip::compressed(dexscreener::PRECISE_PAIR.as_bytes());
     service.reply("/latest/dex/search", Reply::typed("application/json", packed).header("content-encoding", "gzip"));

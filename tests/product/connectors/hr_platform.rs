@@ -1,4 +1,5 @@
-//! The HR connector against a stand-in: the reference's shape, whatever the system says, and addresses that are all configuration.
+//! The HR connector against a stand-in: every operation, the fixed shape of userinfo, and URLs that the operator
+//! configures.
 
 use serde_json::{Value, json};
 use support::{Dialect, OAuthProvider, Reply, Setup};
@@ -12,7 +13,7 @@ fn connected(config: &str, user: Value) -> Connected {
     })
 }
 
-/// As the reference has it.
+/// A userinfo answer in the fixed shape.
 fn exact() -> Value {
     json!({
         "data": {
@@ -41,7 +42,7 @@ fn every_operation_is_a_request_to_the_operators_system() {
 }
 
 #[test]
-fn userinfo_has_the_exact_shape_whatever_the_system_says() {
+fn userinfo_has_the_exact_shape_whatever_the_system_answers() {
     let full = exact();
     let bare = json!({
         "id": 7, "email": "ada@example.com", "userName": "ada", "employee": {"id": 42, "first_name": "Ada", "last_name": "Lovelace"},
@@ -59,7 +60,7 @@ fn userinfo_has_the_exact_shape_whatever_the_system_says() {
     let least =
         json!({"data": {"id": "7", "email": null, "username": null, "employee": null, "roles": []}, "meta": null});
     assert_eq!(connected.call("userinfo", json!({})).ok(), least);
-    assert_eq!(connected.record()["user_identifier"], "7", "without an address the id names the account");
+    assert_eq!(connected.record()["user_identifier"], "7", "without an email address the id is the identifier");
 }
 
 #[test]
@@ -74,14 +75,14 @@ fn paths_are_settings() {
 }
 
 #[test]
-fn a_user_without_an_id_is_no_user() {
+fn a_user_without_an_id_is_an_upstream_error() {
     let connected = connected("", exact());
     connected.provider.on_api(|_, _| Reply::json(json!({"data": {"email": "x"}})));
     connected.call("userinfo", json!({})).problem(502, "upstream-not-understood");
 }
 
 #[test]
-fn without_configuration_the_operator_is_told_every_key() {
+fn without_configuration_the_answer_names_every_missing_key() {
     let gateway = Setup::new().shipped("hr_platform").start();
     let problem = gateway
         .client()
@@ -101,7 +102,7 @@ fn without_configuration_the_operator_is_told_every_key() {
 }
 
 #[test]
-fn scopes_are_the_operators() {
+fn scopes_are_configured_by_the_operator() {
     let connected = connected("oauth.scopes = [\"people.read\", \"profile\"]", exact());
     assert_eq!(connected.record()["scopes"], json!(["people.read", "profile"]));
     let provider = OAuthProvider::start(Dialect::strict());

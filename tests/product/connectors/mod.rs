@@ -1,5 +1,5 @@
-//! What the tests of connectors with accounts share: a gateway with one of them, connected to a stand-in for its service, and
-//! tables of operations with the requests that the service must see.
+//! The product's connectors, one file each. This file has the helpers that the tests of connectors with accounts share:
+//! a gateway with one connector and its service, and tables of operations with the requests that the service must get.
 
 mod code_hosting;
 mod dex_market_data;
@@ -15,13 +15,13 @@ use support::{Client, Dialect, Gateway, OAuthProvider, Person, Reply, Seen, Setu
 
 use crate::integrations::{begin, ended, registered};
 
-/// An operation of a connector, and the one request that it makes.
+/// An operation of a connector, and the one request that it sends.
 pub(crate) struct Row {
     pub(crate) operation: &'static str,
     pub(crate) input: Value,
-    /// Method and target, as `GET /path?name=value`; names and values as they are once decoded.
+    /// Method and target, as `GET /path?name=value`. Names and values of the query are decoded.
     pub(crate) request: &'static str,
-    /// Its JSON body; null where there is none.
+    /// The JSON body of the request; null if it has no body.
     pub(crate) body: Value,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn row(operation: &'static str, input: Value, request: &'static str, 
     Row { operation, input, request, body }
 }
 
-/// A connector beside its service, with the account of ada.
+/// A gateway with a connector, its service, and the account of ada.
 pub(crate) struct Connected {
     pub(crate) provider: OAuthProvider,
     pub(crate) gateway: Gateway,
@@ -39,8 +39,9 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
-    /// Starts both and connects the account. `upstreams` says where below the provider's API each upstream lies, and `config`
-    /// holds more keys of the connector's section. `identity` is what the service answers while the account is connected.
+    /// Starts gateway and service and connects the account. `upstreams` has the path of each upstream below the
+    /// provider's API, and `config` has further keys of the connector's section. `identity` answers requests while the
+    /// account is connected.
     #[track_caller]
     pub(crate) fn start(
         connector: &'static str,
@@ -65,13 +66,13 @@ impl Connected {
         self.client.call(&format!("{}/{operation}", self.connector), input)
     }
 
-    /// The only integration there is.
+    /// The record of the only integration.
     pub(crate) fn record(&self) -> Value {
         self.client.get("/integrations").ok()["integrations"][0].clone()
     }
 
-    /// Calls every operation of a table. The service answers with `answer`, which must be what the caller gets; every request
-    /// carries the user's token, which the stand-in checks.
+    /// Calls every operation of a table. The service answers with `answer`, and the caller must get the same. The
+    /// stand-in checks the user's token in every request.
     #[track_caller]
     pub(crate) fn check(&self, rows: &[Row], answer: &Value) {
         let reply = answer.clone();
@@ -89,7 +90,7 @@ impl Connected {
         }
     }
 
-    /// Every operation of the connector stands in a table, or in the list of those that have tests of their own.
+    /// Checks that every operation of the connector is in a table, or in the list of those that have their own tests.
     #[track_caller]
     pub(crate) fn check_complete(&self, rows: &[Row], others: &[&str]) {
         let listed = self.gateway.connector(self.connector).unwrap();
@@ -104,7 +105,7 @@ impl Connected {
     }
 }
 
-/// A request to the API as a table shows it, with the query in order.
+/// A request to the API in the form of a table, with a sorted query.
 fn shown(seen: &Seen) -> (String, Vec<String>) {
     let path = seen.path.strip_prefix(support::oauth::API).unwrap_or(&seen.path);
     let mut query: Vec<String> = seen.parameters().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -119,7 +120,7 @@ fn sorted(request: &str) -> (String, Vec<String>) {
     (target.to_owned(), query)
 }
 
-/// An answer that shows whether a connector passes on what it gets.
+/// An answer that shows whether a connector passes the service's answer on unchanged.
 pub(crate) fn anything() -> Value {
     json!({"kind": "example", "items": [{"id": "1", "amount": 1.0}], "more": null})
 }

@@ -7,7 +7,7 @@ use support::{Dialect, Endpoint, Reply, Seen};
 use super::{Connected, Row, row};
 use crate::integrations::path;
 
-/// Whose token it is, and who that is.
+/// Slack's answers about the owner of a token.
 fn identity(seen: &Seen, account: &Account) -> Reply {
     Reply::json(match seen.path.as_str() {
         "/api/slack/auth.test" => json!({"ok": true, "user_id": "U1", "user": "ada", "team_id": "T1", "team": "Acme"}),
@@ -152,7 +152,7 @@ fn an_answer_that_is_not_ok_becomes_the_right_problem() {
 }
 
 #[test]
-fn a_token_that_slack_refuses_inside_a_200_is_renewed_and_the_call_made_again() {
+fn a_token_that_slack_refuses_inside_a_200_is_refreshed_and_the_call_repeated() {
     let connected = connected();
     let provider = &connected.provider;
     let stale = provider.access_tokens().pop().unwrap();
@@ -165,7 +165,7 @@ fn a_token_that_slack_refuses_inside_a_200_is_renewed_and_the_call_made_again() 
 }
 
 #[test]
-fn a_token_that_slack_has_taken_back_means_to_come_back() {
+fn a_token_that_slack_has_revoked_makes_the_user_authorize_again() {
     let connected = connected();
     connected.provider.withdraw();
     connected.provider.on_api(|_, _| Reply::json(json!({"ok": false, "error": "token_revoked"})));
@@ -174,7 +174,7 @@ fn a_token_that_slack_has_taken_back_means_to_come_back() {
 }
 
 #[test]
-fn a_message_says_something() {
+fn a_message_without_content_is_refused() {
     let connected = connected();
     let before = connected.provider.api_calls().len();
     let violations = connected.call("chat_post_message", json!({"channel": "C1"})).violations();
@@ -183,7 +183,7 @@ fn a_message_says_something() {
 }
 
 #[test]
-fn disconnecting_takes_the_token_back() {
+fn disconnecting_revokes_the_token() {
     let connected = connected();
     assert_eq!(connected.client.delete(&path("team_chat", "ada")).ok(), json!({"deleted": true, "revoked": true}));
     assert_eq!(connected.provider.live_grants(), 0);

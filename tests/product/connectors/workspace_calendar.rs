@@ -1,4 +1,4 @@
-//! The calendar connector against a stand-in for Google: every operation, and Google's ways of OAuth.
+//! The calendar connector against a stand-in for Google: every operation, and Google's dialect of OAuth.
 
 use serde_json::{Value, json};
 use support::{Answer, Dialect, Endpoint, Reply};
@@ -102,7 +102,7 @@ fn every_operation_is_the_services_request_of_the_same_name() {
 }
 
 #[test]
-fn the_account_is_known_by_google_and_shown_in_the_common_shape() {
+fn the_account_is_shown_in_the_common_shape() {
     let connected = connected();
     let record = connected.record();
     assert_eq!(record["user_identifier"], "ada@example.com");
@@ -122,7 +122,7 @@ fn a_deleted_event_is_an_empty_answer() {
 }
 
 #[test]
-fn googles_refresh_token_stays_while_access_tokens_come_and_go() {
+fn googles_refresh_token_stays_valid_over_many_refreshes() {
     let connected = connected();
     for round in 1..=3 {
         connected.provider.expire();
@@ -137,7 +137,7 @@ fn googles_refresh_token_stays_while_access_tokens_come_and_go() {
 }
 
 #[test]
-fn what_google_refuses_the_caller_sees_with_its_status() {
+fn a_refusal_of_google_reaches_the_caller_with_its_status() {
     let connected = connected();
     let get = || -> Answer { connected.call("calendars_get", json!({"calendar_id": "primary"})) };
     let error = json!({"error": {"code": 404, "message": "Not Found"}});

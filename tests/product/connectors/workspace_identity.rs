@@ -10,7 +10,7 @@ fn connected() -> Connected {
 }
 
 #[test]
-fn the_claims_are_passed_on_as_they_are() {
+fn the_claims_are_passed_on_unchanged() {
     let connected = connected();
     connected.check_complete(&[], &["userinfo", "token_info"]);
     let expected = json!({"id": "id-of-ada", "email": "ada@example.com", "verified_email": true, "name": "ADA", "hd": "example.com"});
@@ -21,7 +21,7 @@ fn the_claims_are_passed_on_as_they_are() {
 }
 
 #[test]
-fn the_tokens_permissions_are_told_without_the_token() {
+fn the_tokens_permissions_are_shown_without_the_token() {
     let connected = connected();
     connected.provider.on_api(|_, account| {
         Reply::json(json!({
@@ -40,12 +40,12 @@ fn the_tokens_permissions_are_told_without_the_token() {
         (seen.method.as_str(), seen.path.as_str(), seen.query.as_str()),
         ("POST", "/api/oauth2/v2/tokeninfo", "")
     );
-    assert_eq!(seen.form(), [("access_token".to_owned(), token)], "in a form, where no log of URLs shows it");
+    assert_eq!(seen.form(), [("access_token".to_owned(), token)], "the token is in a form, because logs contain URLs");
     assert_eq!(seen.header("authorization"), "");
 }
 
 #[test]
-fn a_token_that_google_does_not_know_means_to_come_back() {
+fn a_token_that_google_does_not_know_makes_the_user_authorize_again() {
     let connected = connected();
     connected.provider.on_api(|_, _| Reply::json(json!({"error": "invalid_token"})).status(400));
     let answer = connected.call("token_info", json!({}));

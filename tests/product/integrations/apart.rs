@@ -1,4 +1,4 @@
-//! Tenants, and the users of one tenant, never see one another.
+//! Tenants never see each other's accounts, and neither do the users of one tenant.
 
 use serde_json::{Value, json};
 use support::{Client, Dialect, Gateway, OAuthProvider, Store};
@@ -7,11 +7,12 @@ use super::{client, connect, email, gateway, me, on_each_store, path, record, wh
 
 on_each_store!(
     callers_see_their_own_accounts_only,
-    what_a_connector_keeps_is_kept_apart,
-    everybody_selects_for_themselves
+    the_storage_of_a_connector_is_separate_for_each_integration,
+    each_caller_selects_an_account_of_its_own
 );
 
-/// Callers who share nothing: two tenants, each as itself and for two users, of the same names.
+/// Callers that share nothing: two tenants, each as itself and for two users. The users of both tenants have the same
+/// names.
 fn callers(gateway: &Gateway) -> Vec<Client> {
     let mut callers = Vec::new();
     for tenant in ["acme", "umbrella"] {
@@ -43,15 +44,15 @@ fn callers_see_their_own_accounts_only(store: &Store) {
             who_as(caller, &other).problem(424, "integration-required");
         }
     }
-    assert_eq!(provider.live_grants(), callers.len(), "nobody gave back what was another's");
+    assert_eq!(provider.live_grants(), callers.len(), "no caller revoked the grant of another");
 }
 
-fn what_a_connector_keeps_is_kept_apart(store: &Store) {
+fn the_storage_of_a_connector_is_separate_for_each_integration(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let callers = callers(&gateway);
     for caller in &callers {
-        // The same account for all: what is kept belongs to the integration.
+        // All callers connect the same account, because storage belongs to the integration.
         connect(caller, "account", "ada");
     }
     for (number, caller) in callers.iter().enumerate() {
@@ -64,7 +65,7 @@ fn what_a_connector_keeps_is_kept_apart(store: &Store) {
     }
 }
 
-fn everybody_selects_for_themselves(store: &Store) {
+fn each_caller_selects_an_account_of_its_own(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let callers = [

@@ -1,4 +1,5 @@
-//! The way back from the provider: each state once, for one connector and one caller, and nobody is sent where they should not be.
+//! The callback from the provider. Each state is valid once, for one connector and one caller, and browsers are
+//! redirected only to allowed origins.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -10,13 +11,13 @@ use super::{
 };
 
 on_each_store!(
-    a_callback_is_good_once,
+    a_callback_is_valid_once,
     a_callback_belongs_to_one_connector,
-    two_copies_of_a_callback_at_once_connect_once,
-    an_authorization_outlives_a_restart,
+    two_copies_of_a_callback_at_the_same_time_connect_once,
+    an_authorization_survives_a_restart,
 );
 
-/// Answered here, by a page of the gateway's own that sends nobody anywhere and runs nothing.
+/// Checks that the answer is a page of the gateway without redirect and without script.
 #[track_caller]
 fn assert_page(answer: &Answer, words: &str) {
     assert_eq!(answer.status, 400, "{}", answer.text());
@@ -29,7 +30,7 @@ fn assert_page(answer: &Answer, words: &str) {
     assert!(!answer.text().contains("<script"), "{}", answer.text());
 }
 
-fn a_callback_is_good_once(store: &Store) {
+fn a_callback_is_valid_once(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
@@ -52,11 +53,11 @@ fn a_callback_belongs_to_one_connector(store: &Store) {
     assert_page(&browser::open(&elsewhere), "not known");
     assert_eq!(provider.count(Endpoint::Exchange), 0);
     assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": []}));
-    // Whoever tried has used it up.
+    // The attempt has used the state up.
     assert_page(&browser::open(&callback), "used before");
 }
 
-fn two_copies_of_a_callback_at_once_connect_once(store: &Store) {
+fn two_copies_of_a_callback_at_the_same_time_connect_once(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
@@ -68,9 +69,9 @@ fn two_copies_of_a_callback_at_once_connect_once(store: &Store) {
     assert_eq!((provider.count(Endpoint::Exchange), provider.reuses()), (1, 0));
 }
 
-fn an_authorization_outlives_a_restart(store: &Store) {
+fn an_authorization_survives_a_restart(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
-    // The provider sends people back to where the gateway was when they left.
+    // The provider redirects to the address that the gateway had when the authorization began.
     let port = support::provider::free_port();
     let setup = Setup::new()
         .on(store)
@@ -101,13 +102,13 @@ fn an_authorization_ends_after_ten_minutes_and_not_before() {
     assert_eq!(ended(&callback_after(540)), success("account", &email("ada")));
 }
 
-/// Has so many seconds pass for the authorizations under way.
+/// Makes all pending authorizations older by this many seconds.
 fn age_authorizations(database: &Database, seconds: u32) {
     database.sql(&format!("update authorizations set expires_at = expires_at - {seconds} * 1000"));
 }
 
 #[test]
-fn a_state_that_was_never_given_out_leads_nowhere() {
+fn an_unknown_state_redirects_nowhere() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
@@ -128,12 +129,12 @@ fn a_state_that_was_never_given_out_leads_nowhere() {
         assert_page(&browser::open(&format!("{here}?{query}")), "not complete");
     }
     assert_eq!(provider.count(Endpoint::Exchange), 0);
-    // None of that has used up the true one.
+    // The true state is still valid.
     assert_eq!(ended(&browser::open(&callback)), success("account", &email("ada")));
 }
 
 #[test]
-fn who_declines_is_sent_back_with_the_providers_word() {
+fn a_person_who_declines_is_redirected_with_the_providers_error_code() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let callback = Person::named("ada").declines(&begin(&gateway.client(), "account"));
@@ -143,7 +144,7 @@ fn who_declines_is_sent_back_with_the_providers_word() {
 }
 
 #[test]
-fn what_a_provider_says_is_carried_on_only_if_it_is_a_code() {
+fn a_providers_error_is_passed_on_only_if_it_is_an_error_code() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     for (said, carried) in [
@@ -160,7 +161,7 @@ fn what_a_provider_says_is_carried_on_only_if_it_is_a_code() {
 }
 
 #[test]
-fn a_code_of_somebody_elses_authorization_connects_nothing() {
+fn a_code_of_another_authorization_connects_nothing() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let mallory = client(&gateway, "default", Some("mallory"), "integrate,operate");
@@ -179,7 +180,7 @@ fn a_code_of_somebody_elses_authorization_connects_nothing() {
 }
 
 #[test]
-fn an_account_becomes_that_of_whoever_began_whatever_the_browser_sends() {
+fn an_account_belongs_to_the_caller_that_began_whatever_the_browser_sends() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let (ada, bob) = (
@@ -187,14 +188,14 @@ fn an_account_becomes_that_of_whoever_began_whatever_the_browser_sends() {
         client(&gateway, "default", Some("bob"), "integrate,operate"),
     );
     let callback = Person::named("ada").consents(&begin(&ada, "account"));
-    // As if bob's browser were signed in at the gateway.
+    // The browser sends credentials of bob.
     let answer = bob.without_redirects().at(&callback).get("");
     assert_eq!(ended(&answer), success("account", &email("ada")));
     assert_eq!(who(&ada).ok(), me("ada"));
 }
 
 #[test]
-fn nobody_is_sent_to_an_origin_that_the_operator_did_not_allow() {
+fn no_browser_is_redirected_to_an_origin_that_the_operator_did_not_allow() {
     let provider = OAuthProvider::start(Dialect::strict());
     let setup =
         Setup::new().general("allowed_callback_origins = [\"https://app.example\"]").account("account", &provider);
@@ -239,7 +240,7 @@ fn nobody_is_sent_to_an_origin_that_the_operator_did_not_allow() {
 }
 
 #[test]
-fn where_the_user_is_sent_was_decided_at_the_beginning() {
+fn the_callback_cannot_change_the_redirect_that_was_given_at_the_beginning() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
@@ -249,7 +250,7 @@ fn where_the_user_is_sent_was_decided_at_the_beginning() {
 }
 
 #[test]
-fn an_exchange_that_fails_is_told_to_the_application() {
+fn a_failed_exchange_is_reported_to_the_application() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let attempt = || {
@@ -275,7 +276,7 @@ fn an_exchange_that_fails_is_told_to_the_application() {
 }
 
 #[test]
-fn a_wrong_client_secret_is_the_operators_to_mend() {
+fn a_wrong_client_secret_must_be_fixed_by_the_operator() {
     let provider = OAuthProvider::start(Dialect::strict());
     let setup = Setup::new()
         .account("account", &provider)

@@ -1,4 +1,5 @@
-//! Whose client credentials a connector authorizes with: its own, else those of its provider if it was built with the gateway.
+//! Client credentials of connectors. A connector uses its own credentials. A shipped connector without its own uses
+//! those of its provider.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use url::Url;
 use super::{begin, callback_url, connect, init, started};
 use crate::connectors::google_claims;
 
-/// The two that are Google's, and where their upstreams lie.
+/// The two connectors of Google, and the paths of their upstreams.
 const GOOGLES: [(&str, &[(&str, &str)]); 2] = [
     ("workspace_calendar", &[("api", "/calendar/v3"), ("oauth2", "/oauth2/v2")]),
     ("workspace_identity", &[("oauth2", "/oauth2/v2")]),
@@ -21,7 +22,7 @@ fn client_id(client: &Client, connector: &str) -> String {
     ids.next().unwrap().1.into_owned()
 }
 
-/// What the operator has to set before an account can be connected.
+/// The keys that the operator must set before an account can be connected.
 #[track_caller]
 fn missing(client: &Client, connector: &str) -> Value {
     let answer = client.post(&format!("/connectors/{connector}/integrations"), init());
@@ -29,7 +30,7 @@ fn missing(client: &Client, connector: &str) -> Value {
 }
 
 #[test]
-fn a_providers_credentials_serve_all_its_shipped_connectors() {
+fn the_credentials_of_a_provider_serve_all_its_shipped_connectors() {
     let provider = OAuthProvider::start(Dialect::google());
     provider.on_api(google_claims);
     let mut setup = Setup::new().oauth_client("google", provider.dialect());
@@ -39,13 +40,13 @@ fn a_providers_credentials_serve_all_its_shipped_connectors() {
     let gateway = started(setup, &provider);
     for (connector, _) in GOOGLES {
         assert_eq!(gateway.connector(connector).unwrap()["shipped"], true);
-        // The exchange is refused to any other client.
+        // The provider refuses the exchange to any other client.
         connect(&gateway.client(), connector, "ada");
     }
 }
 
 #[test]
-fn a_connectors_own_credentials_go_before_its_providers() {
+fn the_credentials_of_a_connector_take_precedence_over_its_providers() {
     let (google, own) = (OAuthProvider::start(Dialect::google()), OAuthProvider::start(Dialect::google()));
     let [(first, of_first), (second, of_second)] = GOOGLES;
     let setup = Setup::new().oauth_client("google", google.dialect()).shipped(first).shipped(second);
@@ -75,7 +76,7 @@ fn a_foreign_connector_that_names_a_provider_gets_none_of_its_credentials() {
 }
 
 #[test]
-fn a_foreign_connector_authorizes_with_credentials_of_its_own() {
+fn a_foreign_connector_authorizes_with_its_own_credentials() {
     let (google, own) = (Dialect::google(), OAuthProvider::start(Dialect::strict()));
     let setup = Setup::new().oauth_client("google", &google);
     let gateway = started(setup.account_with("account", &own, &json!({"provider": "google"})), &own);
@@ -111,7 +112,7 @@ fn no_foreign_connector_takes_the_name_of_a_provider() {
     });
     let mut providers: BTreeSet<String> = providers.collect();
     assert!(providers.contains("google") && providers.len() >= 4, "{providers:?}");
-    // Those of connectors to come.
+    // Providers of connectors that the product does not have yet.
     providers.extend(["microsoft", "x"].map(str::to_owned));
     for provider in providers {
         gateway.home().put(&provider, &module::account(&json!({"identifier": provider, "auth": "oauth2"})));

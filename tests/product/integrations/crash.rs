@@ -1,5 +1,5 @@
-//! The gateway is killed at many moments of a callback, a renewal and a rotation of keys. Afterwards every integration is usable,
-//! or says honestly that it is not.
+//! The gateway is killed at many moments of a callback, a refresh and a rotation of keys. Afterwards every integration
+//! is usable, or its record says correctly that it is not.
 
 use std::time::Duration;
 
@@ -10,17 +10,18 @@ use support::{Dialect, Endpoint, Gateway, OAuthProvider, Person, Setup, Store};
 use super::{begin, connect, me, on_each_store, record, registered, who};
 
 on_each_store!(
-    a_kill_at_any_moment_of_a_renewal_leaves_the_account_usable_or_honestly_expired,
-    a_kill_at_any_moment_of_a_renewal_costs_nothing_where_refresh_tokens_stay,
-    a_kill_at_any_moment_of_a_callback_leaves_the_account_usable_or_absent,
-    a_kill_in_the_middle_of_everything_leaves_every_account_usable_or_honestly_expired,
+    a_kill_during_a_refresh_leaves_the_account_usable_or_correctly_expired,
+    a_kill_during_a_refresh_does_no_harm_if_refresh_tokens_stay_valid,
+    a_kill_during_a_callback_leaves_the_account_usable_or_absent,
+    a_kill_during_many_changes_leaves_every_account_usable_or_correctly_expired,
 );
 
-/// Milliseconds between the provider's work and the kill: from before its answer arrives to long after it was stored.
+/// Milliseconds between the request to the provider and the kill. The first is before the provider's answer arrives,
+/// the last is long after the answer was stored.
 const MOMENTS: [u64; 12] = [0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 24, 40];
 
 fn start(store: &Store, provider: &OAuthProvider) -> Gateway {
-    // On a port that stays, so that an authorization survives it.
+    // The port is fixed, so that an authorization survives the restart.
     let port = support::provider::free_port();
     let setup = Setup::new()
         .on(store)
@@ -34,7 +35,7 @@ fn revive(gateway: Gateway) -> Gateway {
     gateway.start_again()
 }
 
-/// Usable; or expired, in the record as well as at the provider, for the user to mend.
+/// Checks that the account is usable, or that record and provider both say that the user must authorize again.
 #[track_caller]
 fn assert_usable_or_honest(gateway: &Gateway, provider: &OAuthProvider) {
     let answer = support::wait_for("a dead gateway's lease to end", || {
@@ -47,11 +48,11 @@ fn assert_usable_or_honest(gateway: &Gateway, provider: &OAuthProvider) {
     } else {
         answer.problem(424, "reauthorization-required");
         assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("expired"), &json!("user")));
-        assert_eq!(provider.live_grants(), 0, "it is said to be over, and the provider would still serve it");
+        assert_eq!(provider.live_grants(), 0, "the record says expired, but the grant is valid");
     }
 }
 
-fn a_kill_at_any_moment_of_a_renewal_leaves_the_account_usable_or_honestly_expired(store: &Store) {
+fn a_kill_during_a_refresh_leaves_the_account_usable_or_correctly_expired(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let mut gateway = start(store, &provider);
     for moment in MOMENTS {
@@ -74,7 +75,7 @@ fn who_status(gateway: &Gateway) -> u16 {
     who(&gateway.client()).status
 }
 
-fn a_kill_at_any_moment_of_a_renewal_costs_nothing_where_refresh_tokens_stay(store: &Store) {
+fn a_kill_during_a_refresh_does_no_harm_if_refresh_tokens_stay_valid(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict().without_rotation());
     let mut gateway = start(store, &provider);
     connect(&gateway.client(), "account", "ada");
@@ -94,7 +95,7 @@ fn a_kill_at_any_moment_of_a_renewal_costs_nothing_where_refresh_tokens_stay(sto
     assert_eq!(provider.live_grants(), 1);
 }
 
-fn a_kill_at_any_moment_of_a_callback_leaves_the_account_usable_or_absent(store: &Store) {
+fn a_kill_during_a_callback_leaves_the_account_usable_or_absent(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let mut gateway = start(store, &provider);
     for moment in MOMENTS {
@@ -106,7 +107,7 @@ fn a_kill_at_any_moment_of_a_callback_leaves_the_account_usable_or_absent(store:
         std::thread::sleep(Duration::from_millis(moment));
         gateway = revive(gateway);
         drop(visit.try_wait());
-        // The code is used up: who reloads the page is told to start again, and does.
+        // The code is used up. A reload of the page says to start again, and a new authorization works.
         let again = browser::open(&callback);
         assert_eq!(again.status, 400, "{}", again.text());
         let client = gateway.client();
@@ -125,7 +126,7 @@ fn a_kill_at_any_moment_of_a_callback_leaves_the_account_usable_or_absent(store:
     assert_eq!(provider.reuses(), 0);
 }
 
-fn a_kill_in_the_middle_of_everything_leaves_every_account_usable_or_honestly_expired(store: &Store) {
+fn a_kill_during_many_changes_leaves_every_account_usable_or_correctly_expired(store: &Store) {
     const ACCOUNTS: usize = 8;
     let provider = OAuthProvider::start(Dialect::strict());
     let mut gateway = start(store, &provider);

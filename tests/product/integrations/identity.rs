@@ -1,4 +1,4 @@
-//! Whose account it is: asked of the service once the user has agreed.
+//! The identity of an account. The gateway asks the service for it when the user has consented.
 
 use serde_json::{Value, json};
 use support::oauth::browser;
@@ -6,7 +6,7 @@ use support::{Dialect, Endpoint, OAuthProvider, Person, Reply, Store};
 
 use super::{DONE, begin, connect, ended, error_of, gateway, me, success, who};
 
-/// What services answer that cannot, or do not, say who somebody is.
+/// Answers of a service that contain no identity.
 fn no_identity() -> [Reply; 5] {
     [
         Reply::json(json!({"error": "broken"})).status(500),
@@ -18,7 +18,7 @@ fn no_identity() -> [Reply; 5] {
 }
 
 #[test]
-fn nothing_is_connected_while_the_service_does_not_say_whose_account_it_is() {
+fn no_account_is_connected_while_the_service_tells_no_identity() {
     for reply in no_identity() {
         let provider = OAuthProvider::start(Dialect::strict());
         let gateway = gateway(&Store::Sqlite, &provider);
@@ -38,7 +38,7 @@ fn nothing_is_connected_while_the_service_does_not_say_whose_account_it_is() {
 }
 
 #[test]
-fn an_account_that_the_caller_names_is_connected_all_the_same() {
+fn an_account_is_connected_without_an_identity_if_the_caller_names_it() {
     for reply in no_identity() {
         let provider = OAuthProvider::start(Dialect::strict());
         let gateway = gateway(&Store::Sqlite, &provider);

@@ -1,15 +1,16 @@
-//! Connectors whose users bring a key of the service's: tried before it is kept, put where the manifest says.
+//! Connectors whose users bring an API key of the service. The key is tried before it is stored, and goes where the
+//! manifest says.
 
 use serde_json::{Value, json};
 use support::{Gateway, Provider, Reply, Seen, Setup, Store, module};
 
 use super::{on_each_store, who};
 
-on_each_store!(a_key_is_tried_and_kept_and_used);
+on_each_store!(a_key_is_tried_stored_and_used);
 
 const GOOD: &str = "key-of-the-user-0123456789+/==";
 
-/// A service that takes one key, wherever it stands, and shows where that was.
+/// A service that accepts one key in any place, and answers with the place.
 fn service() -> Provider {
     let service = Provider::start();
     service.on("*", |seen| match place(seen) {
@@ -33,7 +34,7 @@ fn place(seen: &Seen) -> Option<&'static str> {
 
 fn gateway(store: &Store, service: &Provider, placement: &str) -> Gateway {
     let document = json!({"identifier": "account", "auth": "api_key", "placement": placement, "check": "whoami"});
-    // All lines, so that none that shows a key is left out.
+    // All log lines, so that a line with a key is found.
     let setup = Setup::new().on(store).general("log = \"trace\"").module("account", module::account(&document));
     setup.upstream("account", "api", &service.url()).config(&format!("upstreams.other = \"{}\"", service.url())).start()
 }
@@ -49,12 +50,12 @@ fn credentials(placement: &str, secret: &str) -> Value {
     }
 }
 
-fn a_key_is_tried_and_kept_and_used(store: &Store) {
+fn a_key_is_tried_stored_and_used(store: &Store) {
     try_keep_and_use(store, "header");
 }
 
 #[test]
-fn a_key_goes_where_the_service_wants_it() {
+fn a_key_goes_where_the_manifest_says() {
     for placement in ["query", "basic"] {
         try_keep_and_use(&Store::Sqlite, placement);
     }
@@ -70,7 +71,7 @@ fn try_keep_and_use(store: &Store, placement: &str) {
     let refused = post("not-the-key-0123456789");
     assert_eq!(refused.violations()[0].0, "/credentials");
     assert!(!refused.text().contains("not-the-key"), "{}", refused.text());
-    assert_eq!(client.get("/integrations").ok(), json!({"integrations": []}), "nothing was kept");
+    assert_eq!(client.get("/integrations").ok(), json!({"integrations": []}), "nothing was stored");
     let connected = post(GOOD);
     let record = connected.ok();
     assert_eq!((&record["auth_type"], &record["status"]), (&json!("api_key"), &json!("active")));
@@ -83,7 +84,7 @@ fn try_keep_and_use(store: &Store, placement: &str) {
 }
 
 #[test]
-fn a_key_that_the_service_cannot_judge_just_now_is_not_kept() {
+fn a_key_that_the_service_cannot_check_is_not_stored() {
     let service = service();
     let gateway = gateway(&Store::Sqlite, &service, "header");
     service.reply("/me", Reply::empty(503));
@@ -94,18 +95,18 @@ fn a_key_that_the_service_cannot_judge_just_now_is_not_kept() {
 }
 
 #[test]
-fn a_key_that_the_service_no_longer_takes_is_told() {
+fn a_key_that_the_service_no_longer_accepts_is_reported() {
     let service = service();
     let gateway = gateway(&Store::Sqlite, &service, "header");
     gateway.client().post("/connectors/account/integrations", with_credentials(credentials("header", GOOD))).ok();
     service.reply("/me", Reply::json(json!({"error": "revoked"})).status(401));
     let problem = who(&gateway.client()).problem(401, "upstream-rejected");
     assert_eq!(problem["upstream"], json!({"status": 401, "body": {"error": "revoked"}}));
-    assert_eq!(service.seen().iter().filter(|seen| seen.path == "/me").count(), 2, "it is not tried again and again");
+    assert_eq!(service.seen().iter().filter(|seen| seen.path == "/me").count(), 2, "it is not tried again");
 }
 
 #[test]
-fn what_kind_of_key_is_wanted_is_described_and_checked() {
+fn the_required_kind_of_key_is_described_and_checked() {
     let service = service();
     for (placement, wanted) in [("header", "api_key"), ("query", "api_key"), ("basic", "username")] {
         let gateway = gateway(&Store::Sqlite, &service, placement);
@@ -127,7 +128,7 @@ fn what_kind_of_key_is_wanted_is_described_and_checked() {
 }
 
 #[test]
-fn a_key_with_a_line_break_smuggles_in_no_header() {
+fn a_key_with_a_line_break_adds_no_header() {
     let service = service();
     let gateway = gateway(&Store::Sqlite, &service, "header");
     let smuggled = credentials("header", "key-0123456789\r\nX-Api-Key: Key other");

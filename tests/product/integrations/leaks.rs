@@ -1,4 +1,4 @@
-//! No credential is seen by a connector, a caller or an operator, whatever a service sends back.
+//! No connector, caller or operator sees a credential, whatever a service sends back.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Setup};
 
 use super::{connect, me, path, started, who};
 
-/// What the guest changes every byte of its memory by, before it gives it away.
+/// The guest changes every byte of its memory by this value before it returns the memory.
 const VEIL: u8 = 0x5a;
 
 struct World {
@@ -16,8 +16,8 @@ struct World {
     client: Client,
 }
 
-/// The account of ada, whose service shows the token in every form. It was renewed once, so that there are two. The gateway logs
-/// all it can, so that no line is left out.
+/// The account of ada, whose service shows the token in every form. The token was refreshed once, so that there are
+/// two. The gateway writes all log lines.
 fn world() -> World {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = started(Setup::new().general("log = \"trace\"").account("account", &provider), &provider);
@@ -29,7 +29,7 @@ fn world() -> World {
     World { provider, gateway, client }
 }
 
-/// Forms in which the credential would be found by who looks for it: as it is, and encoded with whatever stood before it.
+/// Byte sequences that show the credential: plain, and encoded behind a prefix of any length.
 fn needles(secret: &str) -> Vec<Vec<u8>> {
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
     let percent = support::encoding::percent(secret);
@@ -44,7 +44,7 @@ fn needles(secret: &str) -> Vec<Vec<u8>> {
     texts.into_iter().chain(base64).map(String::into_bytes).chain([wide]).collect()
 }
 
-/// A long part of the credential is as good as all of it.
+/// Long parts of the credential, which are as useful to an attacker as the whole.
 fn parts(secret: &str) -> Vec<String> {
     let half = secret.len() / 2;
     vec![secret.to_owned(), secret[..half].to_owned(), secret[half..].to_owned()]
@@ -73,7 +73,7 @@ fn echoed(path: &str) -> Value {
 
 #[test]
 fn the_service_does_show_the_token() {
-    // Else the tests below would show nothing.
+    // Without this the other tests of this file could not fail.
     let World { provider, gateway: _gateway, client } = world();
     client.call("account/forward", echoed("/me")).ok();
     let token = provider.access_tokens().pop().unwrap();
@@ -91,7 +91,7 @@ fn a_connectors_whole_memory_holds_no_credential() {
         let memory: Vec<u8> = answer.body.iter().map(|byte| byte ^ VEIL).collect();
         assert!(memory.len() >= 1 << 16, "{} bytes are no memory", memory.len());
         let held = |words: &[u8]| memory.windows(words.len()).any(|window| window == words);
-        // It is the memory of this invocation, with the answer that was read in it.
+        // The memory contains the answer, so it is the memory of this invocation.
         assert!(held(b"thank you") && held(me("ada")["email"].as_str().unwrap().as_bytes()));
         assert_clean(&provider, "the memory", &memory);
     }
@@ -128,7 +128,7 @@ fn no_answer_shows_a_credential_whether_forwarded_or_composed() {
         assert_clean(&provider, what, &text_of(answer));
     }
     let shown = answers[0].1.json();
-    assert_eq!(shown["who"], me("ada"), "the rest of the answer is whole");
+    assert_eq!(shown["who"], me("ada"), "the rest of the answer is unchanged");
     assert!(shown["in_text"].as_str().unwrap().contains("thank you"), "{shown}");
 }
 
@@ -175,7 +175,7 @@ fn credentials_go_to_the_services_they_belong_to_and_in_no_url() {
     }
 }
 
-/// The code, which the provider itself sends by way of the browser, is never in a request to the provider's query.
+/// Checks that no query of a request to the provider contains a secret.
 #[track_caller]
 fn assert_clean_url(provider: &OAuthProvider, text: &str) {
     assert_clean(provider, "a URL", text.as_bytes());
@@ -196,7 +196,7 @@ fn a_redirect_to_another_origin_takes_no_credential_along() {
 }
 
 #[test]
-fn what_one_invocation_read_the_next_does_not_find() {
+fn the_next_invocation_does_not_find_what_the_last_one_read() {
     let World { provider: _provider, gateway: _gateway, client } = world();
     client.call("account/composed", json!({"path": "/me"})).ok();
     let request = client.request("POST", "/connectors/account/memory").header("accept", "application/octet-stream");

@@ -13,12 +13,12 @@ use super::{
 
 on_each_store!(
     an_account_is_connected_and_operations_run_as_the_user,
-    the_record_tells_everything_but_secrets,
+    the_record_shows_everything_but_secrets,
     the_caller_may_choose_the_identifier,
     an_account_that_is_connected_again_is_the_same_integration,
-    existence_is_told_for_the_caller_and_for_a_name,
+    existence_is_answered_for_the_caller_and_for_a_name,
     integrations_survive_a_restart,
-    a_connector_whose_users_need_no_account_takes_none,
+    a_connector_without_accounts_refuses_to_connect_one,
 );
 
 fn an_account_is_connected_and_operations_run_as_the_user(store: &Store) {
@@ -36,7 +36,7 @@ fn an_account_is_connected_and_operations_run_as_the_user(store: &Store) {
     assert_eq!((provider.count(Endpoint::Exchange), provider.count(Endpoint::Refresh)), (1, 0));
 }
 
-fn the_record_tells_everything_but_secrets(store: &Store) {
+fn the_record_shows_everything_but_secrets(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let client = gateway.client();
@@ -101,7 +101,7 @@ fn an_account_that_is_connected_again_is_the_same_integration(store: &Store) {
     assert_eq!(who(&client).ok(), me("ada"));
 }
 
-fn existence_is_told_for_the_caller_and_for_a_name(store: &Store) {
+fn existence_is_answered_for_the_caller_and_for_a_name(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let client = gateway.client();
@@ -129,7 +129,7 @@ fn integrations_survive_a_restart(store: &Store) {
     assert_eq!(who(&gateway.client()).ok(), me("ada"));
 }
 
-fn a_connector_whose_users_need_no_account_takes_none(store: &Store) {
+fn a_connector_without_accounts_refuses_to_connect_one(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let setup = Setup::new().on(store).account_with("account", &provider, &json!({"auth": "none"}));
     let gateway = started(setup, &provider);
@@ -137,7 +137,7 @@ fn a_connector_whose_users_need_no_account_takes_none(store: &Store) {
     let exists = client.get("/connectors/account/integration-exists").ok();
     assert_eq!(exists, json!({"exists": false, "required": false, "user_identifier": null}));
     let answer = client.call("account/composed", json!({"path": "/me"})).ok();
-    assert_eq!(answer["status"], 401, "it was called without a token");
+    assert_eq!(answer["status"], 401, "the request had no token");
     let record =
         client.post("/connectors/account/integrations", json!({"auth_type": "none", "user_identifier": "me"})).ok();
     assert_eq!((&record["auth_type"], &record["status"]), (&json!("none"), &json!("active")));
@@ -145,7 +145,7 @@ fn a_connector_whose_users_need_no_account_takes_none(store: &Store) {
 }
 
 #[test]
-fn init_says_where_to_send_the_user_and_for_how_long() {
+fn init_returns_the_authorization_url_and_its_expiry() {
     let provider = OAuthProvider::start(Dialect::google());
     let gateway = gateway(&Store::Sqlite, &provider);
     let begun = gateway.client().post("/connectors/account/integrations", init()).ok();
@@ -154,7 +154,7 @@ fn init_says_where_to_send_the_user_and_for_how_long() {
     assert_eq!(begun["auth_type"], "oauth2");
     let expires_at = humantime::parse_rfc3339(begun["expires_at"].as_str().unwrap()).unwrap();
     let left = expires_at.duration_since(SystemTime::now()).unwrap().as_secs();
-    // To the minute: the machine may be slow.
+    // A minute of tolerance, because the machine may be slow.
     assert!((540..=600).contains(&left), "{left}");
     let url = url::Url::parse(begun["authorization_url"].as_str().unwrap()).unwrap();
     let parameter = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
@@ -169,7 +169,7 @@ fn init_says_where_to_send_the_user_and_for_how_long() {
 }
 
 #[test]
-fn what_init_does_not_understand_is_told_at_once() {
+fn init_reports_all_unknown_and_wrong_members_at_once() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let post = |body: Value| gateway.client().post("/connectors/account/integrations", body).violations();
@@ -198,12 +198,12 @@ fn what_init_does_not_understand_is_told_at_once() {
 }
 
 #[test]
-fn the_way_to_authenticate_is_described() {
+fn the_auth_schema_describes_how_to_authorize() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let schema = gateway.client().get("/connectors/account/auth-schema").ok();
     assert_eq!((&schema["connector"], &schema["required"]), (&json!("account"), &json!(true)));
-    let [way] = schema["auth_types"].as_array().unwrap().as_slice() else { panic!("one way: {schema}") };
+    let [way] = schema["auth_types"].as_array().unwrap().as_slice() else { panic!("one auth type: {schema}") };
     assert_eq!(way["auth_type"], "oauth2");
     assert_eq!(way["authorization_url"], format!("{}/authorize", provider.url()));
     assert_eq!(way["token_url"], format!("{}/token", provider.url()));
@@ -231,7 +231,7 @@ fn without_client_credentials_the_operator_is_told_what_to_set_and_what_to_regis
 }
 
 #[test]
-fn what_is_not_there_is_not_found_and_wrong_methods_are_named() {
+fn an_unknown_integration_is_404_and_a_wrong_method_is_405() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let client = gateway.client();

@@ -1,4 +1,4 @@
-//! How much one holder may have stored, and what of it outlives an account.
+//! Limits of the data that a tenant or a user may store, and the data that is deleted with an account.
 
 use serde_json::{Value, json};
 use support::oauth::browser;
@@ -7,12 +7,12 @@ use support::{Answer, Client, Dialect, OAuthProvider, Person, Setup, Store};
 use super::{DONE, begin, client, ended, gateway, init, on_each_store, started, success};
 
 on_each_store!(
-    a_user_may_have_a_hundred_authorizations_under_way,
+    a_user_may_have_a_hundred_pending_authorizations,
     a_user_may_have_a_thousand_accounts,
-    another_account_under_a_former_name_is_served_nothing_of_the_former_one,
+    a_new_account_with_the_name_of_a_removed_one_gets_none_of_its_data,
 );
 
-fn a_user_may_have_a_hundred_authorizations_under_way(store: &Store) {
+fn a_user_may_have_a_hundred_pending_authorizations(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let ada = client(&gateway, "default", Some("ada"), "integrate");
@@ -25,13 +25,13 @@ fn a_user_may_have_a_hundred_authorizations_under_way(store: &Store) {
     assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("caller"), &json!(true)));
     assert!(problem["detail"].as_str().unwrap().contains("ten minutes"), "{problem}");
     assert_eq!(over.header("retry-after"), "600");
-    // Nobody else has less for it.
+    // The limit of other users is not affected.
     begin(&client(&gateway, "default", Some("bob"), "integrate"), "account");
     begin(&gateway.client(), "account");
     assert_eq!(
         ended(&browser::open(&Person::named("ada").consents(&first))),
         success("account", "ada@example.com"),
-        "those that are under way are completed"
+        "pending authorizations can be completed"
     );
     begin(&ada, "account");
 }
@@ -56,7 +56,7 @@ fn a_user_may_have_a_thousand_accounts(store: &Store) {
     connect(&ada, "over").ok();
 }
 
-fn another_account_under_a_former_name_is_served_nothing_of_the_former_one(store: &Store) {
+fn a_new_account_with_the_name_of_a_removed_one_gets_none_of_its_data(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let client = gateway.client();

@@ -1,4 +1,4 @@
-//! Two gateways on one database: what one of them does the other sees, and no token is renewed twice.
+//! Two gateways on one database. Each sees the changes of the other, and no token is refreshed twice.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -15,7 +15,7 @@ fn two(store: &Store, provider: &OAuthProvider) -> [Gateway; 2] {
 }
 
 fn clients(gateways: &[Gateway; 2]) -> [Client; 2] {
-    // Both were started with the same key.
+    // Both gateways have the same key.
     [gateways[0].client(), gateways[1].client()]
 }
 
@@ -43,7 +43,7 @@ fn a_hundred_calls_at_two_gateways_renew_an_expired_token_once() {
 }
 
 #[test]
-fn two_sweeps_renew_each_account_once() {
+fn background_refreshes_of_two_gateways_refresh_each_account_once() {
     const ACCOUNTS: usize = 40;
     let store = Store::postgres();
     let provider = OAuthProvider::start(Dialect::strict().living(10));
@@ -65,7 +65,7 @@ fn two_sweeps_renew_each_account_once() {
 }
 
 #[test]
-fn what_one_gateway_does_the_other_sees() {
+fn each_gateway_sees_the_changes_of_the_other() {
     let store = Store::postgres();
     let provider = OAuthProvider::start(Dialect::strict());
     let gateways = two(&store, &provider);
@@ -87,7 +87,7 @@ fn what_one_gateway_does_the_other_sees() {
 }
 
 #[test]
-fn an_authorization_that_one_gateway_began_the_other_completes_once() {
+fn an_authorization_can_be_completed_once_at_the_other_gateway() {
     let store = Store::postgres();
     let provider = OAuthProvider::start(Dialect::strict());
     let gateways = two(&store, &provider);
@@ -103,7 +103,7 @@ fn an_authorization_that_one_gateway_began_the_other_completes_once() {
 }
 
 #[test]
-fn a_gateway_that_dies_while_it_renews_is_followed_by_the_other() {
+fn a_refresh_is_taken_over_by_the_other_gateway_after_a_crash() {
     let store = Store::postgres();
     let provider = OAuthProvider::start(Dialect::strict().without_rotation());
     let gateways = two(&store, &provider);

@@ -1,4 +1,4 @@
-//! Where each shipped connector sends its users, and with what: the provider's own addresses, where the operator has set none.
+//! The authorization URLs of the shipped connectors. They are the provider's own unless the operator configures others.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{callback_url, init};
 
-/// A connector, and its provider as the provider's documentation has it.
+/// A connector, and its provider's URLs and parameters from the provider's documentation.
 struct Row {
     connector: &'static str,
     provider: &'static str,
@@ -34,7 +34,7 @@ const GOOGLE: Row = Row {
         "https://www.googleapis.com/auth/userinfo.profile",
     ],
     pkce: true,
-    // Without them there is no refresh token.
+    // Without these parameters Google issues no refresh token.
     parameters: &[("access_type", "offline"), ("prompt", "consent")],
 };
 
@@ -58,7 +58,7 @@ const ROWS: [Row; 4] = [
         provider: "slack",
         authorization_url: "https://slack.com/oauth/v2/authorize",
         token_url: "https://slack.com/api/oauth.v2.access",
-        // Of the user's token, which is not the bot's.
+        // These are the scopes of the user's token, not of the bot's.
         scope_parameter: "user_scope",
         scope_separator: ",",
         scopes: &[
@@ -92,14 +92,14 @@ const ROWS: [Row; 4] = [
     },
 ];
 
-/// A part that is another each time.
+/// Takes a parameter whose value differs in every request.
 #[track_caller]
 fn take(parameters: &mut BTreeMap<String, String>, name: &str) -> String {
     parameters.remove(name).unwrap_or_else(|| panic!("{name} in {parameters:?}"))
 }
 
 #[test]
-fn users_are_sent_to_their_providers_own_address_with_what_it_asks_for() {
+fn users_are_sent_to_the_providers_own_url_with_the_parameters_that_it_requires() {
     let clients = [("google", Dialect::google()), ("slack", Dialect::slack()), ("github", Dialect::github())];
     let mut setup = Setup::new();
     for (name, dialect) in &clients {
@@ -121,7 +121,7 @@ fn users_are_sent_to_their_providers_own_address_with_what_it_asks_for() {
         let url = Url::parse(begun["authorization_url"].as_str().unwrap()).unwrap();
         assert_eq!(url.as_str().split('?').next(), Some(row.authorization_url));
         let mut parameters: BTreeMap<String, String> = url.query_pairs().into_owned().collect();
-        assert_eq!(parameters.len(), url.query_pairs().count(), "nothing stands there twice: {url}");
+        assert_eq!(parameters.len(), url.query_pairs().count(), "no parameter occurs twice: {url}");
         assert_eq!(take(&mut parameters, "state"), begun["state"].as_str().unwrap());
         if row.pkce {
             assert_eq!(take(&mut parameters, "code_challenge").len(), 43, "SHA-256 in base64url");

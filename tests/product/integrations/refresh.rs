@@ -1,4 +1,5 @@
-//! Credentials are renewed: ahead of time, at their end, when the service refuses them, and once, however many ask.
+//! Access tokens are refreshed before they expire, when they have expired, and when the service refuses them. Calls at
+//! the same time share one refresh.
 
 use serde_json::{Value, json};
 use support::oauth::Rotation;
@@ -7,20 +8,20 @@ use support::{Answer, Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, R
 use super::{connect, email, gateway, me, on_each_store, record, started, who, who_as};
 
 on_each_store!(
-    a_token_is_renewed_ahead_of_its_end_while_nobody_calls,
-    a_token_that_has_expired_is_renewed_before_the_call,
-    a_token_that_the_service_refuses_is_renewed_and_the_request_sent_again,
-    a_hundred_calls_with_an_expired_token_renew_it_once,
-    refresh_tokens_of_single_use_are_used_once_each,
-    a_token_that_is_good_still_serves_while_it_cannot_be_renewed,
-    a_token_that_is_good_still_serves_while_the_provider_takes_its_time,
-    when_a_token_has_expired_and_cannot_be_renewed_the_caller_is_told_to_wait,
-    when_the_grant_is_gone_the_user_is_asked_to_come_back,
-    a_renewal_outlives_whoever_asked_for_it,
-    a_renewal_is_finished_before_the_gateway_ends,
+    a_token_is_refreshed_before_it_expires_without_a_call,
+    an_expired_token_is_refreshed_before_the_call,
+    a_token_that_the_service_refuses_is_refreshed_and_the_request_sent_again,
+    a_hundred_calls_with_an_expired_token_refresh_it_once,
+    refresh_tokens_of_single_use_are_used_once,
+    a_valid_token_serves_while_it_cannot_be_refreshed,
+    a_valid_token_serves_while_its_refresh_is_slow,
+    an_expired_token_that_cannot_be_refreshed_makes_the_caller_wait,
+    a_revoked_grant_makes_the_user_authorize_again,
+    a_refresh_continues_when_its_caller_disconnects,
+    a_refresh_is_finished_before_the_gateway_ends,
 );
 
-/// A gateway with the account of ada, whose token lives this long; those after it live for an hour.
+/// A gateway with the account of ada. Its first token lives this long, later ones live for an hour.
 fn with_ada(store: &Store, dialect: Dialect, seconds: u64) -> (OAuthProvider, Gateway, Client) {
     let provider = OAuthProvider::start(dialect.living(seconds));
     let gateway = gateway(store, &provider);
@@ -30,14 +31,14 @@ fn with_ada(store: &Store, dialect: Dialect, seconds: u64) -> (OAuthProvider, Ga
     (provider, gateway, client)
 }
 
-/// Waits until the token that somebody connected with is over, also in the eyes of the provider.
+/// Waits until the first token of an account has expired, and expires it at the provider too.
 fn wait_for_expiry(provider: &OAuthProvider, client: &Client) {
     let expires = record(client, "ada")["expires_at"].as_str().unwrap().to_owned();
     support::wait_for("the token to expire", || (now() > expires).then_some(()));
     provider.expire();
 }
 
-/// In the form of records, which sorts by time.
+/// The time in the form of records, which sorts by time.
 fn now() -> String {
     humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string()
 }
@@ -46,7 +47,7 @@ fn refreshes(gateway: &Gateway, outcome: &str) -> f64 {
     gateway.metric(&format!("gateway_refreshes_total{{connector=\"account\",outcome=\"{outcome}\"}}"))
 }
 
-fn a_token_is_renewed_ahead_of_its_end_while_nobody_calls(store: &Store) {
+fn a_token_is_refreshed_before_it_expires_without_a_call(store: &Store) {
     let (provider, gateway, client) = with_ada(store, Dialect::strict(), 6);
     let before = record(&client, "ada");
     assert_eq!(before["last_refreshed_at"], Value::Null);
@@ -60,20 +61,21 @@ fn a_token_is_renewed_ahead_of_its_end_while_nobody_calls(store: &Store) {
     assert_eq!(provider.count(Endpoint::Refresh), 1);
     support::wait_for("the count", || (refreshes(&gateway, "refreshed") == 1.0).then_some(()));
     assert_eq!(who(&client).ok(), me("ada"));
-    assert_eq!(provider.refusals(Endpoint::Api), Vec::<String>::new(), "the former token was not used any more");
+    assert_eq!(provider.refusals(Endpoint::Api), Vec::<String>::new(), "the former token was not used again");
 }
 
-fn a_token_that_has_expired_is_renewed_before_the_call(store: &Store) {
+fn an_expired_token_is_refreshed_before_the_call(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 1);
     wait_for_expiry(&provider, &client);
     assert_eq!(who(&client).ok(), me("ada"));
     assert_eq!(client.call("account/composed", json!({"path": "/me"})).ok()["status"], 200);
     assert_eq!(provider.reuses(), 0);
-    // By the call, or by the sweep just before it; when the sweep came before the provider let it expire, by the 401 as well.
+    // The call refreshes it, or the background refresh just before the call. If the background refresh ran before the
+    // provider expired the token, the 401 causes a second refresh.
     assert!((1..=2).contains(&provider.count(Endpoint::Refresh)), "{:?}", provider.events());
 }
 
-fn a_token_that_the_service_refuses_is_renewed_and_the_request_sent_again(store: &Store) {
+fn a_token_that_the_service_refuses_is_refreshed_and_the_request_sent_again(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
     let calls: [&dyn Fn() -> Answer; 4] = [
         &|| who(&client),
@@ -90,18 +92,18 @@ fn a_token_that_the_service_refuses_is_renewed_and_the_request_sent_again(store:
     assert_eq!(statuses, json!(vec![200; 16]));
     let bodies: Vec<_> =
         provider.api_calls().into_iter().filter(|seen| seen.method == "POST").map(|seen| seen.body).collect();
-    assert_eq!(bodies, ["{\"a\": 1}", "{\"a\": 1}"], "refused, and sent again whole");
+    assert_eq!(bodies, ["{\"a\": 1}", "{\"a\": 1}"], "the second request has the whole body too");
     assert_eq!(provider.reuses(), 0);
 }
 
-fn a_hundred_calls_with_an_expired_token_renew_it_once(store: &Store) {
+fn a_hundred_calls_with_an_expired_token_refresh_it_once(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 1);
     let gate = Gate::default();
     provider.hold_tokens(&gate);
     wait_for_expiry(&provider, &client);
     let calls: Vec<_> = (0..100).map(|_| client.begin("/connectors/account/forward", json!({"path": "/me"}))).collect();
     provider.wait_for(Endpoint::Refresh, 1);
-    assert!(calls.iter().all(|call| !call.is_done()), "they wait for the one renewal");
+    assert!(calls.iter().all(|call| !call.is_done()), "all calls wait for the one refresh");
     gate.open();
     for call in calls {
         assert_eq!(call.wait().ok(), me("ada"));
@@ -109,7 +111,7 @@ fn a_hundred_calls_with_an_expired_token_renew_it_once(store: &Store) {
     assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (1, 0));
 }
 
-fn refresh_tokens_of_single_use_are_used_once_each(store: &Store) {
+fn refresh_tokens_of_single_use_are_used_once(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
     for round in 1..=10 {
         provider.expire();
@@ -123,7 +125,7 @@ fn refresh_tokens_of_single_use_are_used_once_each(store: &Store) {
     assert_eq!(provider.live_grants(), 1);
 }
 
-fn a_token_that_is_good_still_serves_while_it_cannot_be_renewed(store: &Store) {
+fn a_valid_token_serves_while_it_cannot_be_refreshed(store: &Store) {
     let (provider, gateway, client) = with_ada(store, Dialect::strict(), 16);
     provider.break_tokens(Reply::empty(503));
     let reason = support::wait_for("a renewal to fail", || {
@@ -140,8 +142,8 @@ fn a_token_that_is_good_still_serves_while_it_cannot_be_renewed(store: &Store) {
     assert_eq!(provider.reuses(), 0);
 }
 
-fn a_token_that_is_good_still_serves_while_the_provider_takes_its_time(store: &Store) {
-    // Whose former token is good beside the new one.
+fn a_valid_token_serves_while_its_refresh_is_slow(store: &Store) {
+    // The former token stays valid beside the new one.
     let (provider, _gateway, client) = with_ada(store, Dialect::strict().without_rotation(), 16);
     let gate = Gate::default();
     provider.hold_tokens(&gate);
@@ -154,7 +156,7 @@ fn a_token_that_is_good_still_serves_while_the_provider_takes_its_time(store: &S
     assert_eq!(provider.count(Endpoint::Refresh), 1);
 }
 
-fn when_a_token_has_expired_and_cannot_be_renewed_the_caller_is_told_to_wait(store: &Store) {
+fn an_expired_token_that_cannot_be_refreshed_makes_the_caller_wait(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 1);
     provider.break_tokens(Reply::empty(503));
     wait_for_expiry(&provider, &client);
@@ -163,14 +165,14 @@ fn when_a_token_has_expired_and_cannot_be_renewed_the_caller_is_told_to_wait(sto
     assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("provider"), &json!(true)));
     assert_eq!(problem["user_identifier"], email("ada"));
     assert!(answer.header("retry-after").parse::<u64>().unwrap() >= 1);
-    assert_eq!(record(&client, "ada")["status"], "active", "the user need not come back");
+    assert_eq!(record(&client, "ada")["status"], "active", "the user need not authorize again");
     provider.repair();
     let recovered = support::wait_for("the renewal", || Some(who(&client)).filter(|answer| answer.status == 200));
     assert_eq!(recovered.ok(), me("ada"));
     assert_eq!(provider.reuses(), 0);
 }
 
-fn when_the_grant_is_gone_the_user_is_asked_to_come_back(store: &Store) {
+fn a_revoked_grant_makes_the_user_authorize_again(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
     provider.withdraw();
     for _ in 0..3 {
@@ -180,7 +182,7 @@ fn when_the_grant_is_gone_the_user_is_asked_to_come_back(store: &Store) {
         assert_eq!(problem["action"], json!({"method": "POST", "path": "/connectors/account/integrations"}));
     }
     client.call("account/composed", json!({"path": "/me"})).problem(424, "reauthorization-required");
-    assert_eq!(provider.count(Endpoint::Refresh), 1, "it is not tried again and again");
+    assert_eq!(provider.count(Endpoint::Refresh), 1, "it is not tried again");
     let told = record(&client, "ada");
     assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("expired"), &json!("user")));
     assert_eq!(told["next_refresh_at"], Value::Null);
@@ -189,7 +191,7 @@ fn when_the_grant_is_gone_the_user_is_asked_to_come_back(store: &Store) {
     assert_eq!(record(&client, "ada")["reason"], Value::Null);
 }
 
-fn a_renewal_outlives_whoever_asked_for_it(store: &Store) {
+fn a_refresh_continues_when_its_caller_disconnects(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
     let gate = Gate::default();
     provider.hold_tokens(&gate);
@@ -202,7 +204,7 @@ fn a_renewal_outlives_whoever_asked_for_it(store: &Store) {
     assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (1, 0));
 }
 
-fn a_renewal_is_finished_before_the_gateway_ends(store: &Store) {
+fn a_refresh_is_finished_before_the_gateway_ends(store: &Store) {
     let (provider, mut gateway, client) = with_ada(store, Dialect::strict(), 3600);
     let gate = Gate::default();
     provider.hold_tokens(&gate);
@@ -222,7 +224,7 @@ fn a_renewal_is_finished_before_the_gateway_ends(store: &Store) {
 }
 
 #[test]
-fn every_dialect_is_renewed_in_its_way() {
+fn tokens_are_refreshed_in_every_dialect() {
     let renews = Dialect { rotation: Rotation::Renews, ..Dialect::strict() };
     for dialect in [Dialect::google(), Dialect::slack(), Dialect::github(), Dialect::basic(), renews] {
         let (provider, gateway, client) = with_ada(&Store::Sqlite, dialect.clone(), 3600);
@@ -242,7 +244,7 @@ fn every_dialect_is_renewed_in_its_way() {
 }
 
 #[test]
-fn what_was_granted_is_told_whatever_was_asked_for() {
+fn the_record_shows_the_granted_scopes_not_the_requested_ones() {
     for dialect in [Dialect::strict(), Dialect::slack(), Dialect::github()] {
         let provider = OAuthProvider::start(dialect);
         provider.grant_only(&["read", "profile"]);
@@ -253,7 +255,7 @@ fn what_was_granted_is_told_whatever_was_asked_for() {
 }
 
 #[test]
-fn a_token_without_a_stated_life_lives_as_the_manifest_says() {
+fn a_token_without_a_lifetime_gets_the_manifests_lifetime() {
     for (default_lifetime_s, expires) in [(json!(null), false), (json!(3600), true)] {
         let provider = OAuthProvider::start(Dialect { lifetime_s: None, ..Dialect::strict() });
         let service = json!({"default_lifetime_s": default_lifetime_s});
@@ -262,25 +264,29 @@ fn a_token_without_a_stated_life_lives_as_the_manifest_says() {
         let told = record(&gateway.client(), "ada");
         assert_eq!(told["expires_at"].is_string(), expires, "{told}");
         assert_eq!(told["next_refresh_at"].is_string(), expires, "{told}");
-        // The service may refuse it all the same.
+        // The service may refuse the token before.
         provider.expire();
         assert_eq!(who(&gateway.client()).ok(), me("ada"));
     }
 }
 
 #[test]
-fn a_service_that_refuses_every_token_is_asked_twice_and_no_more() {
+fn a_service_that_refuses_every_token_is_called_twice() {
     let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 3600);
     provider.on_api(|_, _| Reply::json(json!({"error": "go away"})).status(401));
-    // The user's access was just renewed: to grant it anew would change nothing.
+    // The token was refreshed a moment ago, so a new authorization would change nothing.
     let problem = who(&client).problem(401, "upstream-rejected");
     assert_eq!(problem["upstream"], json!({"status": 401, "body": {"error": "go away"}}));
     assert_eq!(record(&client, "ada")["status"], "active");
-    assert_eq!((provider.count(Endpoint::Refresh), provider.api_calls().len()), (1, 3), "one call was the identity's");
+    assert_eq!(
+        (provider.count(Endpoint::Refresh), provider.api_calls().len()),
+        (1, 3),
+        "one call asked for the identity"
+    );
 }
 
 #[test]
-fn a_registration_that_went_wrong_is_the_operators_to_mend() {
+fn a_wrong_client_registration_must_be_fixed_by_the_operator() {
     let (provider, gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 2);
     provider.break_tokens(Reply::json(json!({"error": "invalid_client"})).status(401));
     wait_for_expiry(&provider, &client);
@@ -295,7 +301,7 @@ fn a_registration_that_went_wrong_is_the_operators_to_mend() {
 }
 
 #[test]
-fn one_account_that_cannot_be_renewed_holds_up_no_other() {
+fn an_account_that_cannot_be_refreshed_delays_no_other() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let client = gateway.client();

@@ -1,13 +1,16 @@
-//! Accounts are disconnected: given back to the provider as it takes them, and forgotten in any case.
+//! Disconnecting an account revokes its grant in the provider's way, and always deletes the account.
 
 use serde_json::json;
 use support::{Dialect, Endpoint, Gate, OAuthProvider, Reply, Store};
 
 use super::{connect, gateway, me, on_each_store, path, record, who};
 
-on_each_store!(an_account_is_given_back_and_forgotten, what_a_connector_kept_goes_with_the_account);
+on_each_store!(
+    disconnecting_revokes_the_grant_and_deletes_the_account,
+    the_storage_of_a_connector_is_deleted_with_the_account
+);
 
-fn an_account_is_given_back_and_forgotten(store: &Store) {
+fn disconnecting_revokes_the_grant_and_deletes_the_account(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let client = gateway.client();
@@ -17,7 +20,7 @@ fn an_account_is_given_back_and_forgotten(store: &Store) {
     assert_eq!(provider.live_grants(), 1);
     client.get(&path("account", "ada")).problem(404, "unknown-integration");
     client.delete(&path("account", "ada")).problem(404, "unknown-integration");
-    assert_eq!(who(&client).ok(), me("bob"), "the other one is untouched");
+    assert_eq!(who(&client).ok(), me("bob"), "the other account is unchanged");
     client.delete(&path("account", "bob")).ok();
     who(&client).problem(424, "integration-required");
     assert_eq!(provider.live_grants(), 0);
@@ -27,7 +30,7 @@ fn an_account_is_given_back_and_forgotten(store: &Store) {
     }
 }
 
-fn what_a_connector_kept_goes_with_the_account(store: &Store) {
+fn the_storage_of_a_connector_is_deleted_with_the_account(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let client = gateway.client();
@@ -36,14 +39,14 @@ fn what_a_connector_kept_goes_with_the_account(store: &Store) {
     remember(json!({"value": "of ada"}));
     assert_eq!(remember(json!({})), "of ada");
     connect(&client, "account", "ada");
-    assert_eq!(remember(json!({})), "of ada", "it stays while the account is connected anew");
+    assert_eq!(remember(json!({})), "of ada", "storage stays when the account is connected again");
     client.delete(&path("account", "ada")).ok();
     connect(&client, "account", "ada");
     assert_eq!(remember(json!({})), json!(null));
 }
 
 #[test]
-fn grants_are_given_back_in_each_providers_way() {
+fn grants_are_revoked_in_each_providers_way() {
     for dialect in [Dialect::strict(), Dialect::google(), Dialect::basic(), Dialect::slack(), Dialect::github()] {
         let provider = OAuthProvider::start(dialect);
         let gateway = gateway(&Store::Sqlite, &provider);
@@ -61,7 +64,7 @@ fn grants_are_given_back_in_each_providers_way() {
 }
 
 #[test]
-fn where_nothing_is_taken_back_the_account_is_forgotten_all_the_same() {
+fn an_account_is_deleted_although_its_provider_cannot_revoke() {
     let provider = OAuthProvider::start(Dialect { revocation: None, ..Dialect::strict() });
     let gateway = gateway(&Store::Sqlite, &provider);
     connect(&gateway.client(), "account", "ada");
@@ -71,7 +74,7 @@ fn where_nothing_is_taken_back_the_account_is_forgotten_all_the_same() {
 }
 
 #[test]
-fn a_provider_that_is_down_keeps_nobody_from_disconnecting() {
+fn an_account_can_be_disconnected_while_its_provider_is_down() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let client = gateway.client();
@@ -85,7 +88,7 @@ fn a_provider_that_is_down_keeps_nobody_from_disconnecting() {
 }
 
 #[test]
-fn a_grant_that_was_withdrawn_already_can_be_given_back() {
+fn a_grant_that_was_revoked_already_can_be_disconnected() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     connect(&gateway.client(), "account", "ada");
@@ -96,7 +99,7 @@ fn a_grant_that_was_withdrawn_already_can_be_given_back() {
 }
 
 #[test]
-fn an_account_that_is_connected_anew_while_it_is_given_back_stays() {
+fn an_account_that_is_connected_again_during_its_revocation_stays() {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&Store::Sqlite, &provider);
     let client = gateway.client();
@@ -111,12 +114,12 @@ fn an_account_that_is_connected_anew_while_it_is_given_back_stays() {
     assert_eq!(who(&client).ok(), me("ada"));
     provider.repair();
     provider.expire();
-    assert_eq!(who(&client).ok(), me("ada"), "and it is renewed as any other");
+    assert_eq!(who(&client).ok(), me("ada"), "its token is refreshed as usual");
 }
 
 #[test]
-fn a_token_that_is_renewed_while_its_account_is_removed_does_not_live_on() {
-    // This provider takes back one token, not what else came of the grant.
+fn a_token_that_is_refreshed_while_its_account_is_removed_is_revoked() {
+    // This provider revokes one token, but not the other tokens of the grant.
     let provider = OAuthProvider::start(Dialect::github());
     let gateway = gateway(&Store::Sqlite, &provider);
     let client = gateway.client();

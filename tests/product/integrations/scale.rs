@@ -1,4 +1,4 @@
-//! A thousand accounts, renewed ahead of time and all at once, without a lost token.
+//! A thousand accounts are refreshed before their tokens expire, all at the same time, without a lost token.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,7 @@ use support::{Client, Dialect, Endpoint, Gateway, OAuthProvider, Person};
 
 use super::{begin, email, ended, gateway, me, on_each_store, who_as};
 
-on_each_store!(a_thousand_accounts_are_renewed_without_a_lost_token);
+on_each_store!(a_thousand_accounts_are_refreshed_without_a_lost_token);
 
 const ACCOUNTS: usize = 1000;
 
@@ -16,7 +16,7 @@ fn name(number: usize) -> String {
     format!("user{number}")
 }
 
-/// Connects them all, by several people at once.
+/// Connects all accounts, several at once.
 fn connect_all(client: &Client) {
     std::thread::scope(|scope| {
         for part in 0..8 {
@@ -29,7 +29,7 @@ fn connect_all(client: &Client) {
     });
 }
 
-/// Whether every token is good for another ten minutes.
+/// Returns `true` if every token is valid for another ten minutes.
 fn are_all_fresh(client: &Client) -> bool {
     let soon = humantime::format_rfc3339_millis(SystemTime::now() + Duration::from_secs(600)).to_string();
     let listed = client.get("/integrations").ok();
@@ -54,7 +54,7 @@ fn all_serve(gateway: &Gateway) {
     });
 }
 
-fn a_thousand_accounts_are_renewed_without_a_lost_token(store: &support::Store) {
+fn a_thousand_accounts_are_refreshed_without_a_lost_token(store: &support::Store) {
     let provider = OAuthProvider::start(Dialect::strict().living(60));
     let gateway = gateway(store, &provider);
     let client = gateway.client();
@@ -75,7 +75,7 @@ fn a_thousand_accounts_are_renewed_without_a_lost_token(store: &support::Store) 
         .collect();
     for (number, call) in calls.into_iter().enumerate() {
         let answer = call.wait();
-        // Over the limit of calls at once, and told so.
+        // The call exceeds the limit of concurrent calls.
         assert!(answer.status == 503 || answer.ok() == me(&name(number)), "{}", answer.text());
     }
     all_serve(&gateway);

@@ -1,5 +1,5 @@
-//! A connector's codes, tokens and client secret go to the site where users authorize, or to hosts that the operator grants;
-//! and nowhere while the operator vouches for neither.
+//! A connector's codes, tokens and client secret go only to the site where users authorize, or to hosts that the
+//! operator grants. Without either of them they go nowhere.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use support::{Dialect, Gateway, OAuthProvider, Person, Setup, module};
 
 use super::{begin, connect, error_of, init, me, path, record, registered, who};
 
-/// The guest `account` with all of its OAuth addresses at one place.
+/// The guest `account` with all of its OAuth URLs below one base URL.
 fn authorizing_at(url: &str) -> Vec<u8> {
     let [authorize, token, revoke] = ["authorize", "token", "revoke"].map(|endpoint| format!("{url}/{endpoint}"));
     module::account(&json!({
@@ -24,19 +24,19 @@ fn authorizing_at(url: &str) -> Vec<u8> {
     }))
 }
 
-/// The same stand-in under another name, which is another site, and its host.
+/// The URL of the same stand-in at another host name, which is another site, and that host.
 fn elsewhere(provider: &OAuthProvider) -> (String, String) {
     let url = provider.url().replace("127.0.0.1", "localhost");
     let host = url.trim_start_matches("http://").to_owned();
     (url, host)
 }
 
-/// What a gateway is started with whose operator has led the guest's API to a provider, and said no more.
+/// A gateway whose operator has configured the guest's API and client, and no OAuth URLs.
 fn setup(provider: &OAuthProvider) -> Setup {
     Setup::new().oauth_client("account", provider.dialect()).upstream("account", "api", &provider.api())
 }
 
-/// Puts another version in the place of the one that serves.
+/// Replaces the live version by another one.
 fn swap(gateway: &Gateway, module: &[u8]) {
     let digest = |connector: Option<Value>| connector.map(|connector| connector["sha256"].clone());
     let before = digest(gateway.connector("account"));
@@ -109,7 +109,7 @@ fn an_oauth_address_at_another_site_is_refused_until_its_host_is_granted() {
     ] {
         let provider = OAuthProvider::start(Dialect::strict());
         let home = provider.url();
-        // The same stand-in under another name, which is another site.
+        // The same stand-in at another host name, which is another site.
         let elsewhere = home.replace("127.0.0.1", "localhost");
         let mut service = json!({
             "identifier": "account",
@@ -142,7 +142,7 @@ fn an_oauth_address_at_another_site_is_refused_until_its_host_is_granted() {
         assert_ne!(refused.code, Some(0));
         assert!(refused.stderr.contains(&reason), "{reason} in {}", refused.stderr);
 
-        // As the reason says.
+        // The reason of the refusal names this command.
         let host = reason.rsplit(' ').next().unwrap().trim_end_matches('.');
         gateway.home().run_ok(&[&add[..], &["--grant", host]].concat());
         gateway.wait_for_version("account", "1.0.0");

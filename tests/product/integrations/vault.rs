@@ -1,4 +1,4 @@
-//! Secrets at rest: sealed under keys that can be exchanged while gateways serve, and bound to where they lie.
+//! Secrets at rest. They are encrypted with keys that can be rotated while gateways serve, and bound to their rows.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -15,13 +15,13 @@ use super::{begin, connect, email, gateway, me, on_each_store, started, who, who
 
 on_each_store!(
     no_secret_is_written_in_plain_text,
-    a_start_with_another_master_key_says_so_and_touches_nothing,
-    a_start_without_the_master_key_does_not_make_another,
-    the_master_key_is_exchanged_under_load,
-    an_exchange_that_is_killed_again_and_again_loses_nothing,
+    a_start_with_another_master_key_fails_and_changes_nothing,
+    a_start_without_the_master_key_does_not_create_another,
+    the_master_key_is_rotated_under_load,
+    a_rotation_that_is_killed_many_times_loses_nothing,
 );
 
-/// Every file below a folder, but the cache of compiled modules, which tests share.
+/// Every file below a folder, without the cache of compiled modules, which tests share.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -36,10 +36,10 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// The forms in which a secret would be plain text to whoever finds it.
+/// Byte sequences that show a secret: plain, and in base64.
 fn forms(secret: &str) -> Vec<Vec<u8>> {
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-    // In base64 what lies before moves it; the ends, which mix with neighbours, are left out.
+    // The text before the secret shifts its base64. The ends depend on the neighbours and are left out.
     let shifted = |padding: &str| STANDARD.encode(format!("{padding}{secret}"))[4..].trim_end_matches('=').to_owned();
     let base64 = ["", "a", "ab"].map(|padding| {
         let text = shifted(padding);
@@ -61,7 +61,7 @@ fn no_secret_is_written_in_plain_text(store: &Store) {
     connect(&client, "account", "ada");
     provider.expire();
     assert_eq!(who(&client).ok(), me("ada"));
-    // An authorization under way has a verifier and a state.
+    // A pending authorization has a verifier and a state.
     let url = begin(&client, "account");
     let state = url.split("state=").nth(1).unwrap().split('&').next().unwrap().to_owned();
     let mut secrets = provider.secrets();
@@ -82,7 +82,7 @@ fn no_secret_is_written_in_plain_text(store: &Store) {
     assert_eq!(fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
-fn a_start_with_another_master_key_says_so_and_touches_nothing(store: &Store) {
+fn a_start_with_another_master_key_fails_and_changes_nothing(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let mut gateway = gateway(store, &provider);
     connect(&gateway.client(), "account", "ada");
@@ -100,7 +100,7 @@ fn a_start_with_another_master_key_says_so_and_touches_nothing(store: &Store) {
         assert!(said.trim().lines().count() <= 3, "{arguments:?}: {said}");
     }
     let without_journal = |files: Vec<(String, Vec<u8>)>| -> Vec<(String, Vec<u8>)> {
-        // SQLite's journal comes and goes, and a lock is a file as well.
+        // SQLite creates and deletes its journal, and a lock is a file too.
         files.into_iter().filter(|(name, _)| ["-wal", "-shm", ".lock"].iter().all(|end| !name.ends_with(end))).collect()
     };
     let after = (files(&gateway.home().data()), store.dump());
@@ -117,7 +117,7 @@ fn a_start_with_another_master_key_says_so_and_touches_nothing(store: &Store) {
     assert_eq!(who(&gateway.client()).ok(), me("ada"));
 }
 
-fn a_start_without_the_master_key_does_not_make_another(store: &Store) {
+fn a_start_without_the_master_key_does_not_create_another(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let mut gateway = gateway(store, &provider);
     connect(&gateway.client(), "account", "ada");
@@ -128,13 +128,13 @@ fn a_start_without_the_master_key_does_not_make_another(store: &Store) {
     let finished = gateway.home().run(&["serve"]);
     assert_ne!(finished.code, Some(0));
     assert!(finished.stderr.contains("master.key"), "{}", finished.stderr);
-    assert!(!file.exists(), "no other key was made");
+    assert!(!file.exists(), "no other key was created");
     fs::rename(&aside, &file).unwrap();
     let gateway = gateway.start_again();
     assert_eq!(who(&gateway.client()).ok(), me("ada"));
 }
 
-fn the_master_key_is_exchanged_under_load(store: &Store) {
+fn the_master_key_is_rotated_under_load(store: &Store) {
     const ACCOUNTS: usize = 12;
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
@@ -164,7 +164,7 @@ fn the_master_key_is_exchanged_under_load(store: &Store) {
     );
     load.wait_for_more(20);
     for _ in 0..3 {
-        // Renewals meanwhile, so that secrets are written as well as read.
+        // Tokens are refreshed meanwhile, so that secrets are written as well as read.
         provider.expire();
         let arguments = if matches!(store, Store::Sqlite) {
             vec!["keys", "rotate-master"]
@@ -187,7 +187,7 @@ fn the_master_key_is_exchanged_under_load(store: &Store) {
     assert_eq!(provider.reuses(), 0);
 }
 
-fn an_exchange_that_is_killed_again_and_again_loses_nothing(store: &Store) {
+fn a_rotation_that_is_killed_many_times_loses_nothing(store: &Store) {
     const ACCOUNTS: usize = 20;
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
@@ -218,7 +218,7 @@ fn an_exchange_that_is_killed_again_and_again_loses_nothing(store: &Store) {
 }
 
 #[test]
-fn a_secret_that_was_moved_to_another_row_does_not_open() {
+fn a_secret_that_was_copied_to_another_row_cannot_be_decrypted() {
     let store = Store::postgres();
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(&store, &provider);

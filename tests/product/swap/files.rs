@@ -1,4 +1,4 @@
-//! The modules folder says what is live, however files get there.
+//! The modules folder determines the live connectors, however files get there.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -10,7 +10,7 @@ fn gateway() -> Gateway {
     Setup::new().module("liar", module::liar("version=1.0.0")).start()
 }
 
-/// Calls without end, which the first or second version must answer.
+/// Calls in the background. The first or the second version must answer each of them.
 fn load(gateway: &Gateway) -> Load {
     let client = gateway.client();
     let call = move || client.request("POST", "/connectors/liar/version").json(&json!({}));
@@ -35,7 +35,7 @@ fn a_new_file_becomes_a_connector() {
 }
 
 #[test]
-fn a_file_that_is_taken_away_takes_its_connector_along() {
+fn removing_a_file_removes_its_connector() {
     let gateway = gateway();
     fs::remove_file(gateway.home().module("liar")).unwrap();
     support::wait_for("the removal", || gateway.connector("liar").is_none().then_some(()));
@@ -48,7 +48,7 @@ fn a_file_that_is_taken_away_takes_its_connector_along() {
 }
 
 #[test]
-fn a_file_that_is_written_in_two_halves_is_never_taken_by_half() {
+fn a_file_that_is_written_in_two_parts_is_not_loaded_before_it_is_complete() {
     let gateway = gateway();
     let load = load(&gateway);
     let next = module::liar("version=2.0.0");
@@ -65,7 +65,7 @@ fn a_file_that_is_written_in_two_halves_is_never_taken_by_half() {
 }
 
 #[test]
-fn a_gateway_that_starts_beside_half_a_file_serves_the_rest() {
+fn a_gateway_that_starts_with_an_incomplete_file_serves_the_other_connectors() {
     let home = Setup::new().guest("hostile").guest("liar").prepare();
     let whole = module::guest("liar");
     fs::write(home.module("liar"), &whole[..whole.len() / 3]).unwrap();
@@ -78,10 +78,10 @@ fn a_gateway_that_starts_beside_half_a_file_serves_the_rest() {
 }
 
 #[test]
-fn other_files_of_the_folder_are_left_alone() {
+fn other_files_of_the_folder_are_ignored() {
     let gateway = gateway();
     for name in ["notes.txt", ".liar.wasm.swp", ".hidden.wasm", "liar.wasm.bak", "liar.cwasm"] {
-        fs::write(gateway.home().modules().join(name), "none of the gateway's business").unwrap();
+        fs::write(gateway.home().modules().join(name), "this is not a module").unwrap();
     }
     fs::create_dir(gateway.home().modules().join("folder.wasm")).unwrap();
     gateway.home().put("other", b"the last to come");
@@ -92,7 +92,7 @@ fn other_files_of_the_folder_are_left_alone() {
 }
 
 #[test]
-fn a_refused_file_that_is_taken_away_is_forgotten() {
+fn the_refusal_of_a_removed_file_is_forgotten() {
     let gateway = gateway();
     gateway.home().put("bad", b"no module");
     gateway.wait_for_refusal("bad.wasm");
@@ -102,7 +102,7 @@ fn a_refused_file_that_is_taken_away_is_forgotten() {
 }
 
 #[test]
-fn a_module_that_was_compiled_once_is_not_compiled_again() {
+fn a_module_is_compiled_once() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).cold().start();
     let found = |gateway: &Gateway| {
         ["hit", "miss"].map(|outcome| gateway.metric(&format!("gateway_module_cache_total{{outcome=\"{outcome}\"}}")))
@@ -119,7 +119,7 @@ fn a_module_that_was_compiled_once_is_not_compiled_again() {
 }
 
 #[test]
-fn a_compiled_module_that_somebody_altered_is_compiled_anew() {
+fn a_compiled_module_that_was_altered_is_compiled_again() {
     let mut gateway = Setup::new().module("liar", module::liar("version=1.0.0")).cold().start();
     gateway.stop();
     let compiled = fs::read_dir(gateway.home().data().join("compiled")).unwrap().map(|entry| entry.unwrap().path());

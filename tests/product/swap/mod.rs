@@ -1,11 +1,11 @@
-//! A connector is replaced while it serves, and nobody notices.
+//! A connector is swapped while it serves, without an effect on callers.
 
 mod files;
 
 use serde_json::{Value, json};
 use support::{Answer, Client, Gate, Gateway, Load, Provider, Reply, Setup, module};
 
-/// A gateway with the first version of a connector, and its service.
+/// A gateway with the first version of a connector, and the connector's service.
 fn gateway() -> (Gateway, Provider) {
     let service = Provider::start();
     service.reply("/forward", Reply::json(json!({"from": "the service"}))).reply("/wait", Reply::json(json!({})));
@@ -14,7 +14,7 @@ fn gateway() -> (Gateway, Provider) {
     (gateway, service)
 }
 
-/// Calls of this operation without end. Each must be answered by one of the versions, or by the service.
+/// Calls of this operation in the background. One of the versions or the service must answer each of them.
 fn load(client: &Client, operation: &'static str) -> Load {
     let client = client.clone();
     let call = move || client.request("POST", &format!("/connectors/liar/{operation}")).json(&json!({}));
@@ -61,7 +61,7 @@ fn a_request_ends_on_the_version_it_began_with() {
 }
 
 #[test]
-fn a_stream_goes_on_over_a_swap_and_a_removal() {
+fn a_stream_continues_over_a_swap_and_a_removal() {
     let ((gateway, service), gate) = (gateway(), Gate::default());
     service.reply("/forward", Reply::json(json!({"from": "the service"})).behind(&gate));
     let begun = gateway.client().begin("/connectors/liar/forward", json!({}));
@@ -75,7 +75,7 @@ fn a_stream_goes_on_over_a_swap_and_a_removal() {
 }
 
 #[test]
-fn a_bad_file_is_refused_everywhere_to_see_while_the_good_version_serves() {
+fn a_bad_file_is_refused_in_log_and_list_while_the_good_version_serves() {
     let (gateway, _service) = gateway();
     let good = gateway.connector("liar").unwrap()["sha256"].clone();
     let load = load(&gateway.client(), "version");
@@ -94,7 +94,7 @@ fn a_bad_file_is_refused_everywhere_to_see_while_the_good_version_serves() {
 }
 
 #[test]
-fn after_a_restart_the_last_good_version_serves_in_place_of_a_bad_file() {
+fn the_last_good_version_serves_after_a_restart_with_a_bad_file() {
     let (gateway, _service) = gateway();
     gateway.home().put("liar", &module::liar("version=2.0.0"));
     let good = gateway.wait_for_version("liar", "2.0.0")["sha256"].clone();

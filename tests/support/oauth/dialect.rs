@@ -13,7 +13,8 @@ pub enum Rotation {
     Keeps,
     /// The answer contains a new refresh token, and the old one stays valid.
     Renews,
-    /// The answer contains a new refresh token, and the old one is used up. Presenting it again revokes the whole grant.
+    /// The answer contains a new refresh token, and the old one is used up. Presenting it again revokes the whole
+    /// grant.
     SingleUse,
 }
 
@@ -71,7 +72,8 @@ pub struct Dialect {
     pub rotation: Rotation,
     /// Lifetime of access tokens in seconds; `None` if the answer does not tell.
     pub lifetime_s: Option<u64>,
-    /// The member with the tokens in the answer to a code; empty if they are at the top level, as they always are after a refresh.
+    /// The member with the tokens in the answer to a code; empty if they are at the top level, as they always are after
+    /// a refresh.
     pub token_member: &'static str,
     /// The form of an error at the token endpoint.
     pub errors: Errors,
@@ -126,7 +128,8 @@ impl Dialect {
         }
     }
 
-    /// Like GitHub: token answers are forms unless the request accepts JSON, errors have status 200, a token is deleted.
+    /// Like GitHub: token answers are forms unless the request accepts JSON, errors have status 200, a token is
+    /// deleted.
     pub fn github() -> Self {
         Self {
             answer_separator: ",",

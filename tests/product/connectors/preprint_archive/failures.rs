@@ -1,4 +1,4 @@
-//! What callers of `preprint_archive` see when they, or the service, get something wrong.
+//! Mistakes of callers of `preprint_archive`, and failures of the service.
 
 use serde_json::json;
 use support::{Gateway, Provider, Reply, Setup, arxiv};
@@ -49,7 +49,7 @@ fn a_pdf_that_does_not_exist_is_not_found() {
 }
 
 #[test]
-fn what_the_service_says_is_wrong_is_a_violation_with_its_words() {
+fn an_error_feed_of_the_service_is_a_violation_with_its_text() {
     let (gateway, _service) = archive();
     let answer = gateway.call("preprint_archive/get_paper_metadata", json!({"paper_id": "hep-ex/0000000"}));
     let violations = answer.violations();
@@ -58,7 +58,7 @@ fn what_the_service_says_is_wrong_is_a_violation_with_its_words() {
 }
 
 #[test]
-fn a_search_for_nothing_is_refused_with_what_could_be_given() {
+fn a_search_without_criteria_is_refused_with_the_possible_ones() {
     let (gateway, service) = archive();
     let violations = gateway.call("preprint_archive/search_papers", json!({})).violations();
     assert_eq!(pointers(&violations), [""]);
@@ -71,7 +71,7 @@ fn a_search_for_nothing_is_refused_with_what_could_be_given() {
 }
 
 #[test]
-fn every_violation_of_a_search_is_told_at_once() {
+fn every_violation_of_a_search_is_reported_at_once() {
     let (gateway, service) = archive();
     let body = json!({
         "serch_query": "x", "start": -1, "max_results": 2001, "sort_by": "date", "id_list": "2401.00001",
@@ -81,14 +81,14 @@ fn every_violation_of_a_search_is_told_at_once() {
     found.sort_unstable();
     assert_eq!(found, ["/id_list", "/max_results", "/serch_query", "/sort_by", "/start"]);
     let said = |pointer: &str| &violations.iter().find(|(found, _)| found == pointer).unwrap().1;
-    assert!(said("/serch_query").contains("`search_query`"), "names the nearest: {violations:?}");
-    assert!(said("/sort_by").contains("submittedDate"), "names the choices: {violations:?}");
+    assert!(said("/serch_query").contains("`search_query`"), "it names the nearest field: {violations:?}");
+    assert!(said("/sort_by").contains("submittedDate"), "it names the choices: {violations:?}");
     assert!(said("/max_results").contains("2000"), "{violations:?}");
     assert!(service.seen().is_empty());
 }
 
 #[test]
-fn what_a_schema_cannot_say_is_a_violation_all_the_same() {
+fn rules_that_a_schema_cannot_express_are_violations_too() {
     let (gateway, service) = archive();
     let cases = [
         (json!({"title": "x", "start": 29_000, "max_results": 2000}), "/start"),
@@ -118,7 +118,7 @@ fn an_unknown_category_of_the_daily_updates_is_a_violation_at_its_place() {
 }
 
 #[test]
-fn an_answer_that_is_no_feed_is_the_services_failure() {
+fn an_answer_that_is_not_a_feed_is_a_failure_of_the_service() {
     let (gateway, service) = archive();
     let feed = arxiv::feed(1, 0, 1, &[arxiv::FULL_ENTRY.to_owned()]);
     let replies = [
@@ -137,7 +137,7 @@ fn an_answer_that_is_no_feed_is_the_services_failure() {
 }
 
 #[test]
-fn a_body_that_breaks_off_is_not_taken_for_a_whole_one() {
+fn a_body_that_breaks_off_is_not_taken_as_complete() {
     let (gateway, service) = archive();
     service.reply("/api/query", Reply::cut_off("application/atom+xml", "<?xml version='1.0'?><feed>"));
     let answer = gateway.call("preprint_archive/search_papers", json!({"title": "x"}));
@@ -152,7 +152,7 @@ fn a_failure_of_the_service_is_a_bad_gateway_after_some_retries() {
     let problem = gateway.call("preprint_archive/search_papers", json!({"title": "x"})).problem(502, "upstream-failed");
     assert_eq!(problem["upstream"]["status"], 503);
     assert_eq!(problem["retryable"], true);
-    assert!(service.seen().len() > 1, "a search can be repeated without harm");
+    assert!(service.seen().len() > 1, "a search is retried");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_service_that_recovers_is_not_noticed_by_the_caller() {
 }
 
 #[test]
-fn a_file_that_is_no_pdf_is_the_services_failure() {
+fn a_file_that_is_not_a_pdf_is_a_failure_of_the_service() {
     let (gateway, service) = archive();
     service.reply("/pdf/2401.00003", Reply::typed("application/pdf", "Not a PDF"));
     gateway.call("preprint_archive/download_paper", json!({"paper_id": "2401.00003"})).problem(502, "upstream-failed");

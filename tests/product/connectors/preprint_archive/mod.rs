@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use support::{Gateway, Provider, Seen, Setup, arxiv};
 
-/// A gateway with the connector, and the service it is led to, where a search finds this many papers.
+/// A gateway with the connector, and its service. A search finds this many papers.
 fn archive(papers: usize) -> (Gateway, Provider) {
     let service = arxiv::start(papers);
     let gateway = Setup::new()
@@ -20,7 +20,7 @@ fn archive(papers: usize) -> (Gateway, Provider) {
     (gateway, service)
 }
 
-/// [`arxiv::FULL_ENTRY`] as callers get it.
+/// The connector's form of [`arxiv::FULL_ENTRY`].
 fn full_paper() -> Value {
     json!({
         "id": "2401.00001v2",
@@ -167,7 +167,7 @@ fn a_pdf_is_a_file_in_json() {
 }
 
 #[test]
-fn a_pdf_is_its_bytes_for_those_who_accept_its_type() {
+fn a_caller_that_accepts_pdf_gets_the_bytes() {
     let (gateway, _service) = archive(0);
     let client = gateway.client();
     let call =
@@ -194,7 +194,7 @@ fn all_155_categories_are_listed_without_asking_the_service() {
     let categories = listed["categories"].as_array().unwrap();
     assert_eq!((categories.len(), &listed["total"]), (155, &json!(155)));
     let ids: HashSet<&str> = categories.iter().map(|category| category["id"].as_str().unwrap()).collect();
-    assert_eq!(ids.len(), 155, "each stands there once");
+    assert_eq!(ids.len(), 155, "no category occurs twice");
     let learning = categories.iter().find(|category| category["id"] == "cs.LG").unwrap();
     assert_eq!(learning["name"], "Machine Learning");
     assert_eq!(learning["archive"], "cs");
@@ -204,7 +204,7 @@ fn all_155_categories_are_listed_without_asking_the_service() {
 }
 
 #[test]
-fn an_operation_without_fields_takes_no_body_an_empty_one_and_null() {
+fn an_operation_without_fields_accepts_no_body_an_empty_body_and_null() {
     let (gateway, _service) = archive(0);
     let client = gateway.client();
     let call = || client.request("POST", "/connectors/preprint_archive/get_categories");
@@ -214,7 +214,7 @@ fn an_operation_without_fields_takes_no_body_an_empty_one_and_null() {
 }
 
 #[test]
-fn the_updates_of_a_day_are_gathered_from_slices_of_500() {
+fn the_updates_of_a_day_are_collected_from_slices_of_500() {
     let (gateway, service) = archive(1203);
     let body = json!({"categories": ["cs.LG", "stat"], "max_results": 1100, "response_fields": ["from", "to", "categories", "total_results", "papers.id"]});
     let updates = gateway.call("preprint_archive/get_daily_updates", body).ok();
@@ -233,7 +233,7 @@ fn the_updates_of_a_day_are_gathered_from_slices_of_500() {
         assert_eq!(request.parameter("sortBy").as_deref(), Some("submittedDate"));
     }
     let window: HashSet<_> = seen.iter().map(|request| request.parameter("search_query")).collect();
-    assert_eq!(window.len(), 1, "all slices are of the same day");
+    assert_eq!(window.len(), 1, "all slices have the same period");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn the_operator_can_add_a_contact_to_what_the_service_sees() {
 }
 
 #[test]
-fn calls_to_the_service_wait_for_one_another_as_it_asks() {
+fn calls_to_the_service_keep_the_required_pause() {
     let gate = support::Gate::default();
     let service = arxiv::start(1);
     let held = gate.clone();

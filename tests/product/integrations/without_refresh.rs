@@ -1,11 +1,11 @@
-//! Accounts whose provider gives tokens that nothing renews: they end when the service says so, or with the time they were given.
+//! Accounts without a refresh token. Their access token ends when the service refuses it, or with its lifetime.
 
 use serde_json::{Value, json};
 use support::{Client, Dialect, Endpoint, Gateway, OAuthProvider, Store};
 
 use super::{connect, email, gateway, me, on_each_store, record, who};
 
-on_each_store!(a_token_that_the_service_no_longer_takes_is_the_users_to_replace);
+on_each_store!(a_refused_token_without_a_refresh_token_must_be_replaced_by_the_user);
 
 /// A gateway with the account of ada.
 fn with_ada(store: &Store, dialect: Dialect) -> (OAuthProvider, Gateway, Client) {
@@ -16,7 +16,7 @@ fn with_ada(store: &Store, dialect: Dialect) -> (OAuthProvider, Gateway, Client)
     (provider, gateway, client)
 }
 
-fn a_token_that_the_service_no_longer_takes_is_the_users_to_replace(store: &Store) {
+fn a_refused_token_without_a_refresh_token_must_be_replaced_by_the_user(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::github().without_refresh());
     let told = record(&client, "ada");
     assert_eq!((&told["status"], &told["expires_at"]), (&json!("active"), &Value::Null));
@@ -32,7 +32,7 @@ fn a_token_that_the_service_no_longer_takes_is_the_users_to_replace(store: &Stor
         assert_eq!(problem["action"], json!({"method": "POST", "path": "/connectors/account/integrations"}));
     }
     client.call("account/composed", json!({"path": "/me"})).problem(424, "reauthorization-required");
-    assert_eq!(provider.api_calls().len(), before + 1, "once it is known, the service is not asked again");
+    assert_eq!(provider.api_calls().len(), before + 1, "the service is not called again");
     assert_eq!(provider.count(Endpoint::Refresh), 0);
     let told = record(&client, "ada");
     assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("revoked"), &json!("user")));
@@ -44,7 +44,7 @@ fn a_token_that_the_service_no_longer_takes_is_the_users_to_replace(store: &Stor
 }
 
 #[test]
-fn it_is_so_in_every_dialect_whether_the_operation_forwards_or_composes() {
+fn a_refused_token_must_be_replaced_in_every_dialect_and_kind_of_operation() {
     for dialect in [Dialect::slack(), Dialect::strict(), Dialect::google(), Dialect::basic()] {
         for operation in ["account/forward", "account/whoami"] {
             let (provider, _gateway, client) = with_ada(&Store::Sqlite, dialect.clone().without_refresh());
@@ -57,7 +57,7 @@ fn it_is_so_in_every_dialect_whether_the_operation_forwards_or_composes() {
 }
 
 #[test]
-fn a_token_ends_with_the_time_that_it_was_given() {
+fn a_token_ends_with_its_lifetime() {
     let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict().without_refresh().living(1));
     support::wait_for("the token to expire", || (record(&client, "ada")["status"] == "expired").then_some(()));
     assert_eq!(record(&client, "ada")["reason"]["owner"], "user");
