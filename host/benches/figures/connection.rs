@@ -11,7 +11,7 @@ use hyper_util::rt::TokioIo;
 use support::setup::KEY;
 use tokio::net::TcpStream;
 
-use crate::Outcome;
+use crate::settings::Outcome;
 
 /// An open connection.
 pub(crate) struct Connection {

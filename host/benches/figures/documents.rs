@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::settings::Outcome;
 
 /// A list of calendar-like events with nested attendees; 2000 of them are about 1 MB.
 pub(crate) fn events(count: usize) -> Vec<u8> {

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use support::{Gateway, Setup, module};
 
-use crate::Outcome;
 use crate::load::Target;
+use crate::settings::Outcome;
 
 /// The guest whose operation is called.
 const GUEST: &str = "bench";

@@ -10,8 +10,9 @@ use support::module::digest;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
-use crate::{Outcome, Settings, gateway, machine};
+use crate::{gateway, machine};
 
 const GOAL: f64 = 15e-6;
 

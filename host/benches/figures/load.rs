@@ -11,7 +11,8 @@ use support::setup::KEY;
 use tokio::task::JoinSet;
 
 use crate::connection::Connection;
-use crate::{Outcome, upstream};
+use crate::settings::Outcome;
+use crate::upstream;
 
 /// A request that is sent many times. The answer must be the upstream's item.
 #[derive(Clone)]

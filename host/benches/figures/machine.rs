@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::Outcome;
+use crate::settings::Outcome;
 
 /// Clock ticks in a second in `/proc`. Linux uses this constant on every common architecture.
 const TICKS_PER_SECOND: f64 = 100.0;

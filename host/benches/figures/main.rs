@@ -6,6 +6,7 @@
 //! met: figures depend on the machine, a failed request does not.
 //!
 //! # Layout
+//! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the sections
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
 //! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
@@ -24,6 +25,7 @@ mod memory;
 mod nginx;
 mod proxy;
 mod role;
+mod settings;
 mod shaping;
 mod startup;
 mod swap;
@@ -34,14 +36,11 @@ mod values;
 
 use std::process::ExitCode;
 use std::thread;
-use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
+use crate::settings::{Outcome, Settings};
 use crate::table::Figure;
-
-/// An error ends its section and is printed as a sentence.
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
@@ -53,33 +52,6 @@ const SECTIONS: [(&str, Section); 6] = [
     ("startup", |_, settings| startup::measure(settings)),
     ("swap", swap::measure),
 ];
-
-/// The settings of a run.
-struct Settings {
-    /// Short rounds, for a quick look after a change.
-    quick: bool,
-    /// The part of a section's name that selects sections; `None` for all.
-    only: Option<String>,
-}
-
-impl Settings {
-    fn new(arguments: &[String]) -> Self {
-        let variable = std::env::var_os("BENCH_QUICK").is_some_and(|value| !value.is_empty() && value != "0");
-        Self {
-            quick: variable || arguments.iter().any(|argument| argument == "--quick"),
-            // Cargo adds `--bench`.
-            only: arguments.iter().find(|argument| !argument.starts_with('-')).cloned(),
-        }
-    }
-
-    fn pick<T>(&self, full: T, quick: T) -> T {
-        if self.quick { quick } else { full }
-    }
-
-    fn time(&self, full: f64, quick: f64) -> Duration {
-        Duration::from_secs_f64(self.pick(full, quick))
-    }
-}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

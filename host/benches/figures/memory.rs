@@ -15,8 +15,9 @@ use tokio::task::JoinSet;
 
 use crate::connection::Connection;
 use crate::load::Target;
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
-use crate::{Outcome, Settings, gateway, machine, proxy, upstream};
+use crate::{gateway, machine, proxy, upstream};
 
 const IDLE_GOAL: f64 = 80e6;
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use support::process::Process;
 use support::provider::free_port;
 
-use crate::Outcome;
 use crate::role::Peer;
+use crate::settings::Outcome;
 
 /// Number of attempts to connect, 20 ms apart.
 const TRIES: usize = 100;

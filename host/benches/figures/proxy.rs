@@ -11,8 +11,9 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 
+use crate::role;
 use crate::role::Peer;
-use crate::{Outcome, role};
+use crate::settings::Outcome;
 
 /// Name of the role.
 pub(crate) const NAME: &str = "proxy";

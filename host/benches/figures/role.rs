@@ -7,7 +7,7 @@ use std::process::Command;
 use support::process::Process;
 use tokio::net::TcpListener;
 
-use crate::Outcome;
+use crate::settings::Outcome;
 
 /// First argument of a process in a role. The name of the role follows.
 pub(crate) const ROLE: &str = "role";

@@ -10,9 +10,10 @@ use connector_gateway::shape::Shape;
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
 use crate::values::Filter;
-use crate::{Outcome, Settings, documents, machine, values};
+use crate::{documents, machine, values};
 
 const VALUE_GOAL: f64 = 5.0;
 const JQ_GOAL: f64 = 50.0;

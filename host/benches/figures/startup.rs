@@ -1,7 +1,8 @@
 //! Time from the start of the binary to its first answer that it is ready, with every connector of the product.
 
+use crate::gateway;
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
-use crate::{Outcome, Settings, gateway};
 
 const WARM_GOAL: f64 = 0.3;
 

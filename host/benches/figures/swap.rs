@@ -11,8 +11,9 @@ use tokio::runtime::Runtime;
 
 use crate::connection::Connection;
 use crate::load::{Load, Round, Target};
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
-use crate::{Outcome, Settings, gateway, upstream};
+use crate::{gateway, upstream};
 
 const SWAPS: usize = 100;
 

@@ -10,8 +10,9 @@ use tokio::runtime::Runtime;
 
 use crate::load::{Load, Target};
 use crate::role::Peer;
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
-use crate::{Outcome, Settings, gateway, machine, nginx, proxy, upstream};
+use crate::{gateway, machine, nginx, proxy, upstream};
 
 /// Share of the bare proxy's requests per second that the gateway must reach.
 const GOAL: f64 = 0.85;

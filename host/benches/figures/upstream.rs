@@ -17,8 +17,9 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
+use crate::role;
 use crate::role::Peer;
-use crate::{Outcome, role};
+use crate::settings::Outcome;
 
 /// Name of the role.
 pub(crate) const NAME: &str = "upstream";

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::Outcome;
+use crate::settings::Outcome;
 
 /// A filter of strings.
 pub(crate) struct Filter<'a> {
