@@ -40,8 +40,9 @@ const RESERVED: [&str; 16] = [
 /// Families of headers that speak for a proxy.
 const RESERVED_PREFIXES: [&str; 2] = ["proxy-", "x-forwarded-"];
 
-/// What goes along when a redirect leads to another origin: how to represent the answer, and nothing that could be a key.
-const TRAVELLING: [HeaderName; 10] = [
+/// Headers that a request keeps when a redirect leads to another origin. They describe the body and the wanted response, and
+/// cannot be a key.
+const PORTABLE: [HeaderName; 10] = [
     ACCEPT,
     ACCEPT_LANGUAGE,
     CONTENT_TYPE,
@@ -102,10 +103,10 @@ pub fn is_reserved(name: &HeaderName) -> bool {
     RESERVED.contains(&name) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The part of a request's headers that may go to an origin other than the one it was made for.
-pub(super) fn travelling(headers: &HeaderMap) -> HeaderMap {
+/// The headers of a request that may be sent to another origin than the one it was made for.
+pub(super) fn portable(headers: &HeaderMap) -> HeaderMap {
     let mut kept = HeaderMap::new();
-    for name in TRAVELLING {
+    for name in PORTABLE {
         for value in headers.get_all(&name) {
             kept.append(name.clone(), value.clone());
         }

@@ -5,15 +5,17 @@ use hyper::Method;
 use hyper::header::{
     CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, HeaderMap, HeaderValue,
 };
+use secrecy::SecretString;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::address::ForbiddenAddress;
 use super::client::Egress;
+use super::credential::{Credential, CredentialUse};
 use super::error::EgressError;
-use super::headers::travelling;
+use super::headers::portable;
 use super::pacing::Permit;
 use super::redirect::{Hop, MAX_REDIRECTS};
-use super::request::Request;
+use super::request::{Request, Target};
 use super::response::Response;
 use super::retry;
 use super::throttle;
@@ -33,12 +35,15 @@ impl Egress {
     }
 
     async fn follow(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
-        let mut hop = Hop::first(request);
+        if let (Some(_), CredentialUse::FormField(field)) = (request.carried(upstream), &upstream.credential) {
+            field.check(request)?;
+        }
+        let mut hop = Hop::first(upstream, request)?;
         let mut permit = None;
         let mut redirects = 0;
         loop {
             let answer = self.attempts(upstream, request, &hop, &mut permit).await?;
-            let Some(next) = hop.next(upstream, request.credential.as_ref(), &answer)? else {
+            let Some(next) = hop.next(upstream, request, &answer)? else {
                 let mut response = Response::new(upstream, request, answer, permit)?;
                 throttle::recognize(&mut response).await;
                 return Ok(response);
@@ -113,14 +118,20 @@ impl Drop for Watch<'_> {
 }
 
 fn compose(upstream: &Upstream, request: &Request, hop: &Hop) -> Result<reqwest::Request, EgressError> {
-    let credential = request.credential.as_ref().filter(|_| hop.home);
-    let url = match &hop.url {
-        Some(url) => url.clone(),
-        None => upstream.target_with(&request.path, credential.and_then(|credential| credential.query_parameter()))?,
+    let credential = request.carried(upstream).filter(|_| hop.home);
+    let as_made = request.carried_as_made(upstream).filter(|_| hop.home);
+    let url = match (&hop.url, &request.target) {
+        (Some(url), _) => url.clone(),
+        (None, Target::Path(path)) => upstream.target_with(path, as_made.and_then(Credential::query_parameter))?,
+        (None, Target::Link(link)) => link.url(upstream)?.clone(),
     };
-    let mut headers = if hop.home { request.headers.map().clone() } else { travelling(request.headers.map()) };
-    let body = body(request, hop, &mut headers)?;
-    if let Some(credential) = credential {
+    let mut headers = if hop.at_origin { request.headers.map().clone() } else { portable(request.headers.map()) };
+    let secret = match &upstream.credential {
+        CredentialUse::FormField(field) => credential.and_then(Credential::secret).map(|secret| (&*field.name, secret)),
+        CredentialUse::None | CredentialUse::Standard => None,
+    };
+    let body = body(request, hop, &mut headers, secret)?;
+    if let Some(credential) = as_made {
         credential.apply_header(&mut headers);
     }
     let mut outgoing = reqwest::Request::new(hop.method.clone(), url);
@@ -129,10 +140,15 @@ fn compose(upstream: &Upstream, request: &Request, hop: &Hop) -> Result<reqwest:
     Ok(outgoing)
 }
 
-fn body(request: &Request, hop: &Hop, headers: &mut HeaderMap) -> Result<Option<Bytes>, EgressError> {
+fn body(
+    request: &Request,
+    hop: &Hop,
+    headers: &mut HeaderMap,
+    secret: Option<(&str, &SecretString)>,
+) -> Result<Option<Bytes>, EgressError> {
     if hop.with_body {
-        let body = request.body.encode(headers, request.credential.as_ref().filter(|_| hop.home))?;
-        // Some services refuse these methods with 411 unless they are told that there is no body.
+        let body = request.body.encode(headers, secret)?;
+        // Some services refuse these methods with 411 if there is no `Content-Length`.
         if body.is_none() && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH) {
             headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }

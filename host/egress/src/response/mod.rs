@@ -11,6 +11,7 @@ use hyper::StatusCode;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
 use tokio::time::{Instant, Sleep, sleep_until};
+use url::Url;
 
 use super::error::EgressError;
 use super::mask::MaskStream;
@@ -20,11 +21,14 @@ use super::send::root_cause;
 use super::throttle;
 use super::upstream::Upstream;
 
-/// What an upstream answered. The body is read from the connection as it is asked for.
+/// The response of an upstream. The body is read from the connection on demand.
 pub struct Response {
+    /// The address that answered, after redirects, without its query, which may contain the credential. Relative links are
+    /// resolved against it.
+    pub url: Url,
     /// The status.
     pub status: StatusCode,
-    /// The headers, with the echo of a credential masked.
+    /// The headers. An echo of the credential is masked.
     pub headers: HeaderMap,
     /// The body: decompressed, masked, counted.
     pub body: ResponseBody,
@@ -37,6 +41,8 @@ impl Response {
         answer: reqwest::Response,
         permit: Option<Permit>,
     ) -> Result<Self, EgressError> {
+        let mut url = answer.url().clone();
+        url.set_query(None);
         let (mut head, source) = hyper::Response::<reqwest::Body>::from(answer).into_parts();
         if source.size_hint().lower() > request.limit {
             return Err(EgressError::TooLarge { limit: request.limit });
@@ -67,7 +73,7 @@ impl Response {
             permit,
             upstream: upstream.shared_name(),
         };
-        Ok(Self { status: head.status, headers: head.headers, body })
+        Ok(Self { url, status: head.status, headers: head.headers, body })
     }
 }
 

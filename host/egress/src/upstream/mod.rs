@@ -1,4 +1,4 @@
-//! A service that may be called: where it is, what was granted, and how its calls are spaced.
+//! A service that may be called: its address, the granted hosts, its use of the credential, and the pacing of its calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,58 +7,64 @@ use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
 use super::address::{self, ForbiddenAddress};
+use super::credential::CredentialUse;
 use super::error::EgressError;
+use super::host::HostPattern;
 use super::pacing::Pacer;
 use super::path;
 
-/// What a caller of egress says about an upstream.
+/// The settings of an upstream.
 #[derive(Clone, Debug, Default)]
 pub struct UpstreamSettings {
-    /// For messages.
+    /// For messages. Distinct among the upstreams of a connector: a link belongs to the upstream of this name.
     pub name: String,
-    /// Absolute `https` or `http` URL without query, fragment or user. May be empty: then calls fail until it is set.
+    /// Absolute `https` or `http` URL without query, fragment or user. If it is empty, calls fail.
     pub base_url: String,
-    /// Hosts that may be called at all: `host`, or `host:port` where the port is not the scheme's own. Never a wildcard.
+    /// How requests carry the credential of the user.
+    pub credential: CredentialUse,
+    /// Hosts that may be called: `host`, `host:port` if the port is not the default of the scheme, or `*.domain`. The host of
+    /// the base URL must be here by its own name; a wildcard does not grant it.
     pub granted_hosts: Vec<String>,
-    /// Hosts, besides the one of the base URL, that a redirect may lead to. They have to be granted as well.
-    pub redirect_hosts: Vec<String>,
-    /// How calls are spaced.
+    /// Hosts, besides the host of the base URL, that redirects and links may lead to. They must be granted too.
+    pub link_hosts: Vec<String>,
+    /// Minimum pause and maximum concurrency of calls.
     pub pacing: Option<Pacing>,
     /// Whether loopback and private addresses may be reached.
     pub allow_private_network: bool,
 }
 
-/// A queue in front of an upstream.
+/// The settings of the queue in front of an upstream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pacing {
-    /// Pause between the starts of two calls.
+    /// Minimum time between the starts of two calls.
     pub interval: Duration,
-    /// Calls under way at once; 0 counts as 1.
+    /// Maximum number of concurrent calls; 0 counts as 1.
     pub concurrency: u32,
-    /// A call that would wait longer is refused.
+    /// Maximum time in the queue. A call that would wait longer is refused.
     pub max_wait: Duration,
 }
 
-/// Told of each attempt to call an upstream, at its end. It runs on the caller's task: it counts, and returns.
+/// Called at the end of each attempt to call an upstream. It runs on the task of the call, so it must not take long.
 pub type Observer = Arc<dyn Fn(Attempt) + Send + Sync>;
 
-/// One exchange with an upstream, up to the head of the answer.
+/// One exchange with an upstream, up to the head of the response.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
-    /// 0 for the first, counting up with each retry.
+    /// 0 for the first attempt, 1 for the first retry, and so on.
     pub retry: u32,
-    /// From the start of the attempt to the head of the answer; waiting in the pacing queue is not part of it.
+    /// Time from the start of the attempt to the head of the response, without the time in the pacing queue.
     pub elapsed: Duration,
-    /// The status, or none where there was no answer.
+    /// The status; `None` if there was no response.
     pub status: Option<u16>,
 }
 
-/// An upstream, compiled from its settings once; what a request needs has been decided here.
+/// An upstream, made from its settings once, so that a request needs no parsing of addresses.
 pub struct Upstream {
     name: Arc<str>,
     base: Option<Base>,
-    redirect_hosts: Vec<HostPort>,
-    granted: Vec<HostPort>,
+    pub(super) credential: CredentialUse,
+    link_hosts: Vec<HostPattern>,
+    granted: Vec<HostPattern>,
     pub(super) pacer: Option<Arc<Pacer>>,
     pub(super) allow_private: bool,
     pub(super) observer: Option<Observer>,
@@ -67,17 +73,17 @@ pub struct Upstream {
 
 struct Base {
     url: Url,
-    /// Its path without the slash at its end: a request's path is appended to it.
+    /// The path without a slash at its end. The path of a request is appended to it.
     path: String,
-    /// Why no request to it may leave, if so.
+    /// The error of every request, if the host is not granted or is a forbidden address.
     refusal: Option<EgressError>,
 }
 
 impl Upstream {
     /// # Errors
-    /// `InvalidRequest` that says what is wrong with an address in the settings.
+    /// `InvalidRequest` for a wrong address in the settings.
     pub fn new(settings: UpstreamSettings) -> Result<Self, EgressError> {
-        let granted = parse_hosts(&settings.granted_hosts)?;
+        let granted = HostPattern::parse_all(&settings.granted_hosts)?;
         let base = match settings.base_url.as_str() {
             "" => None,
             text => Some(Base::new(text, &granted, settings.allow_private_network)?),
@@ -85,7 +91,8 @@ impl Upstream {
         Ok(Self {
             name: settings.name.into(),
             base,
-            redirect_hosts: parse_hosts(&settings.redirect_hosts)?,
+            credential: settings.credential,
+            link_hosts: HostPattern::parse_all(&settings.link_hosts)?,
             granted,
             pacer: settings.pacing.map(|pacing| Arc::new(Pacer::new(pacing))),
             allow_private: settings.allow_private_network,
@@ -94,11 +101,10 @@ impl Upstream {
         })
     }
 
-    /// One URL as an upstream of its own, which is granted the URL's host and no other; and the path that makes a request
-    /// for it.
+    /// An upstream for a single URL, with a grant for the host of the URL only, and the path of a request to the URL.
     ///
     /// # Errors
-    /// `InvalidRequest` when the URL is none that may be called.
+    /// `InvalidRequest` if the URL is not an http or https URL without user.
     pub fn of_url(name: &str, url: &Url, allow_private_network: bool) -> Result<(Self, String), EgressError> {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -116,32 +122,32 @@ impl Upstream {
         Ok((upstream, path))
     }
 
-    /// Takes a redirect as the answer, wherever it leads.
+    /// Makes redirects ordinary responses, which are not followed.
     #[must_use]
     pub fn without_redirects(mut self) -> Self {
         self.follows_redirects = false;
         self
     }
 
-    /// Has every attempt reported.
+    /// Calls `observer` at the end of every attempt.
     #[must_use]
     pub fn observed(mut self, observer: Observer) -> Self {
         self.observer = Some(observer);
         self
     }
 
-    /// Goes on with the queue of the upstream that this one replaces, if it leads to the same place at the same pace.
+    /// Takes over the queue of the upstream that this one replaces, if origin and pacing are the same.
     pub fn inherit(&mut self, old: &Self) {
-        let same_place = self.origin_url().map(Url::origin) == old.origin_url().map(Url::origin);
+        let same_origin = self.origin_url().map(Url::origin) == old.origin_url().map(Url::origin);
         if let (Some(new), Some(former)) = (&self.pacer, &old.pacer)
-            && same_place
+            && same_origin
             && new.pacing() == former.pacing()
         {
             self.pacer = Some(Arc::clone(former));
         }
     }
 
-    /// Queues together with another upstream, if both ask for the same pace.
+    /// Uses the queue of another upstream, if the pacing is the same.
     pub fn share_queue(&mut self, other: &Self) {
         if let (Some(own), Some(others)) = (&self.pacer, &other.pacer)
             && own.pacing() == others.pacing()
@@ -150,7 +156,7 @@ impl Upstream {
         }
     }
 
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -163,11 +169,11 @@ impl Upstream {
         self.base.as_ref().map(|base| &base.url)
     }
 
-    /// The URL of a request, if it may be made.
+    /// The URL of a request for a path.
     ///
     /// # Errors
-    /// `NotConfigured`, `Denied` (the host was not granted, or is a forbidden address), or `InvalidRequest` for a path that
-    /// could lead out of the base URL.
+    /// `NotConfigured`; `Denied` if the host is not granted or is a forbidden address; `InvalidRequest` for a path that could
+    /// lead out of the base URL.
     pub fn target(&self, path: &str) -> Result<Url, EgressError> {
         self.target_with(path, None)
     }
@@ -179,7 +185,7 @@ impl Upstream {
         }
         path::check(path)?;
         let (path, own_query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        // Scheme, host and port have been parsed once and for all.
+        // Starts from the parsed base URL, so that scheme, host and port are not parsed again.
         let mut url = base.url.clone();
         if !path.is_empty() {
             url.set_path(&format!("{}{path}", base.path));
@@ -194,50 +200,56 @@ impl Upstream {
         Ok(url)
     }
 
-    /// Whether a URL belongs to the service itself, so that its credential may go there.
+    /// Returns `true` if a URL has the origin of the base URL, so that a request to it may carry the credential.
     pub(super) fn owns(&self, url: &Url) -> bool {
-        self.origin_url().is_some_and(|base| {
-            base.scheme() == url.scheme()
-                && base.host() == url.host()
-                && base.port_or_known_default() == url.port_or_known_default()
-        })
+        self.origin_url().is_some_and(|base| same_origin(base, url))
     }
 
-    /// Whether a redirect may lead to a URL, by its host.
+    /// Whether links may be http URLs.
+    pub(super) fn allows_http(&self) -> bool {
+        self.allow_private || self.origin_url().is_some_and(|base| base.scheme() == "http")
+    }
+
+    /// Checks that a redirect or a link may lead to a URL. `verb` is the text between the name of the upstream and the host.
     ///
     /// # Errors
     /// `Denied` that names the host.
-    pub(super) fn permit_redirect(&self, url: &Url) -> Result<(), EgressError> {
-        let host = url.host_str().unwrap_or_default();
+    pub(super) fn permit(&self, url: &Url, verb: &str) -> Result<(), EgressError> {
         if !self.owns(url) {
-            if !self.redirect_hosts.iter().any(|entry| entry.matches(url)) {
-                return Err(EgressError::denied(format!(
-                    "`{}` redirects to {host}, which is not among its redirect hosts",
-                    self.name
-                )));
+            let host = url.host_str().unwrap_or_default();
+            if !self.link_hosts.iter().any(|entry| entry.covers(url)) {
+                let detail = format!("`{}` {verb} {host}, which is not among its link hosts", self.name);
+                return Err(EgressError::denied(detail));
             }
-            if !self.granted.iter().any(|entry| entry.matches(url)) {
-                return Err(EgressError::denied(format!("`{}` redirects to {host}, which was not granted", self.name)));
+            if !self.granted.iter().any(|entry| entry.covers(url)) {
+                return Err(EgressError::denied(format!("`{}` {verb} {host}, which was not granted", self.name)));
             }
         }
         literal(url, self.allow_private)
     }
 }
 
+/// Returns `true` if two URLs have the same scheme, host and port.
+pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
+    one.scheme() == other.scheme()
+        && one.host() == other.host()
+        && one.port_or_known_default() == other.port_or_known_default()
+}
+
 impl Base {
-    fn new(text: &str, granted: &[HostPort], allow_private: bool) -> Result<Self, EgressError> {
+    fn new(text: &str, granted: &[HostPattern], allow_private: bool) -> Result<Self, EgressError> {
         let wrong = |why: &str| EgressError::invalid(format!("the base URL of an upstream {why}"));
         let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
         if !matches!(url.scheme(), "https" | "http") {
-            return Err(wrong("begins with https:// or http://"));
+            return Err(wrong("must begin with https:// or http://"));
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(wrong("holds no user or password"));
+            return Err(wrong("must not contain a user or password"));
         }
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong("has neither query nor fragment"));
+            return Err(wrong("must not have a query or fragment"));
         }
-        let refusal = if granted.iter().any(|entry| entry.matches(&url)) {
+        let refusal = if granted.iter().any(|entry| entry.is_exactly(&url)) {
             literal(&url, allow_private).err()
         } else {
             let host = url.host_str().unwrap_or_default();
@@ -248,7 +260,7 @@ impl Base {
     }
 }
 
-/// The resolver is not asked about a host that is an address, so it is checked here.
+/// Checks a host that is an IP address. The resolver checks names only.
 fn literal(url: &Url, allow_private: bool) -> Result<(), EgressError> {
     if allow_private {
         return Ok(());
@@ -262,54 +274,14 @@ fn literal(url: &Url, allow_private: bool) -> Result<(), EgressError> {
 }
 
 impl ForbiddenAddress {
-    /// As callers are told. The address is left out where a name led to it: what a private network looks like is not theirs
-    /// to know.
+    /// The error for callers. It does not contain the address that a name was resolved to, because callers must not learn the
+    /// structure of a private network.
     pub(super) fn denial(&self, host: &str) -> EgressError {
         EgressError::denied(format!(
             "{host} leads to a {} address; the operator can allow it with `allow_private_network`",
             self.class
         ))
     }
-}
-
-/// A host as it was granted. The port is none where it is the scheme's own.
-#[derive(Debug)]
-struct HostPort {
-    host: Host<String>,
-    port: Option<u16>,
-}
-
-impl HostPort {
-    fn matches(&self, url: &Url) -> bool {
-        let same_port = match self.port {
-            None => url.port().is_none(),
-            port => url.port_or_known_default() == port,
-        };
-        same_port
-            && match (&self.host, url.host()) {
-                (Host::Domain(own), Some(Host::Domain(other))) => own == other,
-                (Host::Ipv4(own), Some(Host::Ipv4(other))) => *own == other,
-                (Host::Ipv6(own), Some(Host::Ipv6(other))) => *own == other,
-                _ => false,
-            }
-    }
-}
-
-fn parse_hosts(hosts: &[String]) -> Result<Vec<HostPort>, EgressError> {
-    hosts.iter().map(|text| parse_host(text)).collect()
-}
-
-fn parse_host(text: &str) -> Result<HostPort, EgressError> {
-    let wrong =
-        || EgressError::invalid(format!("{text:?} is not a host such as `api.example.com` or `example.com:8443`"));
-    if text.is_empty() || text.contains(['/', '?', '#', '@', '\\', '*']) {
-        return Err(wrong());
-    }
-    let url = Url::parse(&format!("https://{text}/")).map_err(|_| wrong())?;
-    let host = url.host().ok_or_else(wrong)?.to_owned();
-    // From the text, as a URL forgets a port that is its scheme's own, and here it is not known which scheme that is.
-    let port = if text.ends_with(']') { None } else { text.rsplit_once(':').and_then(|(_, port)| port.parse().ok()) };
-    Ok(HostPort { host, port })
 }
 
 #[cfg(test)]
