@@ -19,12 +19,7 @@ pub const OAUTH2: OAuth2 = OAuth2 {
     token_url: "https://oauth2.googleapis.com/token",
     revocation: Some(Revocation::Form("https://oauth2.googleapis.com/revoke")),
     authorization_parameters: &[("access_type", "offline"), ("prompt", "consent")],
-    identity: Some(Identity {
-        operation: "userinfo",
-        id: "/data/id",
-        email: Some("/data/email"),
-        name: Some("/data/name"),
-    }),
+    identity: Some(Identity::USERINFO),
     ..OAuth2::STANDARD
 };
 

@@ -68,6 +68,6 @@ use testing::host;
 
 #[doc = include_str!("../TABLE.md")]
 pub use connector_sdk_macros::connector;
-pub use http::{Request, Response};
+pub use http::{Link, Request, Response};
 pub use json::Document;
-pub use outcome::{Content, Fault, File, Outcome, UpstreamFault, Violation};
+pub use outcome::{Content, Explanation, Fault, File, Outcome, UpstreamFault, Violation};

@@ -15,8 +15,10 @@ connector! {
 
     upstream api "https://api.example.com/v1";
     rate_limit searches 30 per 2 minutes;
-    setting employees_path "/employees";
-    setting api_version "2022-11-28";
+    /// Path of the employees.
+    setting employees_path: string default "/employees";
+    /// Version of the service's API.
+    setting api_version: string default "2022-11-28";
     values colors ["#000000", "#ffffff"];
     lists repeated;
     header "X-Api-Version" "{settings.api_version}";

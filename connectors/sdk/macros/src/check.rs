@@ -5,7 +5,7 @@ use syn::{Error, LitStr, Result};
 
 use crate::field::{Encoding, Field, Kind, OneOf, Place};
 use crate::json::{Json, Name, Value};
-use crate::row::{self, Action, Piece, Row, SETTINGS};
+use crate::row::{self, Action, NextPage, Pages, Piece, Row, SETTINGS};
 use crate::table::{Table, Upstream, find};
 
 /// All errors of the table at once.
@@ -63,10 +63,38 @@ fn check_head(table: &Table) -> Result<()> {
             pacing_of(pacing)?;
         }
     }
+    for (index, setting) in table.settings.iter().enumerate() {
+        let earlier = table.settings.get(..index).unwrap_or_default();
+        check_setting(table, setting, earlier)?;
+    }
     for header in &table.headers {
         template(table, &header.value, None)?;
     }
     Ok(())
+}
+
+fn check_setting(table: &Table, setting: &Field, earlier: &[Field]) -> Result<()> {
+    let name = &setting.name;
+    if !is_name(&name.text, false) || name.text.contains(|character: char| character.is_ascii_uppercase()) {
+        return err(name.span, "a setting is 1 to 64 of `a-z`, `0-9` and `_`");
+    }
+    if earlier.iter().any(|known| known.name.text == name.text) {
+        return err(name.span, format!("`{}` is declared twice", name.text));
+    }
+    if setting.optional {
+        return err(name.span, "a setting has no `?`: without a default it may be absent");
+    }
+    if setting.documentation.is_empty() {
+        return err(name.span, "say in a `///` comment what the operator sets with this");
+    }
+    if setting.place.is_some() || setting.upstream_name.is_some() || setting.lists.is_some() {
+        return err(setting.span, "`in`, `as`, `joined` and `repeated` are for fields of a row");
+    }
+    if let Some(default) = setting.default.as_ref().filter(|default| default.sent || default.assumed) {
+        return err(default.value.span, "`sent` and `assumed` are for fields of a row");
+    }
+    check_type(table, setting)?;
+    default_fits(table, setting)
 }
 
 /// A base URL may begin with that of an upstream before it, as in `{api}/me`.
@@ -135,6 +163,9 @@ fn check_row(table: &Table, row: &Row) -> Result<()> {
             return err(field.name.span, format!("`{}` is declared twice", field.name.text));
         }
     }
+    if let Some(pages) = &row.pages {
+        check_pages(row, pages)?;
+    }
     match &row.action {
         Action::Request { upstream, path, .. } => {
             if !table.upstreams.iter().any(|known| known.name == *upstream) {
@@ -160,6 +191,36 @@ fn check_row(table: &Table, row: &Row) -> Result<()> {
             }
             Ok(())
         }
+    }
+}
+
+/// The input of the next page is a declared field, or an entry of one.
+fn check_pages(row: &Row, pages: &Pages) -> Result<()> {
+    let pointers = [
+        Some(&pages.items),
+        match &pages.next {
+            NextPage::Cursor(pointer) | NextPage::Link { pointer, .. } => Some(pointer),
+            NextPage::PageNumber(_) | NextPage::Offset => None,
+        },
+    ];
+    for pointer in pointers.into_iter().flatten() {
+        let text = pointer.value();
+        if !text.is_empty() && !text.starts_with('/') {
+            return err(pointer.span(), "a JSON Pointer is empty or begins with `/`, as in `/data/items`");
+        }
+    }
+    let input = pages.input.value();
+    let mut steps = input.strip_prefix('/').unwrap_or_default().split('/');
+    let name = steps.next().unwrap_or_default();
+    let Some(field) = row.fields.iter().find(|field| field.name.text == name) else {
+        return err(pages.input.span(), format!("`{}` has no field `{name}`", row.name.text));
+    };
+    match (&field.kind, steps.next()) {
+        (Kind::Entries(entries), Some(entry)) if entries.iter().all(|known| known.name.text != entry) => {
+            err(pages.input.span(), format!("`{name}` has no entry `{entry}`"))
+        }
+        (Kind::Entries(_), None) => err(pages.input.span(), format!("say which entry: `/{name}/…`")),
+        _ => Ok(()),
     }
 }
 
@@ -196,11 +257,14 @@ fn template(table: &Table, literal: &LitStr, row: Option<&Row>) -> Result<()> {
     for piece in pieces {
         let Piece::Placeholder(name) = piece else { continue };
         if let Some(setting) = name.strip_prefix(SETTINGS) {
-            if !table.settings.iter().any(|known| known.name == setting) {
+            let Some(known) = table.settings.iter().find(|known| known.name.text == setting) else {
                 return err(
                     literal.span(),
-                    format!("no setting `{setting}`; declare it: `setting {setting} \"default\";`"),
+                    format!("no setting `{setting}`; declare it: `setting {setting}: string default \"…\";`"),
                 );
+            };
+            if !matches!(known.kind, Kind::String | Kind::Integer | Kind::Number | Kind::Boolean) {
+                return err(literal.span(), format!("the setting `{setting}` is not a string, number or boolean"));
             }
         } else if row.is_none() {
             return err(literal.span(), format!("`{{{name}}}` is no setting; only `{{settings.name}}` may stand here"));
@@ -243,6 +307,12 @@ fn check_field(table: &Table, row: &Row, field: &Field) -> Result<()> {
             );
         }
     }
+    check_type(table, field)?;
+    check_default(table, field)
+}
+
+/// The modifiers that belong to the field's type.
+fn check_type(table: &Table, field: &Field) -> Result<()> {
     let strings = matches!(&field.kind, Kind::String | Kind::StringOrList)
         || matches!(&field.kind, Kind::List(item) if **item == Kind::String);
     if field.one_of.is_some()
@@ -276,7 +346,7 @@ fn check_field(table: &Table, row: &Row, field: &Field) -> Result<()> {
     {
         return err(field.span, "a list holds strings, numbers, booleans or objects");
     }
-    check_default(table, field)
+    Ok(())
 }
 
 fn check_place(row: &Row, field: &Field) -> Result<()> {
@@ -320,6 +390,11 @@ fn check_default(table: &Table, field: &Field) -> Result<()> {
     if !field.optional {
         return err(default.value.span, format!("a field with a default is optional: `{}?`", field.name.text));
     }
+    default_fits(table, field)
+}
+
+fn default_fits(table: &Table, field: &Field) -> Result<()> {
+    let Some(default) = &field.default else { return Ok(()) };
     let values = table.values_of(field);
     let fits = match (&field.kind, &default.value.value) {
         (Kind::String | Kind::StringOrList, Value::String(text)) => values.is_none_or(|values| values.contains(text)),

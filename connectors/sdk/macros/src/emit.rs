@@ -8,7 +8,7 @@ use crate::check;
 use crate::field::{Encoding, Field, Kind, Lists, Place};
 use crate::input;
 use crate::json::{Value, quote as json_quote};
-use crate::row::{self, Action, Effect, Piece, Row, SETTINGS};
+use crate::row::{self, Action, Answers, Effect, NextPage, Pages, Piece, Row, SETTINGS};
 use crate::schema;
 use crate::table::{Header, Table, Upstream};
 
@@ -20,12 +20,19 @@ pub(crate) fn table(table: &Table) -> TokenStream {
         let (name, requests, seconds) = (limit.name.to_string(), limit.requests, limit.period_seconds);
         quote!(::connector_sdk::table::RateLimit { name: #name, requests: #requests, period_seconds: #seconds })
     });
+    let settings = table.settings.iter().map(|setting| self::setting(table, setting));
+    let accessors = accessors(table);
+    let headers = table.headers.iter().map(|header| self::header(table, None, header));
+    let icon = match &table.icon {
+        Some(path) => quote!(::core::option::Option::Some(::core::include_str!(#path))),
+        None => quote!(::core::option::Option::None),
+    };
     let operations = table.rows.iter().map(|row| operation(table, row));
     let inputs = table.rows.iter().filter_map(input::input_type);
     let invoke = if table.rows.iter().all(|row| is_forward(table, row)) {
         quote!(
             ::connector_sdk::run::invoke_forward(&super::CONNECTOR, &operation, &input)
-                .map(::connector_sdk::bindings::Outcome::Forward)
+                .map(|request| ::connector_sdk::bindings::Outcome::Forward(request.into()))
         )
     } else {
         quote!(::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input))
@@ -37,15 +44,24 @@ pub(crate) fn table(table: &Table) -> TokenStream {
             version: ::core::env!("CARGO_PKG_VERSION"),
             title: #title,
             description: #documentation,
+            imprint: ::connector_sdk::table::Imprint {
+                license: ::core::env!("CARGO_PKG_LICENSE"),
+                homepage: ::core::env!("CARGO_PKG_HOMEPAGE"),
+                authors: ::core::env!("CARGO_PKG_AUTHORS"),
+                icon: #icon,
+            },
             auth: {
                 use ::connector_sdk::auth::*;
                 #auth
             },
             upstreams: &[#(#upstreams),*],
             rate_limits: &[#(#rate_limits),*],
+            settings: &[#(#settings),*],
+            headers: &[#(#headers),*],
             operations: &[#(#operations),*],
         };
         #(#inputs)*
+        #accessors
         #[cfg(target_family = "wasm")]
         mod component {
             struct Component;
@@ -67,8 +83,63 @@ pub(crate) fn table(table: &Table) -> TokenStream {
     }
 }
 
+fn setting(table: &Table, setting: &Field) -> TokenStream {
+    let (name, documentation) = (&setting.name.text, &setting.documentation);
+    let schema = schema::of_setting(table, setting);
+    let default = optional(setting.default.as_ref().map(|default| default.value.text()));
+    quote!(::connector_sdk::table::Setting {
+        name: #name,
+        schema: #schema,
+        default: #default,
+        documentation: #documentation,
+    })
+}
+
+/// A function for each setting, which reads its value.
+fn accessors(table: &Table) -> Option<TokenStream> {
+    let functions = table.settings.iter().map(|setting| {
+        let (name, documentation) = (&setting.name.text, &setting.documentation);
+        let (function, ty) = (input::rust_name(setting), input::rust_type(&setting.kind));
+        let (result, read) = match &setting.default {
+            Some(default) => {
+                let default = default.value.text();
+                (quote!(#ty), quote!(get(#name, #default)))
+            }
+            None => (quote!(::core::option::Option<#ty>), quote!(find(#name))),
+        };
+        quote! {
+            #[doc = #documentation]
+            ///
+            /// # Errors
+            /// [`Fault::Failed`](::connector_sdk::Fault::Failed) if the value is not of the declared type.
+            pub fn #function() -> ::core::result::Result<#result, ::connector_sdk::Fault> {
+                ::connector_sdk::config::#read
+            }
+        }
+    });
+    if table.settings.is_empty() {
+        return None;
+    }
+    Some(quote! {
+        /// The operator's settings for this connector.
+        #[allow(dead_code, reason = "settings in paths and headers need no function")]
+        pub mod settings { #(#functions)* }
+    })
+}
+
 fn upstream(upstream: &Upstream) -> TokenStream {
-    let Upstream { base_url, redirect_hosts, .. } = upstream;
+    let Upstream { base_url, link_hosts, .. } = upstream;
+    let credential = match &upstream.credential {
+        Some(word) => {
+            let variant = match word.to_string().as_str() {
+                "standard" => quote!(Standard),
+                "form_field" => quote!(FormField),
+                _ => quote!(None),
+            };
+            quote!(::core::option::Option::Some(::connector_sdk::table::CredentialUse::#variant))
+        }
+        None => quote!(::core::option::Option::None),
+    };
     let name = upstream.name.to_string();
     let pacing = match upstream.pacing.as_ref().map(check::pacing_of) {
         Some(Ok([interval, concurrency, wait])) => quote!(::core::option::Option::Some(::connector_sdk::table::Pacing {
@@ -81,7 +152,8 @@ fn upstream(upstream: &Upstream) -> TokenStream {
     quote!(::connector_sdk::table::Upstream {
         name: #name,
         base_url: #base_url,
-        redirect_hosts: &[#(#redirect_hosts),*],
+        credential: #credential,
+        link_hosts: &[#(#link_hosts),*],
         pacing: #pacing,
     })
 }
@@ -103,6 +175,13 @@ fn operation(table: &Table, row: &Row) -> TokenStream {
         Some(Effect::Write) | None => quote!(Write),
         Some(Effect::Destructive) => quote!(Destructive),
     };
+    let answer = match row.answers {
+        Answers::Json => quote!(Json),
+        Answers::File => quote!(File),
+        Answers::Any => quote!(Any),
+    };
+    let answer_schema = optional(row.answer_schema.as_ref().map(crate::json::Json::text));
+    let pages = pages(row);
     let run = match &row.action {
         Action::Function(function) => call(row, function),
         Action::Request { method, upstream, path } => request(table, row, method, upstream, path, via),
@@ -120,12 +199,30 @@ fn operation(table: &Table, row: &Row) -> TokenStream {
                 example: #example,
                 envelope: #envelope,
                 effect: ::connector_sdk::table::Effect::#effect,
+                answer: ::connector_sdk::table::AnswerKind::#answer,
+                answer_schema: #answer_schema,
+                pages: #pages,
                 background: #background,
                 immediate: #immediate,
                 rate_limit: #rate_limit,
             },
         }
     })
+}
+
+fn pages(row: &Row) -> TokenStream {
+    let Some(Pages { items, next, input }) = &row.pages else { return quote!(::core::option::Option::None) };
+    let next = match next {
+        NextPage::Cursor(pointer) => quote!(Cursor(#pointer)),
+        NextPage::Link { pointer, parameter } => quote!(Link { pointer: #pointer, parameter: #parameter }),
+        NextPage::PageNumber(first) => quote!(PageNumber(#first)),
+        NextPage::Offset => quote!(Offset),
+    };
+    quote!(::core::option::Option::Some(::connector_sdk::table::Pages {
+        items: #items,
+        next: ::connector_sdk::table::NextPage::#next,
+        input: #input,
+    }))
 }
 
 /// Whether the operation is its request and nothing else.
@@ -183,7 +280,7 @@ fn request(
     let upstream = upstream.to_string();
     let path = path.value();
     let (path, fixed_query) = path.split_once('?').unwrap_or((&path, ""));
-    let pieces = pieces(table, row, path);
+    let pieces = pieces(table, Some(row), path);
     let fields = row.fields.iter().map(|field| self::field(table, row, field));
     let default_query = row.default_query.iter().map(|member| {
         let name = &member.name.text;
@@ -195,7 +292,7 @@ fn request(
         let unless = row.default_query_unless.iter().map(|name| &name.text);
         quote!(::connector_sdk::table::DefaultQuery { parameter: #parameter, unless: &[#name #(, #unless)*] })
     });
-    let headers = table.headers.iter().map(|header| self::header(table, row, header));
+    let headers = table.headers.iter().map(|header| self::header(table, Some(row), header));
     let body = body(row);
     let run = match via {
         None => quote!(|input| ::connector_sdk::run::forward(&REQUEST, input)),
@@ -225,17 +322,20 @@ fn request(
     }
 }
 
-fn pieces(table: &Table, row: &Row, template: &str) -> Vec<TokenStream> {
+fn pieces(table: &Table, row: Option<&Row>, template: &str) -> Vec<TokenStream> {
     let pieces = row::pieces(template).unwrap_or_default();
     let piece = |piece| match piece {
         Piece::Text(text) => quote!(::connector_sdk::table::Piece::Text(#text)),
         Piece::Placeholder(name) => match name.strip_prefix(SETTINGS) {
             Some(setting) => {
-                let default = table.settings.iter().find(|known| known.name == setting).map(|known| &known.default);
-                quote!(::connector_sdk::table::Piece::Setting(|| ::connector_sdk::config::text(#setting, #default)))
+                let declared = table.settings.iter().find(|known| known.name.text == setting);
+                let default = declared.and_then(|known| known.default.as_ref()).map(|default| default.value.text());
+                let default = optional(default);
+                quote!(::connector_sdk::table::Piece::Setting(#setting, || ::connector_sdk::config::text(#setting, #default)))
             }
             None => {
-                let index = row.fields.iter().position(|field| field.name.text == name).unwrap_or(usize::MAX);
+                let index = row.and_then(|row| row.fields.iter().position(|field| field.name.text == name));
+                let index = index.unwrap_or(usize::MAX);
                 quote!(::connector_sdk::table::Piece::Field(#index))
             }
         },
@@ -243,7 +343,7 @@ fn pieces(table: &Table, row: &Row, template: &str) -> Vec<TokenStream> {
     pieces.into_iter().map(piece).collect()
 }
 
-fn header(table: &Table, row: &Row, header: &Header) -> TokenStream {
+fn header(table: &Table, row: Option<&Row>, header: &Header) -> TokenStream {
     let name = &header.name;
     let value = pieces(table, row, &header.value.value());
     let when = header.when.iter().map(|entry| &entry.name.text);

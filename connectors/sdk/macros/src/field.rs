@@ -135,7 +135,7 @@ impl Parse for Field {
         let mut field = Self::new(name, optional, kind, span);
         field.documentation = documentation;
         field.bounds = bounds;
-        while !input.is_empty() && !input.peek(Token![,]) {
+        while !input.is_empty() && !input.peek(Token![,]) && !input.peek(Token![;]) {
             field.modifier(input)?;
         }
         Ok(field)
@@ -267,10 +267,14 @@ pub(crate) fn entries(input: ParseStream<'_>) -> syn::Result<Vec<Entry>> {
 
 /// `["a", "b"]`
 pub(crate) fn strings(input: ParseStream<'_>) -> syn::Result<Vec<String>> {
+    Ok(literals(input)?.iter().map(LitStr::value).collect())
+}
+
+/// As [`strings`], with the places of the strings.
+pub(crate) fn literals(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
     let content;
     bracketed!(content in input);
-    let literals = content.parse_terminated(<LitStr as Parse>::parse, Token![,])?;
-    Ok(literals.iter().map(LitStr::value).collect())
+    Ok(content.parse_terminated(<LitStr as Parse>::parse, Token![,])?.into_iter().collect())
 }
 
 impl Place {

@@ -79,14 +79,14 @@ fn input_read(field: &Field) -> TokenStream {
 }
 
 /// The field's name, raw where it is a word of the language.
-fn rust_name(field: &Field) -> Ident {
+pub(crate) fn rust_name(field: &Field) -> Ident {
     match syn::parse_str::<Ident>(&field.name.text) {
         Ok(_) => Ident::new(&field.name.text, field.name.span),
         Err(_) => Ident::new_raw(&field.name.text, field.name.span),
     }
 }
 
-fn rust_type(kind: &Kind) -> TokenStream {
+pub(crate) fn rust_type(kind: &Kind) -> TokenStream {
     match kind {
         Kind::String => quote!(::std::string::String),
         Kind::Integer => quote!(i64),

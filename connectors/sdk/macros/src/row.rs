@@ -24,6 +24,33 @@ pub(crate) struct Row {
     pub(crate) default_query: Vec<Member>,
     pub(crate) default_query_unless: Vec<Name>,
     pub(crate) example: Option<Json>,
+    /// `answers json`, `answers file` or `answers any`.
+    pub(crate) answers: Answers,
+    pub(crate) answer_schema: Option<Json>,
+    pub(crate) pages: Option<Pages>,
+}
+
+/// The kind of answer.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Answers {
+    Json,
+    File,
+    Any,
+}
+
+/// `pages "/items" next cursor "/nextPageToken" into "/query/pageToken"`
+pub(crate) struct Pages {
+    pub(crate) items: LitStr,
+    pub(crate) next: NextPage,
+    pub(crate) input: LitStr,
+}
+
+/// How the next page is found.
+pub(crate) enum NextPage {
+    Cursor(LitStr),
+    Link { pointer: LitStr, parameter: LitStr },
+    PageNumber(u32),
+    Offset,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -38,9 +65,8 @@ pub(crate) enum Action {
     Function(Path),
 }
 
-impl Parse for Row {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let documentation = field::documentation(input)?;
+impl Row {
+    pub(crate) fn parse(documentation: String, input: ParseStream<'_>) -> syn::Result<Self> {
         let name: Name = input.parse()?;
         input.parse::<Token![:]>()?;
         let effect = Effect::parse(input)?;
@@ -60,6 +86,9 @@ impl Parse for Row {
             default_query: Vec::new(),
             default_query_unless: Vec::new(),
             example: None,
+            answers: Answers::Json,
+            answer_schema: None,
+            pages: None,
         };
         if input.peek(syn::token::Brace) {
             let content;
@@ -101,12 +130,15 @@ impl Row {
                 }
             }
             "example" => self.example = Some(input.parse()?),
+            "answers" => self.answers = input.parse()?,
+            "answer_schema" => self.answer_schema = Some(input.parse()?),
+            "pages" => self.pages = Some(input.parse()?),
             other => {
                 return Err(syn::Error::new(
                     span,
                     format!(
                         "unknown clause `{other}`; there are `query`, `headers`, `rate_limit`, `no_envelope`, `background`, `via`, \
-                         `fixed_body`, `default_query` and `example`, and `;` at the end of the row"
+                         `fixed_body`, `default_query`, `answers`, `answer_schema`, `pages` and `example`, and `;` at the end of the row"
                     ),
                 ));
             }
@@ -220,6 +252,49 @@ fn members(input: ParseStream<'_>) -> syn::Result<Vec<Member>> {
     let content;
     braced!(content in input);
     Ok(content.parse_terminated(Member::parse, Token![,])?.into_iter().collect())
+}
+
+impl Parse for Answers {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let word: Ident = input.parse()?;
+        match word.to_string().as_str() {
+            "json" => Ok(Self::Json),
+            "file" => Ok(Self::File),
+            "any" => Ok(Self::Any),
+            _ => Err(syn::Error::new(word.span(), "expected `json`, `file` or `any`")),
+        }
+    }
+}
+
+impl Parse for Pages {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let items = input.parse()?;
+        let word = |expected: &str| match input.parse::<Ident>() {
+            Ok(word) if word == expected => Ok(()),
+            Ok(word) => Err(syn::Error::new(word.span(), format!("expected `{expected}`"))),
+            Err(error) => Err(syn::Error::new(error.span(), format!("expected `{expected}`"))),
+        };
+        word("next")?;
+        let kind: Ident = input.parse()?;
+        let next = match kind.to_string().as_str() {
+            "cursor" => NextPage::Cursor(input.parse()?),
+            "link" => {
+                let pointer = input.parse()?;
+                word("parameter")?;
+                NextPage::Link { pointer, parameter: input.parse()? }
+            }
+            "page_number" => NextPage::PageNumber(input.parse::<syn::LitInt>()?.base10_parse()?),
+            "offset" => NextPage::Offset,
+            _ => {
+                return Err(syn::Error::new(
+                    kind.span(),
+                    "expected `cursor \"/pointer\"`, `link \"/pointer\" parameter \"name\"`, `page_number 1` or `offset`",
+                ));
+            }
+        };
+        word("into")?;
+        Ok(Self { items, next, input: input.parse()? })
+    }
 }
 
 impl Effect {

@@ -11,7 +11,7 @@ pub(crate) fn of_row(table: &Table, row: &Row) -> String {
     out.raw("type", "\"object\"");
     let mut properties = Object::new();
     for field in &row.fields {
-        properties.raw(&field.name.text, &property(table, row, field));
+        properties.raw(&field.name.text, &property(table, Some(row), field));
     }
     out.raw("properties", &properties.close());
     let required: Vec<&str> =
@@ -23,7 +23,13 @@ pub(crate) fn of_row(table: &Table, row: &Row) -> String {
     out.close()
 }
 
-fn property(table: &Table, row: &Row, field: &Field) -> String {
+/// The schema of a setting's value.
+pub(crate) fn of_setting(table: &Table, setting: &Field) -> String {
+    property(table, None, setting)
+}
+
+/// The schema of a field; a setting has no row.
+fn property(table: &Table, row: Option<&Row>, field: &Field) -> String {
     let mut out = Object::new();
     let null = field.optional;
     let values = table.values_of(field);
@@ -42,7 +48,7 @@ fn property(table: &Table, row: &Row, field: &Field) -> String {
             let mut properties = Object::new();
             for entry in entries {
                 let mut schema = Object::new();
-                if row.place(field) == Place::Header {
+                if row.is_some_and(|row| row.place(field) == Place::Header) {
                     schema.raw("type", "[\"string\",\"null\"]");
                 } else if let Some(values) = &entry.one_of {
                     schema.raw("enum", &strings(values.iter().map(String::as_str), true));
@@ -105,8 +111,9 @@ fn string_keywords(out: &mut Object, field: &Field, values: Option<&[String]>, n
 }
 
 /// The bounds as written, and those that the place asks for: a path has no empty segments.
-fn bounds(out: &mut Object, row: &Row, field: &Field) {
-    let in_path = row.place(field) == Place::Path && matches!(row.action, crate::row::Action::Request { .. });
+fn bounds(out: &mut Object, row: Option<&Row>, field: &Field) {
+    let in_path = row
+        .is_some_and(|row| row.place(field) == Place::Path && matches!(row.action, crate::row::Action::Request { .. }));
     let (minimum, maximum) = (field.bounds.minimum.clone(), field.bounds.maximum.clone());
     let at_least_one = minimum.clone().or_else(|| in_path.then(|| "1".to_owned()));
     match &field.kind {

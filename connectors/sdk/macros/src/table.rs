@@ -4,7 +4,7 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream};
 use syn::{Ident, LitInt, LitStr, Path, Token};
 
-use crate::field::{self, Entry, Lists};
+use crate::field::{self, Entry, Field, Lists};
 use crate::json::{Json, Name};
 use crate::row::Row;
 
@@ -16,7 +16,10 @@ pub(crate) struct Table {
     pub(crate) auth: TokenStream,
     pub(crate) upstreams: Vec<Upstream>,
     pub(crate) rate_limits: Vec<RateLimit>,
-    pub(crate) settings: Vec<Setting>,
+    /// `setting name: type default …`
+    pub(crate) settings: Vec<Field>,
+    /// Path of the SVG image, relative to the source file.
+    pub(crate) icon: Option<LitStr>,
     pub(crate) headers: Vec<Header>,
     pub(crate) values: Vec<(Ident, Vec<String>)>,
     /// How lists among the query's entries go upstream.
@@ -29,7 +32,10 @@ pub(crate) struct Table {
 pub(crate) struct Upstream {
     pub(crate) name: Ident,
     pub(crate) base_url: LitStr,
-    pub(crate) redirect_hosts: Vec<String>,
+    /// `credential …`: how requests carry the user's credential.
+    pub(crate) credential: Option<Ident>,
+    /// `links [..]`: other hosts that redirects and links may lead to.
+    pub(crate) link_hosts: Vec<LitStr>,
     pub(crate) pacing: Option<Json>,
 }
 
@@ -39,11 +45,6 @@ pub(crate) struct RateLimit {
     pub(crate) period_seconds: u32,
 }
 
-pub(crate) struct Setting {
-    pub(crate) name: Ident,
-    pub(crate) default: LitStr,
-}
-
 pub(crate) struct Header {
     pub(crate) name: LitStr,
     pub(crate) value: LitStr,
@@ -51,7 +52,7 @@ pub(crate) struct Header {
     pub(crate) when: Vec<Entry>,
 }
 
-const STATEMENTS: &str = "expected a statement (`auth`, `upstream`, `rate_limit`, `setting`, `header`, `values`, `lists` or `via`) or a row \
+const STATEMENTS: &str = "expected a statement (`auth`, `upstream`, `rate_limit`, `setting`, `header`, `values`, `lists`, `via` or `icon`) or a row \
                           such as `name: GET api \"/path\";`";
 
 impl Parse for Table {
@@ -73,6 +74,7 @@ impl Parse for Table {
             upstreams: Vec::new(),
             rate_limits: Vec::new(),
             settings: Vec::new(),
+            icon: None,
             headers: Vec::new(),
             values: Vec::new(),
             lists: Lists::Joined(",".to_owned()),
@@ -80,10 +82,11 @@ impl Parse for Table {
             rows: Vec::new(),
         };
         while !input.is_empty() {
-            if input.peek(Token![#]) || input.peek2(Token![:]) {
-                table.rows.push(input.parse()?);
+            let documentation = field::documentation(input)?;
+            if input.peek2(Token![:]) {
+                table.rows.push(Row::parse(documentation, input)?);
             } else {
-                table.statement(input)?;
+                table.statement(documentation, input)?;
             }
         }
         Ok(table)
@@ -91,14 +94,25 @@ impl Parse for Table {
 }
 
 impl Table {
-    fn statement(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
+    fn statement(&mut self, documentation: String, input: ParseStream<'_>) -> syn::Result<()> {
         let span = input.span();
         let word: Ident = input.parse().map_err(|_| syn::Error::new(span, STATEMENTS))?;
+        if !documentation.is_empty() && word != "setting" {
+            return Err(syn::Error::new(
+                span,
+                "a documentation comment (`///`) belongs to a row or a setting; use `//` here",
+            ));
+        }
         match word.to_string().as_str() {
             "auth" => self.auth = until_semicolon(input)?,
             "upstream" => self.upstreams.push(input.parse()?),
             "rate_limit" => self.rate_limits.push(input.parse()?),
-            "setting" => self.settings.push(Setting { name: input.parse()?, default: input.parse()? }),
+            "setting" => {
+                let mut setting: Field = input.parse()?;
+                setting.documentation = documentation;
+                self.settings.push(setting);
+            }
+            "icon" => self.icon = Some(input.parse()?),
             "header" => self.headers.push(input.parse()?),
             "values" => self.values.push((input.parse()?, field::strings(input)?)),
             "lists" => self.lists = lists(input)?,
@@ -129,22 +143,37 @@ fn lists(input: ParseStream<'_>) -> syn::Result<Lists> {
 
 impl Parse for Upstream {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut upstream =
-            Self { name: input.parse()?, base_url: input.parse()?, redirect_hosts: Vec::new(), pacing: None };
+        let mut upstream = Self {
+            name: input.parse()?,
+            base_url: input.parse()?,
+            credential: None,
+            link_hosts: Vec::new(),
+            pacing: None,
+        };
         while let Some(word) = input.parse::<Option<Ident>>()? {
             match word.to_string().as_str() {
-                "redirects" => upstream.redirect_hosts = field::strings(input)?,
+                "credential" => upstream.credential = Some(credential(input)?),
+                "links" => upstream.link_hosts = field::literals(input)?,
                 "pacing" => upstream.pacing = Some(input.parse()?),
                 _ => {
                     return Err(syn::Error::new(
                         word.span(),
-                        "expected `redirects [\"host\"]` or `pacing { interval_ms: …, concurrency: …, max_wait_ms: … }`",
+                        "expected `credential standard`, `links [\"host\"]` or \
+                         `pacing { interval_ms: …, concurrency: …, max_wait_ms: … }`",
                     ));
                 }
             }
         }
         Ok(upstream)
     }
+}
+
+fn credential(input: ParseStream<'_>) -> syn::Result<Ident> {
+    let word: Ident = input.parse()?;
+    if ["standard", "none", "form_field"].iter().any(|known| word == known) {
+        return Ok(word);
+    }
+    Err(syn::Error::new(word.span(), "expected `standard`, `none` or `form_field`"))
 }
 
 impl Parse for RateLimit {

@@ -55,7 +55,7 @@ fn names_that_are_not_declared_are_told_with_those_that_are() {
     assert_eq!(row_error(r#"a: GET apis "/a";"#), "no upstream `apis`; declared: `api`");
     assert_eq!(row_error(r#"a: GET api "/a" rate_limit fast;"#), "no rate limit `fast`; declared: `slow`");
     assert_eq!(row_error(r#"a: GET api "/a" { b: string one_of colors };"#), "no values `colors`; none is declared");
-    assert!(row_error(r#"a: GET api "/{settings.x}";"#).contains("declare it: `setting x"));
+    assert!(row_error(r#"a: GET api "/{settings.x}";"#).contains("declare it: `setting x: string"));
 }
 
 #[test]
