@@ -11,7 +11,7 @@ impl Calls {
         Self(MAX_CALLS)
     }
 
-    /// Takes `wanted` requests. Returns `false`, and takes none, if fewer remain.
+    /// Takes `wanted` requests. Returns `false`, and takes no request, if fewer remain.
     pub(crate) fn take(&mut self, wanted: usize) -> bool {
         let left = self.0.checked_sub(wanted);
         self.0 = left.unwrap_or(self.0);

@@ -80,7 +80,7 @@ pub(crate) fn issues(input: SearchIssues) -> Result<Outcome, Fault> {
     })
 }
 
-/// The repositories that the caller names. `None` if there are none.
+/// The repositories that the caller names. `None` if the caller names no repositories.
 fn named(input: &SearchIssues) -> Option<&[String]> {
     input.repositories.as_deref().filter(|given| !given.is_empty())
 }

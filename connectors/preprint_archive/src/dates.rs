@@ -8,7 +8,7 @@ use time::{Duration, OffsetDateTime, UtcOffset};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Minute(OffsetDateTime);
 
-/// The minute of the day that a date without a time stands for.
+/// The minute of the day that a date without a time means.
 #[derive(Clone, Copy)]
 pub(crate) enum Edge {
     First,
@@ -72,13 +72,13 @@ mod tests {
     }
 
     #[test]
-    fn a_date_alone_is_its_first_or_last_minute() {
+    fn a_date_without_a_time_is_its_first_or_last_minute() {
         assert_eq!(compact("2024-02-29", Edge::First).as_deref(), Some("202402290000"));
         assert_eq!(compact("2024-02-29", Edge::Last).as_deref(), Some("202402292359"));
     }
 
     #[test]
-    fn a_time_is_taken_to_gmt() {
+    fn a_time_is_converted_to_gmt() {
         for (text, expected) in [
             ("2026-01-01T06:30:59Z", "202601010630"),
             ("2026-01-01T00:30:00+02:00", "202512312230"),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_refused() {
+    fn a_text_that_is_not_a_date_is_refused() {
         for text in [
             "",
             "2026",
