@@ -49,8 +49,8 @@ connector! {
 
     /// Version of GitHub's REST API.
     setting api_version: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" default "2022-11-28";
-    /// Organization or user that owns repositories named without an owner. search_issues searches all its repositories if the
-    /// caller names none.
+    /// Organization that owns the repositories that callers name without an owner. If a caller names no repositories,
+    /// search_issues searches all repositories of the organization.
     setting default_organization: string(1..);
     /// Maximum age of a copy of an issue's comments, in seconds.
     setting comments_max_age_s: integer(0..) default 300;
@@ -256,8 +256,9 @@ connector! {
     example { owner: "octocat", repo: "hello-world" };
 
     /// Repositories of the user
-    list_repositories: GET api "/user/repos"
-        query [visibility, affiliation, type, sort, direction, per_page, page, since, before]
+    list_repositories: GET api "/user/repos" {
+        query?: entries[visibility, affiliation, type, sort, direction, per_page, page, since, before],
+    }
     example { query: { sort: "pushed", per_page: 50 } }
     pages "" next page_number 1 into "/query/page";
 
@@ -284,8 +285,8 @@ connector! {
         owner: string,
         /// repository name without .git
         repo: string,
+        query?: entries[state, head, base, sort, direction, per_page, page],
     }
-    query [state, head, base, sort, direction, per_page, page]
     example { owner: "octocat", repo: "hello-world", query: { state: "open" } }
     pages "" next page_number 1 into "/query/page";
 

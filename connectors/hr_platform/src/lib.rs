@@ -42,7 +42,7 @@ connector! {
     /// Employees of the HR system, page by page
     ///
     /// The parameters for pages and the answer are those of the HR system.
-    list_employees: GET api "{settings.employees_path}" query [page, per_page, search]
+    list_employees: GET api "{settings.employees_path}" { query?: entries[page, per_page, search] }
         example { query: { page: 1, per_page: 50 } };
 
     /// One employee by id

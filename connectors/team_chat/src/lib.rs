@@ -54,7 +54,9 @@ connector! {
     via slack::call;
 
     /// List channels of the team
-    conversations_list: GET api "/conversations.list" query [cursor, exclude_archived, limit, team_id, types]
+    conversations_list: GET api "/conversations.list" {
+        query?: entries[cursor, exclude_archived, limit, team_id, types],
+    }
     example {
         query: { types: "public_channel,private_channel", exclude_archived: true, limit: 200 },
     }
@@ -80,8 +82,9 @@ connector! {
     example { channel: "C024BE91L", include_num_members: true };
 
     /// Conversations the calling user may access
-    users_conversations: GET api "/users.conversations"
-        query [cursor, exclude_archived, exclude_muted, limit, team_id, types, user]
+    users_conversations: GET api "/users.conversations" {
+        query?: entries[cursor, exclude_archived, exclude_muted, limit, team_id, types, user],
+    }
     example { query: { types: "public_channel,private_channel,im", limit: 100 } }
     pages "/channels" next cursor "/response_metadata/next_cursor" into "/query/cursor";
 
@@ -182,7 +185,7 @@ connector! {
     example { channel: "C024BE91L", users: ["U1", "U2"] };
 
     /// Users of the team
-    users_list: GET api "/users.list" query [cursor, include_locale, limit, team_id]
+    users_list: GET api "/users.list" { query?: entries[cursor, include_locale, limit, team_id] }
     example { query: { limit: 200 } }
     pages "/members" next cursor "/response_metadata/next_cursor" into "/query/cursor";
 

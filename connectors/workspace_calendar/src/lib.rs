@@ -35,8 +35,11 @@ connector! {
     example { calendar_id: "primary" };
 
     /// Calendars on the user's calendar list
-    calendarlist_list: GET api "/users/me/calendarList"
-        query [maxResults, minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken]
+    calendarlist_list: GET api "/users/me/calendarList" {
+        query?: entries[
+            maxResults, minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken,
+        ],
+    }
         example { query: { maxResults: 50, showHidden: true } }
         pages "/items" next cursor "/nextPageToken" into "/query/pageToken";
 
@@ -64,8 +67,8 @@ connector! {
         /// the id of a calendar; `primary` is the user's main calendar
         calendar_id: string,
         event_id: string,
+        query?: entries[alwaysIncludeEmail, maxAttendees, timeZone],
     }
-    query [alwaysIncludeEmail, maxAttendees, timeZone]
     example { calendar_id: "primary", event_id: "abc123def456", query: { timeZone: "Europe/Berlin" } };
 
     /// Delete an event from a calendar
@@ -75,8 +78,8 @@ connector! {
         /// the id of a calendar; `primary` is the user's main calendar
         calendar_id: string,
         event_id: string,
+        query?: entries[sendNotifications, sendUpdates],
     }
-    query [sendNotifications, sendUpdates]
     example { calendar_id: "primary", event_id: "abc123def456", query: { sendUpdates: "all" } };
 
     /// Replace an event; members that the given event does not have are removed
@@ -128,12 +131,12 @@ connector! {
     events_list: GET api "/calendars/{calendar_id}/events" {
         /// the id of a calendar; `primary` is the user's main calendar
         calendar_id: string,
+        query?: entries[
+            alwaysIncludeEmail, eventTypes, iCalUID, maxAttendees, maxResults, orderBy, pageToken,
+            privateExtendedProperty, q, sharedExtendedProperty, showDeleted, showHiddenInvitations, singleEvents,
+            syncToken, timeMax, timeMin, timeZone, updatedMin,
+        ],
     }
-    query [
-        alwaysIncludeEmail, eventTypes, iCalUID, maxAttendees, maxResults, orderBy, pageToken, privateExtendedProperty, q,
-        sharedExtendedProperty, showDeleted, showHiddenInvitations, singleEvents, syncToken, timeMax, timeMin, timeZone,
-        updatedMin,
-    ]
     example {
         calendar_id: "primary",
         query: {
@@ -163,10 +166,11 @@ connector! {
         /// the id of a calendar; `primary` is the user's main calendar
         calendar_id: string,
         event_id: string,
+        query?: entries[
+            alwaysIncludeEmail, maxAttendees, maxResults, originalStart, pageToken, showDeleted, timeMax, timeMin,
+            timeZone,
+        ],
     }
-    query [
-        alwaysIncludeEmail, maxAttendees, maxResults, originalStart, pageToken, showDeleted, timeMax, timeMin, timeZone,
-    ]
     example { calendar_id: "primary", event_id: "abc123def456", query: { maxResults: 10 } }
     pages "/items" next cursor "/nextPageToken" into "/query/pageToken";
 
@@ -177,8 +181,8 @@ connector! {
         event_id: string,
         /// the id of the calendar that gets the event
         destination: string in query,
+        query?: entries[sendNotifications, sendUpdates],
     }
-    query [sendNotifications, sendUpdates]
     example { calendar_id: "primary", event_id: "abc123def456", destination: "team@group.calendar.google.com" };
 
     /// Create an event from one line of text
@@ -186,8 +190,8 @@ connector! {
         /// the id of a calendar; `primary` is the user's main calendar
         calendar_id: string,
         text: string in query,
+        query?: entries[sendNotifications, sendUpdates],
     }
-    query [sendNotifications, sendUpdates]
     example { calendar_id: "primary", text: "Lunch with Kim tomorrow 12:30" };
 
     /// The connected Google account, in the common userinfo shape
