@@ -1,4 +1,4 @@
-//! Who the connected user is.
+//! The identity of the connected user.
 
 use connector_sdk::http::Method;
 use connector_sdk::json::Kind;
@@ -12,7 +12,7 @@ pub(crate) fn userinfo() -> Result<Outcome, Fault> {
     request.upstream = "userinfo".to_owned();
     let user = github::send(request)?.document()?;
     let id = user.pointer("/id").filter(|id| id.kind() == Kind::Number);
-    let id = id.ok_or_else(|| github::not_understood("the user has no id"))?.text();
+    let id = id.ok_or_else(|| github::not_understood("the user has no `id`"))?.text();
     Userinfo {
         id,
         email: user.string("/email"),

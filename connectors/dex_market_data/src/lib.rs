@@ -7,7 +7,7 @@ use connector_sdk::connector;
 connector! {
     /// Prices, pairs, pools and paid promotion of tokens on decentralised exchanges.
     ///
-    /// The rate limits are those of the service over the whole installation. Answers that are a bare list are passed on as a list.
+    /// The rate limits are those of DEX Screener, for the whole installation. An answer that is a list has no enclosing object.
     connector dex_market_data "DEX Screener";
 
     auth Auth::None;
@@ -37,7 +37,7 @@ connector! {
 
     /// Orders paid for a token
     ///
-    /// The service answers a bare list or `{orders: [...]}`; either is passed on as it is.
+    /// DEX Screener answers with a list or with `{orders: [...]}`.
     check_token_orders: GET api "/orders/v1/{chain_id}/{token_address}" {
         /// for example solana, ethereum, base
         chain_id: string,
@@ -63,7 +63,7 @@ connector! {
 
     /// Pairs by token address (one or several)
     ///
-    /// With `chain_id` the pairs of that chain, without it those of all chains. The answer is a list of pairs either way.
+    /// The answer is a list of the pairs of the chain `chain_id`, or of all chains.
     get_pairs_by_token: read fn pairs::by_token {
         /// one address or several
         token_addresses: string | [string](1..=30),

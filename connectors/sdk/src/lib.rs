@@ -27,7 +27,7 @@
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`]: what the gateway offers, a module an interface of the contract.
 //!   Only what a connector uses is imported by its module.
 //! - [`Outcome`] and [`Fault`]: what an operation answers. [`input`]: what a function gets.
-//! - [`userinfo`]: the connected account, in the shape that most connectors answer. [`google`]: what Google's services share.
+//! - [`userinfo`]: the connected account, in the shape that most connectors answer.
 //! - [`testing`]: a gateway for unit tests, which run natively.
 //!
 //! Inside: `table` is the constant data that the macro makes, `thin` turns a row and an input into a request, `reader` takes
@@ -40,7 +40,6 @@ pub mod clock;
 pub mod config;
 mod describe;
 mod encoding;
-pub mod google;
 pub mod http;
 pub mod input;
 pub mod json;
@@ -68,6 +67,6 @@ use testing::host;
 
 #[doc = include_str!("../TABLE.md")]
 pub use connector_sdk_macros::connector;
-pub use http::{Request, Response};
+pub use http::{Link, Request, Response};
 pub use json::Document;
-pub use outcome::{Content, Fault, File, Outcome, UpstreamFault, Violation};
+pub use outcome::{Content, Explanation, Fault, File, Outcome, UpstreamFault, Violation};

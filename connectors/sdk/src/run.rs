@@ -5,6 +5,7 @@ use crate::input::{Fields, Input};
 use crate::outcome;
 pub use crate::outcome::Answer;
 use crate::table::{Connector, Operation, Row};
+pub use crate::thin::RowRequest;
 use crate::{Fault, Outcome, Request, describe, thin};
 
 /// The manifest of a connector.
@@ -24,12 +25,11 @@ pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Answer {
     }
 }
 
-/// As [`invoke`], for a connector all of whose operations only forward. Then nothing of the other outcomes is linked, and the
-/// module imports nothing.
+/// Like [`invoke`], for a connector whose operations all only forward. Then the module links nothing of the other outcomes.
 ///
 /// # Errors
 /// As [`invoke`].
-pub fn invoke_forward(connector: &Connector, operation: &str, input: &str) -> Result<Request, Fault> {
+pub fn invoke_forward(connector: &Connector, operation: &str, input: &str) -> Result<RowRequest, Fault> {
     match find(connector, operation).and_then(|found| found.row) {
         Some(row) => thin::request(row, input),
         None => Err(unknown(connector, operation)),
@@ -57,7 +57,7 @@ pub fn forward(row: &'static Row, input: &str) -> Answer {
 /// # Errors
 /// As [`forward`], and what the function says.
 pub fn via(row: &'static Row, input: &str, function: fn(Request) -> Result<Outcome, Fault>) -> Answer {
-    outcome::answer(thin::request(row, input).and_then(function))
+    outcome::answer(thin::request(row, input).map(Request::from).and_then(function))
 }
 
 /// A row that is a function of the author.

@@ -1,15 +1,41 @@
-//! An operation that is one request: the hot path. It reads the input once, borrows what it can, and builds the path in one string.
+//! The hot path: an operation that is one request. It reads the input once, borrows from it where possible, and builds the path in
+//! one string.
 
 use std::borrow::Cow;
 
-use crate::bindings::gateway::connector::http::{Body as HttpBody, Credential};
-use crate::http::DOT_SEGMENT;
+use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
+use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
 use crate::table::{Body, Encoding, Field, Lists, Piece, Place, Row};
 use crate::{Fault, Request, encoding};
 
+/// The request of a row. It has a path and never a link.
+pub struct RowRequest {
+    method: Method,
+    upstream: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Option<HttpBody>,
+}
+
+impl From<RowRequest> for Request {
+    fn from(request: RowRequest) -> Self {
+        let RowRequest { method, upstream, path, headers, body } = request;
+        Self { method, upstream, path, link: None, headers, body, omit_credential: false }
+    }
+}
+
+#[cfg(target_family = "wasm")]
+impl From<RowRequest> for crate::bindings::gateway::connector::http::Request {
+    fn from(request: RowRequest) -> Self {
+        let RowRequest { method, upstream, path, headers, body } = request;
+        let target = crate::bindings::gateway::connector::http::Target::Path(path);
+        Self { method, upstream, target, headers, body, omit_credential: false }
+    }
+}
+
 /// The request of a row for an input.
-pub(crate) fn request(row: &'static Row, input: &str) -> Result<Request, Fault> {
+pub(crate) fn request(row: &'static Row, input: &str) -> Result<RowRequest, Fault> {
     let members = reader::members(input)?;
     let values = Values { row, members: &members };
     values.check()?;
@@ -19,14 +45,7 @@ pub(crate) fn request(row: &'static Row, input: &str) -> Result<Request, Fault> 
     values.query(&mut query)?;
     let headers = values.headers(&query)?;
     let body = values.body()?;
-    Ok(Request {
-        method: row.method,
-        upstream: row.upstream.to_owned(),
-        path: query.path,
-        headers,
-        body,
-        credential: Credential::Standard,
-    })
+    Ok(RowRequest { method: row.method, upstream: row.upstream.to_owned(), path: query.path, headers, body })
 }
 
 struct Values<'a> {
@@ -65,14 +84,17 @@ impl<'a> Values<'a> {
         for piece in self.row.path {
             match piece {
                 Piece::Text(text) => path.push_str(text),
-                Piece::Setting(setting) => path.push_str(&setting()?),
+                Piece::Setting(name, read) => match read()? {
+                    Some(text) => path.push_str(&text),
+                    None => return Err(Fault::Failed(unset(name))),
+                },
                 Piece::Field(index) => {
                     let Some(field) = self.row.fields.get(*index) else { continue };
                     let Some(value) = self.get(field) else { continue };
                     let start = path.len();
                     push_path_value(path, field, value)?;
                     if path.len() == start {
-                        return Err(refuse(field, "Give a value that is not empty: it is a part of the address."));
+                        return Err(refuse(field, EMPTY_SEGMENT));
                     }
                 }
             }
@@ -131,15 +153,7 @@ impl<'a> Values<'a> {
         let mut headers = Vec::new();
         for header in self.row.headers {
             if header.when.is_empty() || query.has_any(header.when) {
-                let mut value = String::new();
-                for piece in header.value {
-                    match piece {
-                        Piece::Text(text) => value.push_str(text),
-                        Piece::Setting(setting) => value.push_str(&setting()?),
-                        Piece::Field(_) => {}
-                    }
-                }
-                headers.push((header.name.to_owned(), value));
+                headers.extend(header.pair()?);
             }
         }
         for field in self.row.fields {
@@ -303,6 +317,10 @@ fn too_long(field: &Field, value: &str) -> Result<(), Fault> {
         Some(most) if length > most => Err(refuse(field, &format!("Give at most {most} bytes; these are {length}."))),
         _ => Ok(()),
     }
+}
+
+fn unset(setting: &str) -> String {
+    format!("The operation needs the setting `{setting}` of this connector, which the operator has not set.")
 }
 
 fn refuse(field: &Field, detail: &str) -> Fault {

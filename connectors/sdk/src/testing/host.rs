@@ -1,23 +1,29 @@
 //! The functions of the contract, answered by the test's gateway. They have the shape of the generated ones.
 
 pub(crate) mod http {
+    use std::rc::Rc;
+
     use crate::http::{Error, Request};
     use crate::testing::{Answer, current, document::Document};
 
-    /// A prepared answer.
+    /// A prepared response.
     #[derive(Clone, Debug)]
     pub struct Response(Answer);
 
-    pub(crate) fn send(request: &Request) -> Result<Response, Error> {
+    /// An address of a response, as the response gave it.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Link(pub(crate) String);
+
+    pub(crate) fn send(request: Request) -> Result<Response, Error> {
         let state = current();
         let mut state = state.borrow_mut();
-        state.requests.push(request.clone());
-        let none = || Err(Error::Failed(format!("the test has no answer for {} {}", request.upstream, request.path)));
-        state.answers.pop_front().unwrap_or_else(none).map(Response)
+        let unprepared = format!("the test has no answer for {} {}", request.upstream, request.path);
+        state.requests.push(Rc::new(request));
+        state.answers.pop_front().unwrap_or(Err(Error::Failed(unprepared))).map(Response)
     }
 
-    pub(crate) fn send_all(requests: &[Request]) -> Vec<Result<Response, Error>> {
-        requests.iter().map(send).collect()
+    pub(crate) fn send_all(requests: Vec<Request>) -> Vec<Result<Response, Error>> {
+        requests.into_iter().map(send).collect()
     }
 
     impl Response {
@@ -32,6 +38,17 @@ pub(crate) mod http {
         pub fn header(&self, name: &str) -> Vec<String> {
             let named = self.0.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
             named.map(|(_, value)| value.clone()).collect()
+        }
+
+        pub(crate) fn header_link(&self, name: &str) -> Result<Link, Error> {
+            let none = || Error::BadAnswer(format!("the response has no header `{name}`"));
+            self.header(name).into_iter().next().map(Link).ok_or_else(none)
+        }
+
+        pub(crate) fn body_link(&self, pointer: &str) -> Result<Link, Error> {
+            let none = || Error::BadAnswer(format!("the response has no address at `{pointer}`"));
+            let address = self.document()?.pointer(pointer).and_then(|value| value.as_string());
+            address.map(Link).ok_or_else(none)
         }
 
         pub(crate) fn peek(&self, length: u32) -> Result<Vec<u8>, Error> {
@@ -49,7 +66,7 @@ pub(crate) mod http {
 
         pub(crate) fn document(&self) -> Result<Document, Error> {
             let text = self.text()?;
-            Document::parse(if text.is_empty() { "{}" } else { &text }).map_err(Error::Failed)
+            Document::parse(if text.is_empty() { "{}" } else { &text }).map_err(Error::BadAnswer)
         }
     }
 }

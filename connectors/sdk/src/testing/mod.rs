@@ -21,7 +21,7 @@ use std::rc::Rc;
 pub use check::check;
 pub use host::http::Response;
 
-use crate::http::{Error, Request};
+use crate::http::{Error, Link, Request};
 use crate::table::Connector;
 use crate::{Fault, Outcome, run};
 
@@ -32,7 +32,7 @@ thread_local! {
 #[derive(Default)]
 struct State {
     answers: VecDeque<Result<Answer, Error>>,
-    requests: Vec<Request>,
+    requests: Vec<Rc<Request>>,
     settings: BTreeMap<String, String>,
     storage: BTreeMap<String, Vec<u8>>,
     log: Vec<String>,
@@ -84,7 +84,7 @@ impl Gateway {
 
     /// The requests so far, in their order.
     #[must_use]
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<Rc<Request>> {
         self.state.borrow().requests.clone()
     }
 
@@ -110,6 +110,14 @@ impl Default for Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         CURRENT.with(|current| current.replace(Rc::clone(&self.outer)));
+    }
+}
+
+impl Link {
+    /// The address, as the response of the test's gateway gave it. In the sandbox no connector can read it.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.0.0
     }
 }
 

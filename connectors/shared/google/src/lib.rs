@@ -1,41 +1,42 @@
-//! What the connectors of Google's services have in common: how users grant access, and who they are.
+//! The parts that connectors of Google's services share: the OAuth 2.0 provider and the account's identity.
 //!
-//! A table says `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..google::OAUTH2 })`, has the two upstreams
-//! `oauth2 "https://www.googleapis.com/oauth2/v2"` and `userinfo "{oauth2}/userinfo"`, and the row
-//! `userinfo: read fn google::userinfo`, which needs the scopes `openid`, `…/auth/userinfo.email` and `…/auth/userinfo.profile`.
+//! A table uses them as follows.
+//! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_google::OAUTH2 });` The scopes include `openid`,
+//!   `https://www.googleapis.com/auth/userinfo.email` and `https://www.googleapis.com/auth/userinfo.profile`.
+//! - `upstream oauth2 "https://www.googleapis.com/oauth2/v2";`
+//! - `upstream userinfo "{oauth2}/userinfo" credential standard;`
+//! - `userinfo: read fn connector_google::userinfo example {};`
 
-use crate::auth::{Identity, OAuth2, Revocation};
-use crate::http::{self, Error, Request};
-use crate::userinfo::{Organization, Userinfo};
-use crate::{Fault, Outcome};
+use connector_sdk::auth::{Identity, OAuth2, Revocation};
+use connector_sdk::http::{self, Error, Request};
+use connector_sdk::userinfo::{Organization, Userinfo};
+use connector_sdk::{Fault, Outcome};
 
-/// Google as an OAuth 2.0 provider; scopes are the connector's own.
+/// Google as an OAuth 2.0 provider. Each connector adds its scopes.
 ///
-/// Only a request with `access_type=offline` gets a refresh token, and a user who has agreed before gets one anew only by being
-/// asked again, so `prompt=consent`. The answer to a refresh has no refresh token: the old one goes on.
+/// Google issues a refresh token only for `access_type=offline`. If the user has agreed before, Google issues a new one only for
+/// `prompt=consent`. The response to a refresh has no refresh token, so the old one stays valid.
+///
+/// Revoking one grant would end all grants of the user for this client, so replaced grants are not revoked.
 pub const OAUTH2: OAuth2 = OAuth2 {
     provider: "google",
     authorization_url: "https://accounts.google.com/o/oauth2/v2/auth",
     token_url: "https://oauth2.googleapis.com/token",
     revocation: Some(Revocation::Form("https://oauth2.googleapis.com/revoke")),
     authorization_parameters: &[("access_type", "offline"), ("prompt", "consent")],
-    identity: Some(Identity {
-        operation: "userinfo",
-        id: "/data/id",
-        email: Some("/data/email"),
-        name: Some("/data/name"),
-    }),
+    revokes_replaced_grants: false,
+    identity: Some(Identity::USERINFO),
     ..OAuth2::STANDARD
 };
 
-/// The account at Google, by one call of the upstream `userinfo`.
+/// Answers with the identity of the connected account. Sends one request to the upstream `userinfo`.
 ///
 /// # Errors
-/// Google's own refusal, or [`Error::BadAnswer`] when the answer names no account.
+/// Google's own refusal, or [`Error::BadAnswer`] if the response has no account id.
 pub fn userinfo() -> Result<Outcome, Fault> {
     let claims = http::send(Request::get("userinfo", ""))?.successful()?.document()?;
     let Some(id) = claims.string("/id") else {
-        return Err(Error::BadAnswer("Google's userinfo names no account: there is no `id`".to_owned()).into());
+        return Err(Error::BadAnswer("Google's userinfo response has no `id`".to_owned()).into());
     };
     let email = claims.string("/email");
     Userinfo {
@@ -44,7 +45,7 @@ pub fn userinfo() -> Result<Outcome, Fault> {
         email,
         name: claims.string("/name"),
         picture: claims.string("/picture"),
-        // The domain of a Workspace account; others have none.
+        // Only accounts of Google Workspace have a domain.
         organization: claims.string("/hd").map(|domain| Organization { id: Some(domain.clone()), name: Some(domain) }),
     }
     .answer()
@@ -52,10 +53,11 @@ pub fn userinfo() -> Result<Outcome, Fault> {
 
 #[cfg(test)]
 mod tests {
+    use connector_sdk::http::Error;
+    use connector_sdk::testing::{Answer, Gateway};
+    use connector_sdk::{Fault, Outcome};
+
     use super::userinfo;
-    use crate::http::Error;
-    use crate::testing::{Answer, Gateway};
-    use crate::{Fault, Outcome};
 
     fn answer(claims: &str) -> String {
         let gateway = Gateway::new().answer(Answer::json(200, claims));
@@ -80,13 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_an_account_is_not_understood() {
+    fn a_response_without_an_account_is_an_error() {
         let _gateway = Gateway::new().answer(Answer::json(200, "[]"));
         assert!(matches!(userinfo(), Err(Fault::Http(Error::BadAnswer(_)))));
     }
 
     #[test]
-    fn a_refused_token_is_told_as_such() {
+    fn a_refused_token_is_passed_on_as_401() {
         let _gateway = Gateway::new().answer(Answer::json(401, r#"{"error":{"code":401}}"#));
         assert!(matches!(userinfo(), Err(Fault::Upstream(failure)) if failure.status == 401));
     }
