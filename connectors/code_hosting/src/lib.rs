@@ -96,14 +96,14 @@ connector! {
     list_issues: read fn issues::list {
         ..repository,
         per_page?: integer(1..=100) default 30 assumed,
-        /// next_cursor of the previous answer, unchanged
+        /// opaque next_cursor of the previous answer
         page_cursor?: string,
         reverse?: boolean default false,
         sort?: string one_of ["created", "updated", "comments"] default "created" assumed,
-        /// another name for sort; if both are given, they must be equal
+        /// another name for sort; both given and different is an error
         order_by?: string one_of ["created", "updated", "comments"],
         direction?: string one_of ["asc", "desc"] default "desc" assumed,
-        /// further parameters of GitHub; labels may be a list
+        /// further upstream parameters; labels may be a list
         filters?: entries[state, labels, assignee, creator, mentioned, milestone, type, since],
     }
     example {
@@ -170,12 +170,12 @@ connector! {
         repositories?: [string],
         state?: string one_of ["open", "closed", "all"] default "all",
         creator?: string,
-        /// members of an issue to keep, in dot notation; absent: all
+        /// keys of an issue to include, dot notation; absent: all
         fields?: [string],
         summarize?: boolean default false,
         sort?: string one_of ["created", "updated", "comments"] default "updated",
         direction?: string one_of ["asc", "desc"] default "desc" assumed,
-        /// an issue must have all of them
+        /// an issue must match all
         labels?: [string],
         assignee?: string,
         /// milestone number
@@ -184,7 +184,7 @@ connector! {
         since?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
         /// YYYY-MM-DD
         until?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-        /// URLs that are called when the search ends; forces waiting to false
+        /// addresses notified when the search ends; forces waiting to false
         callback_urls?: [string] format "uri",
         waiting?: boolean default false,
     }

@@ -40,7 +40,7 @@ connector! {
     setting max_download_mb: integer(1..) default 50;
 
     fields paper {
-        /// 2104.12255, 2104.12255v1 or hep-ex/0307015; the prefix arXiv: may be left out
+        /// 2104.12255, 2104.12255v1 or hep-ex/0307015; the prefix arXiv: is dropped
         paper_id: string pattern r"^(arXiv:)?([a-z-]+(\.[A-Z]{2})?/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(v[0-9]+)?$",
     };
 
@@ -55,7 +55,7 @@ connector! {
     search_papers: read fn search::papers {
         /// arXiv query syntax (ti: au: abs: co: jr: cat: rn: all: with AND, OR, ANDNOT) or plain words
         search_query?: string,
-        /// one or several; a paper must be in one of them
+        /// one or several, any may match
         category?: string | [string],
         title?: string,
         author?: string,

@@ -57,10 +57,7 @@ connector! {
         /// id of the conversation
         channel: string,
     };
-    fields period {
-        /// Unix time, for example 1700000000.000100
-        oldest?: string,
-        /// Unix time, for example 1700000000.000100
+    fields selection {
         latest?: string,
         inclusive?: boolean default false,
         include_all_metadata?: boolean default false,
@@ -110,7 +107,9 @@ connector! {
         ..conversation,
         cursor?: string,
         limit?: integer(..=999) default 100,
-        ..period,
+        /// Unix time, for example 1700000000.000100
+        oldest?: string,
+        ..selection,
     }
     example { channel: "C024BE91L", limit: 50, oldest: "1700000000" }
     pages "/messages" next cursor "/response_metadata/next_cursor" into "/cursor";
@@ -122,7 +121,8 @@ connector! {
         ts: string,
         cursor?: string,
         limit?: integer default 1000,
-        ..period,
+        oldest?: string,
+        ..selection,
     }
     example { channel: "C024BE91L", ts: "1700000000.000100" }
     pages "/messages" next cursor "/response_metadata/next_cursor" into "/cursor";

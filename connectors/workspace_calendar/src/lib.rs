@@ -28,7 +28,7 @@ connector! {
     lists repeated;
 
     fields calendar {
-        /// the id of a calendar; `primary` is the user's main calendar
+        /// primary is accepted for the main calendar of the user
         calendar_id: string,
     };
     fields notifications {
@@ -93,7 +93,7 @@ connector! {
         ..calendar,
         event_id: string,
         ..changes,
-        /// the complete event; members that it does not have are removed
+        /// the complete event; parts left out are removed
         body: object,
     }
     example {
@@ -173,7 +173,7 @@ connector! {
     events_move: POST api "/calendars/{calendar_id}/events/{event_id}/move" {
         ..calendar,
         event_id: string,
-        /// the id of the calendar that gets the event
+        /// calendar id of the target
         destination: string in query,
         ..notifications,
     }
