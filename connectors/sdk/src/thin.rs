@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use contract_rules::path::has_dot_segment;
+
 use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
 use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
@@ -102,7 +104,7 @@ impl<'a> Values<'a> {
         // Only a value with a dot, encoded or not, can have made a dot segment: the table's own text has none.
         let mut suspects = self.row.fields.iter().filter(|field| self.may_climb(field));
         match suspects.next() {
-            Some(field) if encoding::has_dot_segment(path) => Err(refuse(field, DOT_SEGMENT)),
+            Some(field) if has_dot_segment(path) => Err(refuse(field, DOT_SEGMENT)),
             _ => Ok(()),
         }
     }
