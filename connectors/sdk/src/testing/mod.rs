@@ -132,7 +132,7 @@ impl Link {
 pub struct Answer {
     /// Status code.
     pub status: u16,
-    /// Names in any case, and values.
+    /// Names, in any case, and values.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
