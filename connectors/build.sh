@@ -1,11 +1,12 @@
 #!/bin/sh
-# Builds the connectors to core WebAssembly modules: every package in connectors/* but the SDK, and packages named by -p.
+# Builds core WebAssembly modules: of every connector, and of the packages named by -p. Each folder in connectors/ with a
+# Cargo.toml is a connector, except the SDK. Folders in connectors/shared/ are libraries.
 #
-#   connectors/build.sh [-p PACKAGE]... [--only]      --only: just the packages named by -p
+#   connectors/build.sh [-p PACKAGE]... [--only]      --only: only the packages named by -p
 #
-# The modules lie in target/wasm/wasm32-unknown-unknown/connector/<package>.wasm; `connector-gateway connectors pack` makes
-# components of them. The ordinary toolchain builds them if it has the target or can get it, else Debian's packages do:
-# rustc-web, cargo-web, rust-web-src and lld-19, which build the standard library from its sources.
+# The script writes target/wasm/wasm32-unknown-unknown/connector/<package>.wasm; `connector-gateway connectors pack` turns such a
+# module into a component. It builds with the installed toolchain if the toolchain has the target or can install it. Otherwise it
+# builds with Debian's packages rustc-web, cargo-web, rust-web-src and lld-19, which compile the standard library from source.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -13,9 +14,9 @@ cd "$root"
 target=wasm32-unknown-unknown
 export CARGO_TARGET_DIR="$root/target/wasm"
 
-# A small stack is enough for connectors and costs fewer pages; it lies first, so that an overflow traps and overwrites nothing.
-# The directories of this machine are no part of a module. Flags are separated by 0x1f, so that a directory may hold blanks, and
-# are for the target alone: what runs while building is built without them.
+# Connectors need a small stack, and a small stack needs fewer pages. It is placed before all data, so that an overflow traps and
+# overwrites nothing. Paths of this machine are removed from the module. Flags are separated by 0x1f, because a path may contain
+# spaces. They apply to the target only, not to build scripts and macros.
 separator=$(printf '\037')
 flags="-Clink-arg=-zstack-size=65536${separator}-Clink-arg=--stack-first"
 flags="$flags${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo${separator}--remap-path-prefix=$root=gateway"
@@ -42,7 +43,7 @@ has_target() {
     libraries=$(rustc --print target-libdir --target "$target" 2>/dev/null) && ls "$libraries"/libcore-*.rlib >/dev/null 2>&1
 }
 
-# Names of packages hold no blanks, so $packages may be split.
+# Names of packages contain no spaces, so the shell may split $packages.
 # shellcheck disable=SC2086
 build_ordinary() {
     cargo build --profile connector --target "$target" $packages
@@ -50,7 +51,7 @@ build_ordinary() {
 
 # shellcheck disable=SC2086
 build_debian() {
-    # A toolchain manager puts its own rustc before this one by these variables.
+    # rustup would otherwise replace the compiler by this variable.
     env -u RUSTUP_TOOLCHAIN RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc \
         CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19 \
         /usr/bin/cargo build --profile connector --target "$target" -Z build-std=std,panic_abort $packages
@@ -80,7 +81,7 @@ elif add_target; then
 elif install_debian && has_debian; then
     build_debian
 else
-    echo "build.sh: the target $target is missing. Either of these brings it:" >&2
+    echo "build.sh: the target $target is missing. Install it with one of these commands:" >&2
     echo "    rustup target add $target" >&2
     echo "    apt-get install -y --no-install-recommends rustc-web cargo-web rust-web-src lld-19    # as root, Debian 12 or later" >&2
     exit 1

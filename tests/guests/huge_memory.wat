@@ -1,5 +1,4 @@
-;; Wants more memory than anybody is given, before it has done anything. Put into an honest module, it makes that module
-;; hostile.
+;; Declares more memory than the sandbox gives. A test adds it to an honest module.
 (component
   (core module $greedy
     (memory 16384))

@@ -1,4 +1,4 @@
-;; Wants more memories than a slot of the sandbox has. Put into an honest module, it makes that module hostile.
+;; Declares more memories than a slot of the sandbox has. A test adds it to an honest module.
 (component
   (core module $greedy
     (memory 1))

@@ -1,2 +1,2 @@
-;; Is a component, and no connector.
+;; A component that is not a connector.
 (component)

@@ -1,5 +1,4 @@
-;; Grows a table for as long as it is let, as soon as it is instantiated, and then insists on more. Put into an honest module,
-;; it makes that module hostile.
+;; Grows a table when it is instantiated, until the sandbox refuses, and then traps. A test adds it to an honest module.
 (component
   (core module $growth
     (table 1 funcref)

@@ -1,4 +1,4 @@
-;; Has the exports of a connector, in name only.
+;; Has the names of a connector's exports, with other types.
 (component
   (core module $module
     (func (export "describe") (result i32) (i32.const 7)))

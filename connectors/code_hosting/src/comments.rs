@@ -1,21 +1,20 @@
-//! Comments of an issue: all of them are read at once and kept for a while, then filtered and sorted here.
+//! Comments of an issue. The connector reads all of them, keeps a copy for some minutes, and filters and sorts the copy.
 
 use std::borrow::Cow;
 
 use connector_sdk::http::{Error, Method, Response};
-use connector_sdk::{Fault, Outcome, Request, Violation, clock, config};
+use connector_sdk::{Fault, Outcome, Request, Violation, clock};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::copy::{self, Copy};
-use crate::{CreateIssueComment, ListIssueComments, dates, github};
+use crate::{CreateIssueComment, ListIssueComments, dates, github, settings};
 
-/// A copy is answered from for this long, unless the operator sets `comments_max_age_s`.
-const MAX_AGE_SECONDS: u32 = 300;
+/// Maximum number of pages that one call reads. An issue with more comments is too large.
+const MAX_PAGES: u32 = 50;
 
-/// An issue with more comments is too large.
-const MOST_PAGES: u32 = 50;
-const MOST_BYTES: usize = 16 << 20;
+/// Maximum size of all comments of an issue. They have to fit into the memory of an invocation twice.
+const MAX_BYTES: usize = 16 << 20;
 
 #[derive(Serialize)]
 struct Answer<'a> {
@@ -28,7 +27,7 @@ struct Answer<'a> {
     fetched_at: String,
 }
 
-/// What a comment is chosen and sorted by.
+/// The members of a comment that filters and sorting use.
 #[derive(Deserialize)]
 struct Head<'a> {
     id: u64,
@@ -45,7 +44,7 @@ pub(crate) fn list(input: ListIssueComments) -> Result<Outcome, Fault> {
     for page in &copy.pages {
         for item in github::items(page)? {
             let head: Head<'_> = serde_json::from_str(item.get())
-                .map_err(|_| github::not_understood("a comment without id, created_at or updated_at"))?;
+                .map_err(|_| github::not_understood("a comment has no `id`, `created_at` or `updated_at`"))?;
             if is_chosen(&input, &head) {
                 chosen.push((head, item));
             }
@@ -60,7 +59,7 @@ pub(crate) fn list(input: ListIssueComments) -> Result<Outcome, Fault> {
         let order = order.then(one.id.cmp(&other.id));
         if input.direction == "asc" { order } else { order.reverse() }
     });
-    // The schema bounds both.
+    // The schema bounds both numbers.
     let per_page = usize::try_from(input.per_page).unwrap_or(1).max(1);
     let before = usize::try_from(input.page - 1).unwrap_or(usize::MAX).saturating_mul(per_page);
     Outcome::json(&Answer {
@@ -70,7 +69,7 @@ pub(crate) fn list(input: ListIssueComments) -> Result<Outcome, Fault> {
         page: input.page,
         per_page: input.per_page,
         cached,
-        fetched_at: dates::iso(copy.fetched_at),
+        fetched_at: dates::iso(copy.fetched_at)?,
     })
 }
 
@@ -83,7 +82,7 @@ pub(crate) fn create(input: CreateIssueComment) -> Result<Outcome, Fault> {
         serde_json::to_string(&Comment { body: input.body }).map_err(|error| Fault::Failed(error.to_string()))?;
     let request = address(Method::Post, &input.owner, &input.repo, input.issue_number)?.json(comment);
     let response = github::send(request)?;
-    // Only now: whoever reads while the comment is on its way keeps a copy without it.
+    // Not before the request: a call that reads the comments meanwhile may keep a copy without the new one.
     copy::forget(&copy::key(&input.owner, &input.repo, input.issue_number));
     Ok(Outcome::ReplyDocument(response.document()?))
 }
@@ -117,9 +116,10 @@ fn is_chosen(input: &ListIssueComments, head: &Head<'_>) -> bool {
         && is_before(&head.updated_at, &input.updated_before)
 }
 
-/// The comments, and whether they come from a copy. With `force_refresh` none is looked at.
+/// The comments of the issue, and `true` if they come from a copy. `force_refresh` ignores the copy.
 fn comments(input: &ListIssueComments) -> Result<(Copy, bool), Fault> {
-    let max_age = config::get("comments_max_age_s")?.unwrap_or(MAX_AGE_SECONDS);
+    // The schema of the setting bounds it.
+    let max_age = u32::try_from(settings::comments_max_age_s()?).unwrap_or(u32::MAX);
     let key = copy::key(&input.owner, &input.repo, input.issue_number);
     let now = clock::now();
     let kept = if input.force_refresh { None } else { Copy::load(&key) };
@@ -130,9 +130,9 @@ fn comments(input: &ListIssueComments) -> Result<(Copy, bool), Fault> {
         if let ([_], Some(etag)) = (kept.pages.as_slice(), &kept.etag) {
             let response = github::send(page(input, 1)?.header("If-None-Match", etag))?;
             if response.status() == 304 {
-                let still = Copy { fetched_at: now, ..kept };
-                still.save(&key, max_age);
-                return Ok((still, true));
+                let renewed = Copy { fetched_at: now, ..kept };
+                renewed.save(&key, max_age);
+                return Ok((renewed, true));
             }
             return fetch(input, response, now, &key, max_age);
         }
@@ -141,7 +141,7 @@ fn comments(input: &ListIssueComments) -> Result<(Copy, bool), Fault> {
     fetch(input, first, now, &key, max_age)
 }
 
-/// All pages, of which the first has been answered, to the end.
+/// Reads the pages that follow the first response, and keeps all of them as a copy.
 fn fetch(
     input: &ListIssueComments,
     first: Response,
@@ -159,7 +159,7 @@ fn fetch(
         if github::next_query(&response).is_none() {
             break;
         }
-        if number > MOST_PAGES || bytes > MOST_BYTES {
+        if number > MAX_PAGES || bytes > MAX_BYTES {
             return Err(Error::TooLarge(format!(
                 "the issue has more than {} comments, or more than {} MiB of them",
                 copy.pages.len() * 100,
@@ -175,7 +175,7 @@ fn fetch(
 
 fn page(input: &ListIssueComments, number: u32) -> Result<Request, Fault> {
     let request = address(Method::Get, &input.owner, &input.repo, input.issue_number)?;
-    Ok(request.query("per_page", github::LONGEST_PAGE).query("page", number))
+    Ok(request.query("per_page", github::MAX_PER_PAGE).query("page", number))
 }
 
 fn address(method: Method, owner: &str, repo: &str, issue: i64) -> Result<Request, Fault> {

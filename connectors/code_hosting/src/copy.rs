@@ -1,29 +1,30 @@
-//! An issue's comments as GitHub gave them, kept in the storage: no user sees what another user's token has read.
+//! A copy of an issue's comments in the storage. Each integration has its own storage, so no user sees comments that another
+//! user's token has read.
 //!
-//! A value of the storage is small, so a copy is a head and numbered parts. The head has a fingerprint of the parts: of two
-//! invocations that write at the same time neither leaves a mixture that is taken for a copy.
+//! A value in the storage is small, so a copy consists of a head and numbered parts. The head has a fingerprint of the parts.
+//! If two invocations write at the same time, the fingerprint does not match the mixture, and the mixture is not used.
 
 use connector_sdk::{log, storage};
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint;
 
-/// The largest value of the storage.
+/// Maximum size of a value in the storage.
 const PART_BYTES: usize = 64 << 10;
 
-/// Larger copies are not kept: the storage has room for sixteen of these.
-const MOST_BYTES: usize = 4 << 20;
+/// Maximum size of a copy. The storage has room for sixteen copies of this size.
+const MAX_BYTES: usize = 4 << 20;
 
-/// A copy that GitHub can be asked about is worth keeping when it is too old to be answered from.
-const ASKABLE_SECONDS: u32 = 24 * 3600;
+/// Further lifetime of an old copy that GitHub can confirm by its ETag.
+const CONFIRMABLE_SECONDS: u32 = 24 * 3600;
 
-/// All comments of an issue, at a moment.
+/// All comments of an issue at one time.
 pub(crate) struct Copy {
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970-01-01T00:00:00Z.
     pub(crate) fetched_at: u64,
-    /// By which GitHub tells whether its only page is still the same.
+    /// ETag of the first page, by which GitHub confirms that a copy of one page is still current.
     pub(crate) etag: Option<String>,
-    /// The pages, each the JSON text of a list.
+    /// The pages in their order. Each is the JSON text of an array.
     pub(crate) pages: Vec<String>,
 }
 
@@ -32,23 +33,23 @@ struct Head {
     fetched_at: u64,
     etag: Option<String>,
     fingerprint: u64,
-    /// Bytes of each page.
+    /// Size of each page in bytes.
     pages: Vec<usize>,
 }
 
-/// Names the copy of an issue's comments. GitHub does not tell the case of names apart.
+/// The key of a copy. GitHub ignores the case of names, so the key has them in lower case.
 pub(crate) fn key(owner: &str, repo: &str, number: i64) -> String {
     format!("comments/{}/{}/{number}", owner.to_lowercase(), repo.to_lowercase())
 }
 
 impl Copy {
-    /// The copy of this key, if there is one. A storage that fails has none.
+    /// The copy with this key. `None` if there is no complete copy or the storage fails.
     pub(crate) fn load(key: &str) -> Option<Self> {
         let head = Head::load(key)?;
         let mut pages = Vec::with_capacity(head.pages.len());
         let mut number = 0;
         for length in &head.pages {
-            let mut page = Vec::with_capacity((*length).min(MOST_BYTES));
+            let mut page = Vec::with_capacity((*length).min(MAX_BYTES));
             for _ in 0..length.div_ceil(PART_BYTES) {
                 page.extend(storage::get(&part(key, number)).ok()??);
                 number += 1;
@@ -59,15 +60,15 @@ impl Copy {
         (copy.fingerprint() == head.fingerprint).then_some(copy)
     }
 
-    /// Keeps the copy, unless it is too large or the storage has no room. It is a copy: no answer depends on it.
+    /// Keeps the copy. A copy that is too large, or that the storage has no room for, is dropped: no answer depends on it.
     pub(crate) fn save(&self, key: &str, max_age_seconds: u32) {
-        if self.pages.iter().map(String::len).sum::<usize>() > MOST_BYTES {
+        if self.pages.iter().map(String::len).sum::<usize>() > MAX_BYTES {
             return forget(key);
         }
-        let is_askable = self.etag.is_some() && self.pages.len() == 1;
-        let life = if is_askable { max_age_seconds.saturating_add(ASKABLE_SECONDS) } else { max_age_seconds };
+        let is_confirmable = self.etag.is_some() && self.pages.len() == 1;
+        let life = if is_confirmable { max_age_seconds.saturating_add(CONFIRMABLE_SECONDS) } else { max_age_seconds };
         if let Err(error) = self.write(key, life) {
-            log::warn(&format!("the comments of {key} are not kept: {error:?}"));
+            log::warn(&format!("the copy of {key} was not kept: {error:?}"));
             forget(key);
         }
     }
@@ -98,15 +99,15 @@ impl Head {
     }
 }
 
-/// Drops the copy of this key. Without its head it is none; parts that cannot be dropped expire.
+/// Deletes the copy with this key. Parts that cannot be deleted have no effect without the head, and expire.
 pub(crate) fn forget(key: &str) {
     let head = Head::load(key);
     if let Err(error) = storage::delete(key) {
-        log::warn(&format!("the copy of {key} stays until it is too old: {error:?}"));
+        log::warn(&format!("the copy of {key} was not deleted and is used until it expires: {error:?}"));
     }
     let parts = head.map_or(0, |head| head.pages.iter().map(|length| length.div_ceil(PART_BYTES)).sum());
     for number in 0..parts {
-        // One that stays does no harm.
+        // A part that remains has no effect.
         let _ = storage::delete(&part(key, number));
     }
 }
@@ -120,16 +121,16 @@ mod tests {
     use connector_sdk::storage;
     use connector_sdk::testing::Gateway;
 
-    use super::{Copy, MOST_BYTES, PART_BYTES, forget, key};
+    use super::{Copy, MAX_BYTES, PART_BYTES, forget, key};
 
     fn copy(pages: &[String]) -> Copy {
         Copy { fetched_at: 7, etag: Some("\"e\"".to_owned()), pages: pages.to_vec() }
     }
 
     #[test]
-    fn a_copy_comes_back_whatever_its_size() {
+    fn a_copy_of_any_size_comes_back() {
         let _gateway = Gateway::new();
-        // Characters of three bytes lie across the borders of parts.
+        // Parts are cut within characters of three bytes.
         for pages in [vec!["[]".to_owned()], vec!["€".repeat(PART_BYTES), "[1]".to_owned(), "€".repeat(30_000)]] {
             copy(&pages).save("k", 300);
             let found = Copy::load("k").expect("a copy");
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_is_not_whole_is_none() {
+    fn an_incomplete_copy_is_not_used() {
         let gateway = Gateway::new();
         copy(&["x".repeat(PART_BYTES + 1)]).save("k", 300);
         storage::set("k/1", b"y", None).expect("set");
@@ -150,15 +151,15 @@ mod tests {
     }
 
     #[test]
-    fn a_large_copy_is_not_kept_and_takes_the_former_with_it() {
+    fn a_copy_that_is_too_large_deletes_the_copy_before_it() {
         let gateway = Gateway::new();
         copy(&["[1]".to_owned()]).save("k", 300);
-        copy(&["x".repeat(MOST_BYTES + 1)]).save("k", 300);
+        copy(&["x".repeat(MAX_BYTES + 1)]).save("k", 300);
         assert!(gateway.stored("k").is_none() && gateway.stored("k/0").is_none());
     }
 
     #[test]
-    fn what_is_forgotten_leaves_nothing() {
+    fn deleting_a_copy_leaves_no_value() {
         let gateway = Gateway::new();
         let key = key("Octocat", "Hello", 7);
         assert_eq!(key, "comments/octocat/hello/7");

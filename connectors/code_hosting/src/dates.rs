@@ -1,64 +1,32 @@
-//! Dates as GitHub writes them, `2026-01-31` and `2026-01-31T23:59:59Z`. In this form their order as text is their order in time.
+//! Dates in GitHub's form: `2026-01-31` and `2026-01-31T23:59:59Z`. In this form, text order is time order.
 
-use connector_sdk::Violation;
+use connector_sdk::{Fault, Violation};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
-/// A date or time, if it is given, that the calendar knows; what the schema's pattern lets through can still be a 31 February.
+/// Adds a violation if `given` is a date or time that does not exist. The pattern in the schema accepts 31 February.
 pub(crate) fn check(field: &str, given: Option<&String>, violations: &mut Vec<Violation>) {
-    let is_known = |text: &String| match text.split_once('T') {
-        Some((date, time)) => is_date(date) && is_time(time),
-        None => is_date(text),
+    let exists = |text: &String| {
+        let midnight = if text.contains('T') { "" } else { "T00:00:00Z" };
+        OffsetDateTime::parse(&format!("{text}{midnight}"), &Rfc3339).is_ok()
     };
-    if given.is_some_and(|text| !is_known(text)) {
+    if given.is_some_and(|text| !exists(text)) {
         violations
             .push(Violation { pointer: format!("/{field}"), detail: "Give a day and time that exist.".to_owned() });
     }
 }
 
-fn is_date(text: &str) -> bool {
-    let mut parts = text.split('-').map(|part| part.parse::<u32>().ok());
-    let (Some(Some(year)), Some(Some(month)), Some(Some(day)), None) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
-        return false;
+/// The time in RFC 3339, to the second. `milliseconds` counts from 1970-01-01T00:00:00Z.
+///
+/// # Errors
+/// [`Fault::Failed`] for a time after the year 9999.
+pub(crate) fn iso(milliseconds: u64) -> Result<String, Fault> {
+    let seconds = i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX);
+    let Ok(time) = OffsetDateTime::from_unix_timestamp(seconds) else {
+        return Err(Fault::Failed("The gateway's clock is after the year 9999.".to_owned()));
     };
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let days = match month {
-        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
-        4 | 6 | 9 | 11 => 30,
-        2 if is_leap => 29,
-        2 => 28,
-        _ => 0,
-    };
-    (1..=days).contains(&day)
-}
-
-fn is_time(text: &str) -> bool {
-    let mut parts = text.trim_end_matches('Z').split(':').map(|part| part.parse::<u32>().ok());
-    matches!(
-        (parts.next(), parts.next(), parts.next(), parts.next()),
-        (Some(Some(0..24)), Some(Some(0..60)), Some(Some(0..60)), None)
-    )
-}
-
-/// A moment in milliseconds since 1970-01-01T00:00:00Z, to the second.
-pub(crate) fn iso(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1000;
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// Year, month and day in the Gregorian calendar. Years are counted from March, so that leap days come last.
-fn civil(days_since_1970: u64) -> (u64, u64, u64) {
-    let days = days_since_1970 + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+    let ((year, month, day), (hour, minute, second)) = (time.to_calendar_date(), time.to_hms());
+    Ok(format!("{year:04}-{:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z", u8::from(month)))
 }
 
 #[cfg(test)]
@@ -90,10 +58,11 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_written_to_the_second() {
-        assert_eq!(iso(0), "1970-01-01T00:00:00Z");
-        assert_eq!(iso(1_767_225_659_999), "2026-01-01T00:00:59Z");
-        assert_eq!(iso(1_709_164_800_000), "2024-02-29T00:00:00Z");
-        assert_eq!(iso(4_102_444_799_000), "2099-12-31T23:59:59Z");
+    fn a_time_is_written_to_the_second() {
+        let written = |milliseconds| iso(milliseconds).expect("a time");
+        assert_eq!(written(0), "1970-01-01T00:00:00Z");
+        assert_eq!(written(1_767_225_659_999), "2026-01-01T00:00:59Z");
+        assert_eq!(written(1_709_164_800_000), "2024-02-29T00:00:00Z");
+        assert_eq!(written(4_102_444_799_000), "2099-12-31T23:59:59Z");
     }
 }

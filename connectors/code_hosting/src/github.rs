@@ -1,53 +1,53 @@
-//! One call of GitHub's REST API.
+//! Requests to GitHub's REST API, and the next page of a response.
 
 use connector_sdk::http::{self, Error, Method, Response};
-use connector_sdk::{Fault, Request, config};
+use connector_sdk::{Fault, Request};
 use serde_json::value::RawValue;
 
-/// The version of the API that the table names, too.
-const API_VERSION: &str = "2022-11-28";
+use crate::CONNECTOR;
 
-/// Items of the longest page that GitHub gives.
-pub(crate) const LONGEST_PAGE: u32 = 100;
+/// Maximum number of items in a page of GitHub.
+pub(crate) const MAX_PER_PAGE: u32 = 100;
 
-/// A request with the headers that the table gives to its rows.
-pub(crate) fn request(method: Method, path: impl Into<String>) -> Result<Request, Fault> {
-    let version = config::text("api_version", API_VERSION)?;
-    Ok(Request::new(method, "api", path)
-        .header("Accept", "application/vnd.github+json")
-        .header("X-GitHub-Api-Version", version))
-}
-
-/// A request for the issues of a repository, to which the rest of the path can be appended.
+/// A request for the issues of a repository. The caller may append to its path.
 pub(crate) fn issues(method: Method, owner: &str, repo: &str) -> Result<Request, Fault> {
-    let mut request = request(method, "/repos")?.segment("owner", owner)?.segment("repo", repo)?;
+    let mut request = CONNECTOR.request(method, "api", "/repos")?.segment("owner", owner)?.segment("repo", repo)?;
     request.path.push_str("/issues");
     Ok(request)
 }
 
-/// Sends a request, and takes an answer that is no error.
+/// Sends a request.
+///
+/// # Errors
+/// [`Fault::Upstream`] if GitHub answers with an error.
 pub(crate) fn send(request: Request) -> Result<Response, Fault> {
     http::send(request)?.successful()
 }
 
-/// The items of an answer that is a list.
+/// The items of a response that is a JSON array.
 pub(crate) fn items(text: &str) -> Result<Vec<&RawValue>, Fault> {
-    serde_json::from_str(text).map_err(|_| not_understood("no list where there should be one"))
+    serde_json::from_str(text).map_err(|_| not_understood("the response is not a list"))
 }
 
-/// GitHub's answer is not what it should be.
-pub(crate) fn not_understood(what: &str) -> Fault {
-    Error::BadAnswer(format!("GitHub's answer is not understood: {what}")).into()
+/// The fault for a response that does not have GitHub's documented form. `problem` is a clause that says what is wrong.
+pub(crate) fn not_understood(problem: &str) -> Fault {
+    Error::BadAnswer(format!("GitHub's response is not in the documented form: {problem}")).into()
 }
 
-/// The query of the page after an answer; none when it is the last.
+/// The query of the next page. `None` if the response is the last page.
 ///
-/// Only the query is taken, as the address in it may be another one than the operator's. What stands in it is GitHub's matter: a
-/// number of a page, or a cursor.
+/// The connector takes only the query of the address, because the operator may have replaced GitHub's address. GitHub chooses
+/// the parameters of the query: the number of a page, or a cursor.
 pub(crate) fn next_query(response: &Response) -> Option<String> {
     let link = response.header("link")?;
     let (_, query) = next(&link)?.split_once('?')?;
     Some(query.to_owned())
+}
+
+/// `path` with the query of the next page. `None` if the response is the last page.
+pub(crate) fn next_path(path: &str, response: &Response) -> Option<String> {
+    let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    Some(format!("{path}?{}", next_query(response)?))
 }
 
 /// The target with `rel="next"` of a header `Link` (RFC 8288).

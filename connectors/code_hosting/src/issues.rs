@@ -1,4 +1,4 @@
-//! Issues of a repository, page by page.
+//! A page of a repository's issues.
 
 use connector_sdk::http::Method;
 use connector_sdk::input::Entries;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::cursor::Cursor;
 use crate::{ListIssues, fingerprint, github};
 
-/// GitHub's own length of a page.
+/// GitHub's default number of items in a page.
 const PER_PAGE: u32 = 30;
 
 #[derive(Serialize)]
@@ -27,7 +27,7 @@ struct PageInfo {
     per_page: u32,
 }
 
-/// A pull request is an issue with this member.
+/// GitHub lists pull requests among the issues. They have this member.
 #[derive(Deserialize)]
 struct Head {
     pull_request: Option<IgnoredAny>,
@@ -35,7 +35,7 @@ struct Head {
 
 pub(crate) fn list(input: ListIssues) -> Result<Outcome, Fault> {
     let sort = sort(&input)?;
-    let cursor = place(&input, sort)?;
+    let cursor = cursor(&input, sort)?;
     let response = github::send(request(&input, sort, &cursor)?)?;
     let has_next_page = github::next_query(&response).is_some();
     let text = response.text()?;
@@ -52,21 +52,21 @@ pub(crate) fn list(input: ListIssues) -> Result<Outcome, Fault> {
     Outcome::json(&Page { items, page_info })
 }
 
-/// `sort`, or its other name.
+/// The value of `sort`, or of `order_by`, which is another name for it.
 fn sort(input: &ListIssues) -> Result<Option<&str>, Fault> {
     match (&input.sort, &input.order_by) {
         (Some(sort), Some(order_by)) if sort != order_by => Err(Fault::invalid_input(
             "/order_by",
-            "Give the same as in `sort`, or only one of the two: they are names of one thing.",
+            "Give the same value as in `sort`, or leave one of the two out: they have the same meaning.",
         )),
         (sort, order_by) => Ok(sort.as_deref().or(order_by.as_deref())),
     }
 }
 
-/// The page to answer: that of the cursor, else the first.
-fn place(input: &ListIssues, sort: Option<&str>) -> Result<Cursor, Fault> {
+/// The cursor that the caller gave, or that of the first page.
+fn cursor(input: &ListIssues, sort: Option<&str>) -> Result<Cursor, Fault> {
     let fingerprint = fingerprint(input, sort);
-    // The schema bounds it.
+    // The schema bounds the number.
     let per_page = input.per_page.and_then(|number| u32::try_from(number).ok());
     let Some(text) = &input.page_cursor else {
         return Ok(Cursor { page: 1, per_page: per_page.unwrap_or(PER_PAGE), fingerprint });
@@ -75,7 +75,10 @@ fn place(input: &ListIssues, sort: Option<&str>) -> Result<Cursor, Fault> {
     match per_page {
         Some(per_page) if per_page != cursor.per_page => Err(Fault::invalid_input(
             "/per_page",
-            format!("Give {}, as in the call that the cursor came from: the pages would not line up.", cursor.per_page),
+            format!(
+                "Give {}, as in the call that answered the cursor: a cursor is valid for one page size.",
+                cursor.per_page
+            ),
         )),
         _ => Ok(cursor),
     }
@@ -95,14 +98,14 @@ fn fingerprint(input: &ListIssues, sort: Option<&str>) -> u64 {
     fingerprint::of(parts.iter().map(String::as_bytes))
 }
 
-/// An issue must match all of a list's labels.
+/// The filters that have a value. GitHub takes a list joined with commas; an issue must match all labels.
 fn filters(entries: Option<&Entries>) -> Vec<(&str, String)> {
     let entries = entries.map(|entries| entries.0.as_slice()).unwrap_or_default();
     let given = entries.iter().filter(|(_, values)| !values.is_empty());
     given.map(|(name, values)| (name.as_str(), values.join(","))).collect()
 }
 
-/// Backwards means the opposite order: then the first page is the end of the list.
+/// For a reversed list the connector asks for the opposite order, so that the first page is the end of the list.
 fn request(input: &ListIssues, sort: Option<&str>, cursor: &Cursor) -> Result<Request, Fault> {
     let direction = match (input.reverse, input.direction.as_deref()) {
         (false, direction) => direction,

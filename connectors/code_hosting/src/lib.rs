@@ -1,18 +1,20 @@
 //! Repositories and issues of GitHub.
 //!
 //! # Layout
-//! - `issues`, `comments`, `search`, `account`: the operations that are more than one request.
-//! - `github`: one call of the service's API, and the page after an answer. `dates`: its dates.
-//! - `cursor`: where a list goes on. `copy`: an issue's comments, kept for a while.
-//! - `repositories`: which repositories a search goes through. `ranking`: its results, best first, up to a limit.
-//!   `projection`: what is kept of a result. `summary`: results by their counts.
+//! - `issues`, `comments`, `search`, `account`: the operations that are functions.
+//! - `github`: requests to GitHub's API, and the next page of a response. `dates`: GitHub's dates.
+//! - `cursor`: the cursor of `list_issues`. `copy`: the copy of an issue's comments. Both use `fingerprint`.
+//! - Parts of a search: `repositories` (where it searches), `calls` (how many requests remain), `found` (one result),
+//!   `projection` (the members of a result), `ranking` (the best results), `summary` (their counts).
 
 mod account;
+mod calls;
 mod comments;
 mod copy;
 mod cursor;
 mod dates;
 mod fingerprint;
+mod found;
 mod github;
 mod issues;
 mod projection;
@@ -26,44 +28,48 @@ use connector_sdk::connector;
 connector! {
     /// Repositories, issues, comments, commits and pull requests of GitHub, as the connected user sees them.
     ///
-    /// A status of 404 also stands for a private repository that the user has no access to, and 410 for a repository whose
-    /// issues are switched off.
-    ///
-    /// Settings: `default_organization` (whose repositories are searched where none are named), `api_version` (of GitHub's API),
-    /// `comments_max_age_s` (how long comments of an issue are answered from a copy, default 300).
+    /// GitHub also answers with status 404 for a private repository that the user has no access to, and with 410 for a repository
+    /// whose issues are disabled.
     connector code_hosting "GitHub";
 
     auth Auth::OAuth2(OAuth2 {
         provider: "github",
         authorization_url: "https://github.com/login/oauth/authorize",
         token_url: "https://github.com/login/oauth/access_token",
-        // This token alone: `/grant` would end every connection of the user by the same client.
+        // This address revokes one token. The address that ends in `/grant` revokes all tokens of the user for this client.
         revocation: Some(Revocation::Delete("https://api.github.com/applications/{client_id}/token")),
         scopes: &["repo", "read:user"],
-        identity: Some(Identity {
-            operation: "userinfo",
-            id: "/data/id",
-            email: Some("/data/email"),
-            name: Some("/data/name"),
-        }),
+        revokes_replaced_grants: true,
+        identity: Some(Identity::USERINFO),
         ..OAuth2::STANDARD
     });
 
     upstream api "https://api.github.com";
-    upstream userinfo "{api}/user";
+    upstream userinfo "{api}/user" credential standard;
 
-    setting api_version "2022-11-28";
+    /// Version of GitHub's REST API.
+    setting api_version: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" default "2022-11-28";
+    /// Organization that owns the repositories that callers name without an owner. If a caller names no repositories,
+    /// search_issues searches all repositories of the organization.
+    setting default_organization: string(1..);
+    /// Maximum age of a copy of an issue's comments, in seconds.
+    setting comments_max_age_s: integer(0..) default 300;
+
     header "Accept" "application/vnd.github+json";
     header "X-GitHub-Api-Version" "{settings.api_version}";
 
+    fields repository {
+        /// account owner
+        owner: string(1..),
+        /// repository name without .git
+        repo: string(1..),
+    };
+
     /// Create an issue
     ///
-    /// Without push access GitHub drops assignees, milestone and labels silently.
+    /// If the user has no push access, GitHub ignores assignees, milestone and labels.
     create_issue: POST api "/repos/{owner}/{repo}/issues" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         title: string,
         body?: string,
         /// logins; only users with push access
@@ -77,10 +83,7 @@ connector! {
 
     /// An issue by number
     get_issue: GET api "/repos/{owner}/{repo}/issues/{issue_number}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         issue_number: integer(1..),
     }
     example { owner: "octocat", repo: "hello-world", issue_number: 1347 };
@@ -88,13 +91,10 @@ connector! {
     /// Issues of a repository, by cursor, forwards or backwards
     ///
     /// The answer is `{items, page_info: {next_cursor, has_next_page, reverse, per_page}}`. Pull requests are left out, so a page
-    /// can be shorter than `per_page` and still not be the last. With `reverse` the first page is the end of the list, and the
-    /// next one what lies before it.
+    /// that is not the last can have fewer items than `per_page`. With `reverse` the first page is the end of the list, and each
+    /// next page precedes it.
     list_issues: read fn issues::list {
-        /// account owner
-        owner: string(1..),
-        /// repository name without .git
-        repo: string(1..),
+        ..repository,
         per_page?: integer(1..=100) default 30 assumed,
         /// opaque next_cursor of the previous answer
         page_cursor?: string,
@@ -114,17 +114,16 @@ connector! {
         direction: "desc",
         reverse: false,
         filters: { state: "all", labels: ["bug"] },
-    };
+    }
+    pages "/items" next cursor "/page_info/next_cursor" into "/page_cursor";
 
     /// Comments of an issue, from a cache
     ///
-    /// The answer is `{items, total_count, page, per_page, total_pages, cached, fetched_at}`. Comments are kept for five minutes,
-    /// unless the operator says otherwise or `force_refresh` asks for what is there now. All dates that are given must hold.
+    /// The answer is `{items, total_count, page, per_page, total_pages, cached, fetched_at}`. The connector answers from a copy of
+    /// the comments that is at most five minutes old, or the age that the operator has set. `force_refresh` reads the comments
+    /// anew. A comment must match all dates that are given.
     list_issue_comments: read fn comments::list {
-        /// account owner
-        owner: string(1..),
-        /// repository name without .git
-        repo: string(1..),
+        ..repository,
         issue_number: integer(1..),
         force_refresh?: boolean default false,
         /// YYYY-MM-DDTHH:MM:SSZ
@@ -147,16 +146,14 @@ connector! {
         updated_after: "2026-03-01T00:00:00Z",
         per_page: 50,
         force_refresh: true,
-    };
+    }
+    pages "/items" next page_number 1 into "/page";
 
     /// Add a comment to an issue
     ///
-    /// The copy of the issue's comments, which list_issue_comments answers from, is dropped.
+    /// Deletes the copy of the issue's comments that list_issue_comments answers from.
     create_issue_comment: write fn comments::create {
-        /// account owner
-        owner: string(1..),
-        /// repository name without .git
-        repo: string(1..),
+        ..repository,
         issue_number: integer(1..),
         body: string(..=262144),
     }
@@ -164,10 +161,10 @@ connector! {
 
     /// Search issues in repositories, waiting or in the background
     ///
-    /// The answer is `{total_count, truncated, repositories, issues, errors}`. Each issue has its `repository`; pull requests are left
-    /// out. With `summarize` there are only the first five issues, and `summary` counts all of them. A repository that cannot be
-    /// read is named in `errors`. At most 10,000 issues are looked at, and 5,000 of them or 8 MiB answered; `truncated` says that
-    /// there may be more.
+    /// The answer is `{total_count, truncated, repositories, issues, errors}`. Each issue has the member `repository`. Pull requests
+    /// are left out. With `summarize` the answer has only the first five issues, and `summary` counts all of them. `errors` names
+    /// the repositories that could not be read. The search reads at most 10,000 issues, and the answer has at most 5,000 issues
+    /// and 8 MiB. `truncated` is true if there may be more results.
     search_issues: read fn search::issues {
         /// OWNER/REPO, or REPO in the default organization; absent: all repositories of the default organization
         repositories?: [string],
@@ -203,7 +200,7 @@ connector! {
 
     /// Search issues and pull requests with AND and OR keywords
     ///
-    /// GitHub gives the first 1000 results of a search only.
+    /// GitHub answers with the first 1000 results of a search only.
     advanced_search: GET api "/search/issues?advanced_search=true" {
         /// for example repo:octocat/hello-world is:issue (label:bug OR label:regression)
         q: string,
@@ -216,14 +213,12 @@ connector! {
         page?: integer(1..) default 1,
         per_page?: integer(1..=100) default 30,
     }
-    example { q: "org:octocat is:open (label:bug OR label:regression)", sort: "updated", per_page: 50 };
+    example { q: "org:octocat is:open (label:bug OR label:regression)", sort: "updated", per_page: 50 }
+    pages "/items" next page_number 1 into "/page";
 
     /// Commits of a repository
     list_commits: GET api "/repos/{owner}/{repo}/commits" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         /// SHA or branch to start from; default the default branch
         sha?: string,
         /// only commits that touch this file path
@@ -237,28 +232,23 @@ connector! {
         per_page?: integer(1..=100) default 30,
         page?: integer(1..) default 1,
     }
-    example { owner: "octocat", repo: "hello-world", sha: "main", since: "2026-03-01T00:00:00Z" };
+    example { owner: "octocat", repo: "hello-world", sha: "main", since: "2026-03-01T00:00:00Z" }
+    pages "" next page_number 1 into "/page";
 
     /// A repository
-    get_repository: GET api "/repos/{owner}/{repo}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
-    }
+    get_repository: GET api "/repos/{owner}/{repo}" { ..repository }
     example { owner: "octocat", repo: "hello-world" };
 
     /// Repositories of the user
-    list_repositories: GET api "/user/repos"
-        query [visibility, affiliation, type, sort, direction, per_page, page, since, before]
-    example { query: { sort: "pushed", per_page: 50 } };
+    list_repositories: GET api "/user/repos" {
+        query?: entries[visibility, affiliation, type, sort, direction, per_page, page, since, before],
+    }
+    example { query: { sort: "pushed", per_page: 50 } }
+    pages "" next page_number 1 into "/query/page";
 
     /// Change an issue: text, state, labels, assignees, milestone
     update_issue: PATCH api "/repos/{owner}/{repo}/issues/{issue_number}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         issue_number: integer(1..),
         title?: string,
         body?: string,
@@ -272,32 +262,24 @@ connector! {
 
     /// Pull requests of a repository
     list_pull_requests: GET api "/repos/{owner}/{repo}/pulls" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
+        query?: entries[state, head, base, sort, direction, per_page, page],
     }
-    query [state, head, base, sort, direction, per_page, page]
-    example { owner: "octocat", repo: "hello-world", query: { state: "open" } };
+    example { owner: "octocat", repo: "hello-world", query: { state: "open" } }
+    pages "" next page_number 1 into "/query/page";
 
     /// A commit with its changed files
     get_commit: GET api "/repos/{owner}/{repo}/commits/{ref}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         ref: string keeps_slashes,
     }
     example { owner: "octocat", repo: "hello-world", ref: "main" };
 
     /// A file or folder of a repository
     ///
-    /// A file's `content` is base64, as GitHub gives it.
+    /// The `content` of a file is base64, as GitHub gives it.
     get_file_contents: GET api "/repos/{owner}/{repo}/contents/{path}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         path: string keeps_slashes,
         ref?: string in query,
     }

@@ -1,4 +1,4 @@
-//! The operations, against prepared answers of the service.
+//! The operations, with prepared responses of GitHub.
 
 use connector_sdk::auth::{Auth, Revocation};
 use connector_sdk::http::{Body, Error, Method};
@@ -40,11 +40,11 @@ fn pointer(operation: &str, input: &str) -> String {
 }
 
 fn paths(gateway: &Gateway) -> Vec<String> {
-    gateway.requests().into_iter().map(|request| request.path).collect()
+    gateway.requests().iter().map(|request| request.path.clone()).collect()
 }
 
 #[test]
-fn rows_are_the_services_methods() {
+fn rows_are_githubs_methods() {
     let _gateway = Gateway::new();
     for (operation, input, method, path, sent) in [
         (
@@ -148,7 +148,7 @@ fn issues_of_a_repository_come_without_pull_requests() {
 }
 
 #[test]
-fn what_the_caller_leaves_to_the_service_is_not_sent() {
+fn fields_that_the_caller_leaves_out_are_not_sent() {
     let gateway = Gateway::new().answer(Answer::json(200, "[]"));
     let page = reply("list_issues", r#"{"owner":"o","repo":"r","filters":{"labels":[]}}"#);
     assert_eq!(page["page_info"]["per_page"], 30);
@@ -169,7 +169,7 @@ fn cursor(input: &str) -> String {
 fn a_cursor_leads_to_the_next_page_of_its_list() {
     let cursor = cursor(r#"{"owner":"o","repo":"r","per_page":2,"filters":{"state":"all","creator":"a"}}"#);
     let gateway = Gateway::new().answer(Answer::json(200, "[]")).answer(Answer::json(200, "[]"));
-    // The same list, in other words.
+    // These requests describe the same list in other ways.
     for rest in
         [r#""owner":"O","sort":"created","per_page":2"#, r#""owner":"o","order_by":"created","direction":"desc""#]
     {
@@ -209,7 +209,7 @@ fn a_reversed_list_begins_at_its_end() {
 }
 
 #[test]
-fn two_names_of_one_thing_agree() {
+fn sort_and_order_by_have_one_meaning() {
     let gateway = Gateway::new().answer(Answer::json(200, "[]")).answer(Answer::json(200, "[]"));
     for order in [r#""order_by":"comments""#, r#""order_by":"comments","sort":"comments""#] {
         reply("list_issues", &format!(r#"{{"owner":"o","repo":"r",{order}}}"#));
@@ -220,7 +220,7 @@ fn two_names_of_one_thing_agree() {
 }
 
 #[test]
-fn a_refusal_of_the_service_is_passed_on() {
+fn a_refusal_of_github_is_passed_on() {
     let _gateway = Gateway::new()
         .answer(Answer::json(404, r#"{"message":"Not Found"}"#))
         .answer(Answer::json(200, r#"{"message":"odd"}"#));
@@ -254,7 +254,7 @@ fn list(rest: &str) -> Value {
 const NEXT_COMMENTS: &str = r#"<https://api.test/repositories/1/issues/7/comments?per_page=100&page=2>; rel="next""#;
 
 #[test]
-fn all_comments_are_read_then_filtered_sorted_and_cut() {
+fn all_comments_are_read_then_filtered_sorted_and_divided_into_pages() {
     let gateway = Gateway::new()
         .now(NOW)
         .answer(Answer::json(200, &comments(1..=3)).header("link", NEXT_COMMENTS))
@@ -269,7 +269,7 @@ fn all_comments_are_read_then_filtered_sorted_and_cut() {
         paths(&gateway),
         ["/repos/O/R/issues/7/comments?per_page=100&page=1", "/repos/O/R/issues/7/comments?per_page=100&page=2"]
     );
-    // The rest comes from the copy, whatever is asked of it and however the names are written.
+    // The copy answers every further call, for any filter and any case of the names.
     for (rest, expected, count, pages) in [
         (r#","direction":"asc","per_page":2,"page":2"#, &[3, 4][..], 5, 3),
         (r#","per_page":2,"page":4"#, &[], 5, 3),
@@ -290,7 +290,7 @@ fn all_comments_are_read_then_filtered_sorted_and_cut() {
 }
 
 #[test]
-fn a_copy_is_used_until_it_is_too_old_or_a_refresh_is_asked_for() {
+fn a_copy_is_used_until_it_is_too_old_or_the_caller_forces_a_refresh() {
     let gateway = Gateway::new().now(NOW).answer(Answer::json(200, &comments(1..=1)));
     list("");
     let gateway = gateway.now(NOW + 300_000);
@@ -303,23 +303,26 @@ fn a_copy_is_used_until_it_is_too_old_or_a_refresh_is_asked_for() {
     let gateway = gateway.setting("comments_max_age_s", "10").now(NOW + 620_001).answer(Answer::json(200, "[]"));
     assert_eq!(ids(&list("")).len(), 0);
     assert_eq!(gateway.requests().len(), 4);
-    assert!(gateway.requests().iter().all(|request| request.headers.len() == 2), "nothing to ask about");
+    assert!(
+        gateway.requests().iter().all(|request| request.headers.len() == 2),
+        "a copy without an ETag is not confirmed"
+    );
 }
 
 #[test]
-fn an_old_copy_of_one_page_is_asked_about() {
+fn github_confirms_an_old_copy_of_one_page() {
     let gateway = Gateway::new().now(NOW).answer(Answer::json(200, &comments(1..=2)).header("ETag", "W/\"a\""));
     list("");
     let gateway = gateway.now(NOW + 301_000).answer(Answer::new(304, ""));
-    let still = list("");
-    assert_eq!((ids(&still), &still["cached"]), (vec![2, 1], &json!(true)));
-    assert_eq!(still["fetched_at"], "2026-01-02T03:09:06Z");
+    let confirmed = list("");
+    assert_eq!((ids(&confirmed), &confirmed["cached"]), (vec![2, 1], &json!(true)));
+    assert_eq!(confirmed["fetched_at"], "2026-01-02T03:09:06Z");
     let gateway = gateway.now(NOW + 602_000).answer(Answer::json(200, &comments(1..=3)).header("ETag", "W/\"b\""));
     let changed = list("");
     assert_eq!((ids(&changed), &changed["cached"]), (vec![3, 2, 1], &json!(false)));
-    let asked: Vec<_> = gateway.requests().iter().map(|request| request.headers.get(2).cloned()).collect();
+    let sent: Vec<_> = gateway.requests().iter().map(|request| request.headers.get(2).cloned()).collect();
     let etag = |value: &str| Some(("If-None-Match".to_owned(), value.to_owned()));
-    assert_eq!(asked, [None, etag("W/\"a\""), etag("W/\"a\"")]);
+    assert_eq!(sent, [None, etag("W/\"a\""), etag("W/\"a\"")]);
 }
 
 #[test]
@@ -345,14 +348,14 @@ fn an_issue_with_too_many_comments_is_too_large() {
 }
 
 #[test]
-fn dates_that_exclude_everything_are_refused() {
+fn dates_that_no_comment_can_match_are_refused() {
     let input =
         format!(r#"{{{ISSUE},"created_after":"2026-01-02T00:00:00Z","created_before":"2026-01-02T00:00:00Z"}}"#);
     assert_eq!(pointer("list_issue_comments", &input), "/created_after");
 }
 
 #[test]
-fn a_new_comment_drops_the_copy_of_the_others() {
+fn a_new_comment_deletes_the_copy() {
     let gateway = Gateway::new()
         .answer(Answer::json(200, &comments(1..=1)))
         .answer(Answer::json(201, r#"{"id":2,"n":1.0}"#))
@@ -370,7 +373,7 @@ fn a_new_comment_drops_the_copy_of_the_others() {
 }
 
 #[test]
-fn a_comment_that_was_refused_drops_nothing() {
+fn a_comment_that_github_refuses_keeps_the_copy() {
     let gateway =
         Gateway::new().answer(Answer::json(200, &comments(1..=1))).answer(Answer::json(403, r#"{"message":"no"}"#));
     list("");
@@ -399,7 +402,7 @@ fn the_account_is_the_user_of_the_token() {
 }
 
 #[test]
-fn one_token_is_revoked_not_all_of_the_users() {
+fn revocation_ends_one_token_of_the_user() {
     let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
     assert!(client.pkce && client.scope_separator == " ");
     assert!(matches!(client.revocation, Some(Revocation::Delete(url)) if url.ends_with("/{client_id}/token")));

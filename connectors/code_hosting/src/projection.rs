@@ -1,11 +1,11 @@
-//! What is kept of a result: paths in dot notation, by the same rules as the gateway's `response_fields`.
+//! Cuts an issue to the members that the caller asked for. Paths have the same rules as the gateway's `response_fields`.
 
 use connector_sdk::json;
 
-/// What an issue keeps whatever is asked for, besides its repository.
+/// Members that an issue always keeps, besides its repository.
 const ALWAYS: [&str; 2] = ["number", "title"];
 
-/// An issue as the caller gets it: with its repository, and cut to `fields` when there are any. None when it is no object.
+/// The issue for the caller: with its repository, and cut to `fields` if there are any. `None` if `text` is not an object.
 pub(crate) fn issue(text: &str, repository: &str, fields: &[String]) -> Option<String> {
     if fields.is_empty() {
         return with_repository(text, repository);
@@ -16,7 +16,7 @@ pub(crate) fn issue(text: &str, repository: &str, fields: &[String]) -> Option<S
     with_repository(&cut, repository)
 }
 
-/// The issue with one more member at its front, in a string of its size: there can be thousands.
+/// Adds the repository as the first member. The string is allocated once, because an answer can have thousands of issues.
 fn with_repository(issue: &str, repository: &str) -> Option<String> {
     let members = issue.strip_prefix('{')?.trim_start();
     let comma = if members.starts_with('}') { "" } else { "," };
@@ -24,14 +24,14 @@ fn with_repository(issue: &str, repository: &str) -> Option<String> {
     Some(["{\"repository\":", &repository, comma, members].concat())
 }
 
-/// Writes the members that a path names, or leads into. None when `text` is no object.
+/// Writes the members that a path names or goes into. `None` if `text` is not an object.
 fn members(out: &mut String, text: &str, paths: &[&str]) -> Option<()> {
     out.push('{');
     for (name, value) in json::members(text)? {
         let is_whole = paths.contains(&name.as_ref());
         let inner: Vec<&str> =
             paths.iter().filter_map(|path| path.strip_prefix(name.as_ref())?.strip_prefix('.')).collect();
-        // No path leads into a scalar.
+        // A path cannot go into a scalar.
         if !is_whole && (inner.is_empty() || !value.starts_with(['{', '['])) {
             continue;
         }
@@ -50,7 +50,7 @@ fn members(out: &mut String, text: &str, paths: &[&str]) -> Option<()> {
     Some(())
 }
 
-/// Writes what the paths leave of an object, or of each item of a list.
+/// Writes the members that the paths name of an object, or of each object in an array.
 fn project(out: &mut String, text: &str, paths: &[&str]) -> Option<()> {
     if text.starts_with('{') {
         return members(out, text, paths);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_cut_an_issue_and_its_name_stays() {
+    fn fields_cut_an_issue_which_keeps_its_number_and_title() {
         assert_eq!(
             text(&["user.login", "labels.name", "body", "title.x", "missing"]),
             r#"{"repository":"o/r","number":7,"title":"T","user":{"login":"a"},"labels":[{"name":"x"},{"name":"z"}],"body":null}"#
@@ -91,13 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn without_fields_an_issue_is_as_the_upstream_gave_it_with_its_repository() {
+    fn without_fields_an_issue_is_unchanged_but_for_its_repository() {
         assert_eq!(text(&[]), format!(r#"{{"repository":"o/r",{}"#, &ISSUE[1..]));
         assert_eq!(issue("{ }", "o/r", &[]).as_deref(), Some(r#"{"repository":"o/r"}"#));
     }
 
     #[test]
-    fn what_is_no_object_is_no_issue() {
+    fn an_issue_that_is_not_an_object_is_refused() {
         assert!(issue("[]", "o/r", &[]).is_none());
         assert!(issue("[]", "o/r", &["id".to_owned()]).is_none());
     }

@@ -1,13 +1,13 @@
-//! Which repositories a search goes through.
+//! The repositories of a search.
 
 use connector_sdk::http::Method;
-use connector_sdk::{Fault, Violation, config};
+use connector_sdk::{Fault, Violation};
 use serde::Deserialize;
 
-use crate::github;
-use crate::search::Calls;
+use crate::calls::Calls;
+use crate::{CONNECTOR, github, settings};
 
-/// A repository by its owner and its name.
+/// A repository's owner and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Repository {
     pub(crate) owner: String,
@@ -20,9 +20,9 @@ impl Repository {
     }
 }
 
-/// The repositories that a caller names, each once. One without an owner is the default organization's.
+/// The repositories that a caller names, without duplicates. A name without an owner is in the default organization.
 pub(crate) fn named(given: &[String]) -> Result<Vec<Repository>, Fault> {
-    let organization = default_organization()?;
+    let organization = settings::default_organization()?;
     let mut repositories: Vec<Repository> = Vec::new();
     let mut violations = Vec::new();
     for (index, text) in given.iter().enumerate() {
@@ -47,7 +47,7 @@ fn parse(text: &str, organization: Option<&str>) -> Result<Repository, &'static 
         (None, Some(organization)) => (organization, text),
         (None, None) => {
             return Err(
-                "Give OWNER/REPO: no default organization is configured (the connector's setting `default_organization`).",
+                "Give OWNER/REPO. The operator has not set `default_organization`, so a name without an owner is not enough.",
             );
         }
     };
@@ -61,7 +61,8 @@ fn parse(text: &str, organization: Option<&str>) -> Result<Repository, &'static 
     }
 }
 
-/// All repositories of the default organization that can have changing issues, as far as `calls` reach; and whether they did.
+/// The repositories of the default organization, without those that are archived, disabled or have no issues. Also returns
+/// `true` if `calls` was enough to read all of them.
 pub(crate) fn of_organization(calls: &mut Calls) -> Result<(Vec<Repository>, bool), Fault> {
     #[derive(Deserialize)]
     struct Found {
@@ -81,32 +82,27 @@ pub(crate) fn of_organization(calls: &mut Calls) -> Result<(Vec<Repository>, boo
     const fn yes() -> bool {
         true
     }
-    let organization = default_organization()?.ok_or_else(|| {
+    let organization = settings::default_organization()?.ok_or_else(|| {
         Fault::invalid_input(
             "/repositories",
-            "Name the repositories: no default organization is configured (the connector's setting `default_organization`).",
+            "Give at least one repository. The operator has not set `default_organization`, whose repositories are searched otherwise.",
         )
     })?;
-    let mut request = github::request(Method::Get, "/orgs")?.segment("repositories", &organization)?;
-    request.path.push_str("/repos");
-    let path = request.path.clone();
-    request = request.query("per_page", github::LONGEST_PAGE).query("type", "all");
+    let mut first = CONNECTOR.request(Method::Get, "api", "/orgs")?.segment("repositories", &organization)?;
+    first.path.push_str("/repos");
+    let mut path = first.query("per_page", github::MAX_PER_PAGE).query("type", "all").path;
     let mut repositories = Vec::new();
     while calls.take(1) {
-        let response = github::send(request.clone())?;
+        let response = github::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
         let text = response.text()?;
-        let page: Vec<Found> =
-            serde_json::from_str(&text).map_err(|_| github::not_understood("no list of repositories"))?;
+        let page: Vec<Found> = serde_json::from_str(&text)
+            .map_err(|_| github::not_understood("the response is not a list of repositories"))?;
         let searched = page.into_iter().filter(|found| !found.archived && !found.disabled && found.has_issues);
         repositories.extend(searched.map(|found| Repository { owner: found.owner.login, name: found.name }));
-        match github::next_query(&response) {
-            Some(query) => request.path = format!("{path}?{query}"),
+        match github::next_path(&path, &response) {
+            Some(next) => path = next,
             None => return Ok((repositories, true)),
         }
     }
     Ok((repositories, false))
-}
-
-fn default_organization() -> Result<Option<String>, Fault> {
-    Ok(config::get::<String>("default_organization")?.filter(|name| !name.is_empty()))
 }

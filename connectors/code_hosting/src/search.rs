@@ -1,4 +1,4 @@
-//! Issues of many repositories, as one list.
+//! A search for issues in many repositories, whose results are one list.
 
 use std::collections::VecDeque;
 
@@ -8,34 +8,21 @@ use connector_sdk::{Document, Fault, Outcome, Request, UpstreamFault, Violation}
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::ranking::{Found, Key, MOST_BYTES, MOST_RESULTS, Ranking};
+use crate::calls::Calls;
+use crate::found::{Facts, Found, Key};
+use crate::ranking::{MAX_BYTES, MAX_RESULTS, Ranking};
 use crate::repositories::{self, Repository};
-use crate::summary::{Facts, Summary};
-use crate::{SearchIssues, dates, github, projection};
+use crate::summary::Summary;
+use crate::{CONNECTOR, SearchIssues, dates, github, projection};
 
-/// Repositories that are read at the same time.
+/// Number of requests that are sent in parallel.
 const PARALLEL: usize = 4;
 
-/// Issues that stand beside a summary.
+/// Number of issues in an answer with a summary.
 const SHOWN_WITH_SUMMARY: usize = 5;
 
-/// Requests that one invocation may send, but for a few.
-const MOST_CALLS: usize = 250;
-
-/// Issues that are looked at: more would use up the time of an invocation.
-const MOST_LOOKED_AT: u32 = 10_000;
-
-/// How many requests are left.
-pub(crate) struct Calls(usize);
-
-impl Calls {
-    /// Whether there is room for so many, which are then taken.
-    pub(crate) fn take(&mut self, wanted: usize) -> bool {
-        let left = self.0.checked_sub(wanted);
-        self.0 = left.unwrap_or(self.0);
-        left.is_some()
-    }
-}
+/// Maximum number of issues that a search reads. More would exceed the CPU time of an invocation.
+const MAX_READ: u32 = 10_000;
 
 #[derive(Serialize)]
 struct Answer {
@@ -56,15 +43,16 @@ struct Failure {
     message: String,
 }
 
-/// A page that is still to be read.
+/// A page that the search has not read yet.
 struct Page {
     repository: Repository,
-    request: Request,
+    /// Path and query of the request.
+    path: String,
 }
 
 pub(crate) fn issues(input: SearchIssues) -> Result<Outcome, Fault> {
     check(&input)?;
-    let mut calls = Calls(MOST_CALLS);
+    let mut calls = Calls::new();
     let (repositories, mut is_complete) = match named(&input) {
         Some(given) => (repositories::named(given)?, true),
         None => repositories::of_organization(&mut calls)?,
@@ -72,7 +60,7 @@ pub(crate) fn issues(input: SearchIssues) -> Result<Outcome, Fault> {
     let mut search = Search::new(&input);
     let mut pages = VecDeque::new();
     for repository in repositories {
-        pages.push_back(Page { request: first_page(&input, &repository)?, repository });
+        pages.push_back(Page { path: first_page(&input, &repository)?, repository });
     }
     let searched = search.walk(pages, &mut calls)?;
     is_complete &= searched.is_complete;
@@ -92,7 +80,7 @@ pub(crate) fn issues(input: SearchIssues) -> Result<Outcome, Fault> {
     })
 }
 
-/// The repositories that the caller names, if any.
+/// The repositories that the caller names. `None` if the caller names no repositories.
 fn named(input: &SearchIssues) -> Option<&[String]> {
     input.repositories.as_deref().filter(|given| !given.is_empty())
 }
@@ -108,13 +96,14 @@ fn check(input: &SearchIssues) -> Result<(), Fault> {
         violations.push(Violation { pointer: "/since".to_owned(), detail });
     }
     if input.milestone.is_some() && named(input).is_none_or(|given| given.len() != 1) {
-        let detail = "Name exactly one repository: the number of a milestone is that of one repository.".to_owned();
+        let detail = "Give exactly one repository: each repository numbers its own milestones.".to_owned();
         violations.push(Violation { pointer: "/milestone".to_owned(), detail });
     }
     if violations.is_empty() { Ok(()) } else { Err(Fault::InvalidInput(violations)) }
 }
 
-fn first_page(input: &SearchIssues, repository: &Repository) -> Result<Request, Fault> {
+/// Path and query of the first page of a repository's issues.
+fn first_page(input: &SearchIssues, repository: &Repository) -> Result<String, Fault> {
     let mut request = github::issues(Method::Get, &repository.owner, &repository.name)?
         .query("state", &input.state)
         .query("sort", &input.sort);
@@ -130,44 +119,45 @@ fn first_page(input: &SearchIssues, repository: &Repository) -> Result<Request, 
     for (name, value) in given.into_iter().filter_map(|(name, value)| Some((name, value?))) {
         request = request.query(name, value);
     }
-    Ok(request.query("per_page", github::LONGEST_PAGE))
+    Ok(request.query("per_page", github::MAX_PER_PAGE).path)
 }
 
-/// A search under way.
+/// A running search.
 struct Search<'a> {
     input: &'a SearchIssues,
     ranking: Ranking,
     errors: Vec<Failure>,
-    /// What is answered when no repository can be read.
+    /// The fault of the first repository that could not be read. It is the answer if no repository can be read.
     first_fault: Option<Fault>,
-    /// Issues that were looked at.
-    looked_at: u32,
+    /// Number of issues that were read.
+    read: u32,
 }
 
-/// Where a search has been.
+/// The extent of a search.
 struct Searched {
     repositories: Vec<String>,
-    /// Whether all pages were read that can hold results.
+    /// Whether all pages that can hold results were read.
     is_complete: bool,
 }
 
 impl<'a> Search<'a> {
     fn new(input: &'a SearchIssues) -> Self {
         let is_ascending = input.direction.as_deref() == Some("asc");
-        let shown = if input.summarize { SHOWN_WITH_SUMMARY } else { MOST_RESULTS };
-        Self { input, ranking: Ranking::new(is_ascending, shown), errors: Vec::new(), first_fault: None, looked_at: 0 }
+        let shown = if input.summarize { SHOWN_WITH_SUMMARY } else { MAX_RESULTS };
+        Self { input, ranking: Ranking::new(is_ascending, shown), errors: Vec::new(), first_fault: None, read: 0 }
     }
 
-    /// Reads all pages, a few at a time; each repository goes on until it has no more.
+    /// Reads the pages of all repositories, some in parallel, until each repository has no further page.
     fn walk(&mut self, mut pages: VecDeque<Page>, calls: &mut Calls) -> Result<Searched, Fault> {
         let mut searched = Vec::new();
         while !pages.is_empty() {
             let batch: Vec<Page> = pages.drain(..pages.len().min(PARALLEL)).collect();
-            if self.looked_at > MOST_LOOKED_AT || !calls.take(batch.len()) {
+            if self.read > MAX_READ || !calls.take(batch.len()) {
                 return Ok(Searched { repositories: searched, is_complete: false });
             }
-            let requests: Vec<Request> = batch.iter().map(|page| page.request.clone()).collect();
-            for (page, response) in batch.into_iter().zip(http::send_all(&requests)) {
+            let requests = batch.iter().map(|page| CONNECTOR.request(Method::Get, "api", page.path.as_str()));
+            let requests: Vec<Request> = requests.collect::<Result<_, _>>()?;
+            for (page, response) in batch.into_iter().zip(http::send_all(requests)) {
                 let name = page.repository.full_name();
                 if !searched.contains(&name) {
                     searched.push(name);
@@ -182,38 +172,34 @@ impl<'a> Search<'a> {
         Ok(Searched { repositories: searched, is_complete: true })
     }
 
-    /// Takes the issues of a page, and says which page is next, if it can hold more of the best.
+    /// Adds the issues of a page to the results. Returns the next page, or `None` if it cannot hold better results.
     ///
-    /// The page stays with the gateway; only what is kept of it comes here.
-    fn read(&mut self, mut page: Page, response: &Response) -> Result<Option<Page>, Fault> {
+    /// The response stays in the gateway. The connector reads the members that it needs, and the text of the issues it keeps.
+    fn read(&mut self, page: Page, response: &Response) -> Result<Option<Page>, Fault> {
         let repository = page.repository.full_name();
         let issues = response.document()?;
         if issues.kind() != Kind::Array {
-            return Err(github::not_understood("no list of issues"));
+            return Err(github::not_understood("the response is not a list of issues"));
         }
         let mut is_last_taken = true;
-        self.looked_at += issues.length();
+        self.read += issues.length();
         for issue in issues.items() {
             let updated_at = text(&issue, "/updated_at")?;
             if issue.pointer("/pull_request").is_none() && !self.is_too_late(&updated_at) {
                 is_last_taken = self.take(&repository, &issue, updated_at)?;
             }
         }
-        let next = github::next_query(response).filter(|_| is_last_taken);
-        Ok(next.map(|query| {
-            let path = page.request.path.split('?').next().unwrap_or_default();
-            page.request.path = format!("{path}?{query}");
-            page
-        }))
+        let next = github::next_path(&page.path, response).filter(|_| is_last_taken);
+        Ok(next.map(|path| Page { path, ..page }))
     }
 
-    /// The day of `until` belongs to the search.
+    /// The search includes the day `until`.
     fn is_too_late(&self, updated_at: &str) -> bool {
         let day = updated_at.split('T').next().unwrap_or_default();
         self.input.until.as_deref().is_some_and(|until| day > until)
     }
 
-    /// Takes an issue if it is among the best; says whether it is.
+    /// Adds an issue to the results if it is among the best so far. Returns whether it is.
     fn take(&mut self, repository: &str, issue: &Document, updated_at: String) -> Result<bool, Fault> {
         let number = integer(issue, "/number")?;
         let key = match self.input.sort.as_str() {
@@ -227,7 +213,7 @@ impl<'a> Search<'a> {
         let facts = if self.input.summarize { Some(Facts::of(issue, updated_at)) } else { None };
         let fields = self.input.fields.as_deref().unwrap_or_default();
         let text = projection::issue(&issue.text(), repository, fields)
-            .ok_or_else(|| github::not_understood("an issue that is no object"))?;
+            .ok_or_else(|| github::not_understood("an issue is not an object"))?;
         self.ranking.take(Found { key, repository: repository.to_owned(), number, facts, text: Some(text) });
         Ok(true)
     }
@@ -248,18 +234,18 @@ impl<'a> Search<'a> {
 }
 
 fn text(issue: &Document, pointer: &str) -> Result<String, Fault> {
-    issue.string(pointer).ok_or_else(|| github::not_understood(&format!("an issue without {pointer}")))
+    issue.string(pointer).ok_or_else(|| github::not_understood(&format!("an issue has no `{pointer}`")))
 }
 
 fn integer(issue: &Document, pointer: &str) -> Result<u64, Fault> {
     let number = issue.pointer(pointer).and_then(|number| number.text().parse().ok());
-    number.ok_or_else(|| github::not_understood(&format!("an issue without {pointer}")))
+    number.ok_or_else(|| github::not_understood(&format!("an issue has no `{pointer}`")))
 }
 
-/// Written into a buffer of its size: one that grows would need the memory twice.
+/// Writes the answer into a buffer of sufficient size, because a buffer that grows needs up to twice the memory.
 fn answer(answer: &Answer) -> Result<Outcome, Fault> {
     let issues: usize = answer.issues.iter().map(|issue| issue.get().len() + 1).sum();
-    let mut json = Vec::with_capacity(issues.min(MOST_BYTES + MOST_RESULTS) + (16 << 10));
+    let mut json = Vec::with_capacity(issues.min(MAX_BYTES + MAX_RESULTS) + (16 << 10));
     serde_json::to_writer(&mut json, answer).map_err(|error| Fault::Failed(error.to_string()))?;
     String::from_utf8(json).map(Outcome::Reply).map_err(|error| Fault::Failed(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! The search over repositories, against prepared answers of the service.
+//! The search over repositories, with prepared responses of GitHub.
 
 use connector_sdk::http::Error;
 use connector_sdk::testing::{Answer, Gateway, invoke};
@@ -26,10 +26,10 @@ fn pointers(input: &str) -> Vec<String> {
 }
 
 fn paths(gateway: &Gateway) -> Vec<String> {
-    gateway.requests().into_iter().map(|request| request.path).collect()
+    gateway.requests().iter().map(|request| request.path.clone()).collect()
 }
 
-/// An issue that was updated on a day of January 2026.
+/// An issue that was updated on this day of January 2026.
 fn issue(number: u64, day: u64, rest: &str) -> String {
     format!(
         r#"{{"number":{number},"title":"T{number}","state":"open","created_at":"2025-01-{number:02}T00:00:00Z","updated_at":"2026-01-{day:02}T12:00:00Z","comments":{number},"user":{{"login":"u{number}"}}{rest}}}"#
@@ -73,7 +73,7 @@ fn issues_of_all_repositories_are_one_list() {
 }
 
 #[test]
-fn what_narrows_the_search_goes_upstream() {
+fn the_criteria_of_a_search_are_sent_to_github() {
     let gateway = Gateway::new().answer(page(&[]));
     search(
         r#"{"repositories":["o/r"],"state":"open","creator":"c","sort":"comments","direction":"asc","labels":["bug","ui"],
@@ -88,13 +88,13 @@ fn what_narrows_the_search_goes_upstream() {
 }
 
 #[test]
-fn the_last_day_belongs_to_the_search() {
+fn a_search_includes_its_last_day() {
     let _gateway = Gateway::new().answer(page(&[issue(1, 9, ""), issue(2, 8, ""), issue(3, 7, "")]));
     assert_eq!(names(&search(r#"{"repositories":["o/r"],"until":"2026-01-08"}"#)), ["o/r#2", "o/r#3"]);
 }
 
 #[test]
-fn issues_are_sorted_as_asked() {
+fn issues_are_sorted_as_the_caller_says() {
     for (rest, expected) in [
         (r#""sort":"created""#, ["b/b#3", "a/a#2", "a/a#1"]),
         (r#""sort":"comments","direction":"asc""#, ["a/a#1", "a/a#2", "b/b#3"]),
@@ -107,7 +107,7 @@ fn issues_are_sorted_as_asked() {
 }
 
 #[test]
-fn issues_are_cut_to_the_fields_that_are_asked_for() {
+fn issues_are_cut_to_the_fields_that_the_caller_names() {
     let _gateway = Gateway::new().answer(page(&[issue(1, 9, "")]));
     let found = search(r#"{"repositories":["o/r"],"fields":["user.login","state"]}"#);
     assert_eq!(
@@ -117,7 +117,7 @@ fn issues_are_cut_to_the_fields_that_are_asked_for() {
 }
 
 #[test]
-fn a_summary_counts_all_and_shows_five() {
+fn a_summary_counts_all_issues_and_the_answer_has_five() {
     let labels = |names: &str| format!(r#","labels":[{names}]"#);
     let bug = labels(r#"{"name":"bug"},{"name":"ui"}"#);
     let _gateway = Gateway::new()
@@ -170,7 +170,7 @@ fn a_search_without_repositories_and_organization_is_refused() {
 }
 
 #[test]
-fn criteria_that_cannot_hold_are_refused_at_once() {
+fn criteria_that_contradict_each_other_are_refused_before_the_search() {
     let _gateway = Gateway::new().setting("default_organization", "\"acme\"");
     assert_eq!(pointers(r#"{"milestone":1}"#), ["/milestone"]);
     assert_eq!(
@@ -199,7 +199,7 @@ fn a_repository_that_cannot_be_read_does_not_hide_the_others() {
 }
 
 #[test]
-fn when_none_can_be_read_the_first_refusal_is_the_answer() {
+fn if_no_repository_can_be_read_the_first_refusal_is_the_answer() {
     let _gateway = Gateway::new()
         .answer(Answer::json(403, r#"{"message":"Forbidden"}"#))
         .answer(Answer::json(404, r#"{"message":"Not Found"}"#));
@@ -208,7 +208,7 @@ fn when_none_can_be_read_the_first_refusal_is_the_answer() {
 }
 
 #[test]
-fn a_failure_that_is_not_the_repositorys_ends_the_search() {
+fn a_failure_that_concerns_all_repositories_ends_the_search() {
     for (status, retry_after) in [(401, None), (429, Some(9)), (500, None)] {
         let mut refusal = Answer::json(status, "{}");
         if let Some(seconds) = retry_after {
@@ -223,7 +223,7 @@ fn a_failure_that_is_not_the_repositorys_ends_the_search() {
 }
 
 #[test]
-fn a_search_ends_before_the_gateway_would_end_it() {
+fn a_search_sends_fewer_requests_than_the_gateway_allows() {
     let mut gateway = Gateway::new();
     for _ in 0..300 {
         gateway = gateway.answer(page(&[]).header("Link", NEXT));
@@ -234,7 +234,7 @@ fn a_search_ends_before_the_gateway_would_end_it() {
 }
 
 #[test]
-fn what_cannot_be_among_the_best_is_not_read() {
+fn pages_that_cannot_hold_better_results_are_not_read() {
     let issues: Vec<String> = (0..12_000).map(|number| issue(number % 28 + 1, 28 - number / 500, "")).collect();
     let mut gateway = Gateway::new();
     for chunk in issues.chunks(100) {

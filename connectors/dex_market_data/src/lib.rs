@@ -7,7 +7,7 @@ use connector_sdk::connector;
 connector! {
     /// Prices, pairs, pools and paid promotion of tokens on decentralised exchanges.
     ///
-    /// The rate limits are those of the service over the whole installation. Answers that are a bare list are passed on as a list.
+    /// The rate limits are those of DEX Screener, for the whole installation. An answer that is a list has no enclosing object.
     connector dex_market_data "DEX Screener";
 
     auth Auth::None;
@@ -17,12 +17,14 @@ connector! {
     rate_limit market 300 per minute;
     rate_limit listings 60 per minute;
 
-    /// Pools of a token address
-    get_token_pools: GET api "/token-pairs/v1/{chain_id}/{token_address}" {
+    fields token {
         /// for example solana, ethereum, base
         chain_id: string,
         token_address: string,
-    }
+    };
+
+    /// Pools of a token address
+    get_token_pools: GET api "/token-pairs/v1/{chain_id}/{token_address}" { ..token }
     rate_limit market
     example { chain_id: "solana", token_address: "JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN" };
 
@@ -37,12 +39,8 @@ connector! {
 
     /// Orders paid for a token
     ///
-    /// The service answers a bare list or `{orders: [...]}`; either is passed on as it is.
-    check_token_orders: GET api "/orders/v1/{chain_id}/{token_address}" {
-        /// for example solana, ethereum, base
-        chain_id: string,
-        token_address: string,
-    }
+    /// DEX Screener answers with a list or with `{orders: [...]}`.
+    check_token_orders: GET api "/orders/v1/{chain_id}/{token_address}" { ..token }
     rate_limit listings
     example { chain_id: "solana", token_address: "A55XjvzRU4KtR3Lrys8PpLZQvPojPqvnv5bJVHMYy3Jv" };
 
@@ -63,7 +61,7 @@ connector! {
 
     /// Pairs by token address (one or several)
     ///
-    /// With `chain_id` the pairs of that chain, without it those of all chains. The answer is a list of pairs either way.
+    /// The answer is a list of the pairs of the chain `chain_id`, or of all chains.
     get_pairs_by_token: read fn pairs::by_token {
         /// one address or several
         token_addresses: string | [string](1..=30),

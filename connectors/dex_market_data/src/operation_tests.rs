@@ -1,4 +1,4 @@
-//! Every row's request, and the one operation that is code.
+//! The request of each row, and the operation that is a function.
 
 use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
 use connector_sdk::{Fault, Outcome};
@@ -12,7 +12,7 @@ fn path(operation: &str, input: &str) -> String {
 }
 
 #[test]
-fn rows_are_the_services_methods() {
+fn rows_are_the_methods_of_dex_screener() {
     for (operation, input, expected) in [
         ("get_token_pools", r#"{"chain_id":"solana","token_address":"JUP"}"#, "/token-pairs/v1/solana/JUP"),
         ("get_token_profiles", "{}", "/token-profiles/latest/v1"),
@@ -45,7 +45,7 @@ fn a_value_stays_within_its_segment() {
 }
 
 #[test]
-fn operations_draw_on_the_two_budgets_of_the_service() {
+fn operations_have_the_two_rate_limits_of_dex_screener() {
     let listings = [
         "get_token_profiles",
         "get_token_boosts",
@@ -58,19 +58,19 @@ fn operations_draw_on_the_two_budgets_of_the_service() {
         let expected = if listings.contains(&operation.path) { "listings" } else { "market" };
         assert_eq!(operation.about.rate_limit, Some(expected), "{}", operation.path);
     }
-    let budgets: Vec<_> =
+    let limits: Vec<_> =
         CONNECTOR.rate_limits.iter().map(|limit| (limit.name, limit.requests, limit.period_seconds)).collect();
-    assert_eq!(budgets, [("market", 300, 60), ("listings", 60, 60)]);
+    assert_eq!(limits, [("market", 300, 60), ("listings", 60, 60)]);
 }
 
 #[test]
-fn pairs_of_a_chain_are_forwarded_without_doubles() {
+fn pairs_of_a_chain_are_requested_without_duplicates() {
     let input = r#"{"chain_id":"solana","token_addresses":["b","a","b","c, a"]}"#;
     assert_eq!(path("get_pairs_by_token", input), "/tokens/v1/solana/b,a,c");
 }
 
 #[test]
-fn pairs_of_all_chains_are_reduced_to_the_list() {
+fn the_answer_for_all_chains_is_the_list_of_pairs() {
     for (body, expected) in [
         (r#"{"schemaVersion":"1.0.0","pairs":[{"priceUsd":"0.10","fdv":1.0}]}"#, r#"[{"priceUsd":"0.10","fdv":1.0}]"#),
         (r#"{"schemaVersion":"1.0.0","pairs":null}"#, "[]"),
@@ -88,7 +88,7 @@ fn pairs_of_all_chains_are_reduced_to_the_list() {
 }
 
 #[test]
-fn without_the_older_method_a_chain_is_asked_for() {
+fn without_the_older_method_the_caller_must_give_a_chain() {
     for status in [404, 410] {
         let _gateway = Gateway::new().answer(Answer::new(status, ""));
         let Err(Fault::InvalidInput(violations)) =
@@ -101,7 +101,7 @@ fn without_the_older_method_a_chain_is_asked_for() {
 }
 
 #[test]
-fn another_failure_of_the_service_is_passed_on() {
+fn another_failure_of_dex_screener_is_passed_on() {
     let _gateway = Gateway::new().answer(Answer::json(429, r#"{"error":"slow down"}"#).header("retry-after", "7"));
     let Err(Fault::Upstream(failure)) = invoke(&CONNECTOR, "get_pairs_by_token", r#"{"token_addresses":["a"]}"#) else {
         panic!("upstream")

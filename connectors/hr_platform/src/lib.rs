@@ -1,16 +1,15 @@
-//! People of an HR system. There is no standard among such systems, so the operator says where this one is.
+//! People of an HR system. HR systems have no common API, so the operator configures every address.
 
 mod userinfo;
 
 use connector_sdk::connector;
 
 connector! {
-    /// The connected user of an HR system with employee and roles, and its employees.
+    /// The connected user of an HR system with employee and roles, and the employees of the system.
     ///
-    /// Every address is the operator's: `upstreams.api` (base URL of the HR system), `oauth.authorization_url`, `oauth.token_url`,
-    /// `oauth.revocation_url` and `oauth.scopes`, and `oauth.userinfo_url` where it is not `/userinfo` of the system.
-    ///
-    /// Settings: `userinfo_path` (default `/userinfo`) and `employees_path` (default `/employees`), below the base URL.
+    /// The operator configures `upstreams.api` (base URL of the HR system), `oauth.authorization_url`, `oauth.token_url`,
+    /// `oauth.revocation_url` and `oauth.scopes`. If the user's address is not `/userinfo` below the base URL, the operator also
+    /// configures the setting `userinfo_path`, or `oauth.userinfo_url` for another host.
     connector hr_platform "HR platform (a private or in-house system, set by configuration)";
 
     auth Auth::OAuth2(OAuth2 {
@@ -25,21 +24,25 @@ connector! {
     });
 
     upstream api "";
-    upstream userinfo "{api}/userinfo";
+    upstream userinfo "{api}/userinfo" credential standard;
 
-    setting employees_path "/employees";
+    /// Path of the connected user below the base URL. Without it, the address is `oauth.userinfo_url`, or `/userinfo`.
+    setting userinfo_path: string pattern "^/";
+    /// Path of the list of employees below the base URL.
+    setting employees_path: string pattern "^/" default "/employees";
 
     /// The connected HR user with employee and roles
     ///
-    /// Answers `{"data": {"id", "email", "username", "employee": {"id", "name"}, "roles": [{"id", "name", "active"}]}, "meta": null}`,
-    /// always with all members; email, username and employee may be null. Of the system's answer, bare or in `data`, username may
-    /// also be called userName or login; an employee may have first and last name; a single role may be called role or userRole.
+    /// The answer is `{"data": {"id", "email", "username", "employee": {"id", "name"}, "roles": [{"id", "name", "active"}]}, "meta":
+    /// null}` and always has all members. `email`, `username` and `employee` may be null. The HR system may answer with the user, or
+    /// with an object whose member `data` is the user. It may name the username `userName` or `login`, give an employee's first and
+    /// last name, and give a single role as `role` or `userRole`.
     userinfo: read fn userinfo::of_user example {};
 
     /// Employees of the HR system, page by page
     ///
-    /// Paging parameters and answer are those of the HR system and passed on as they are.
-    list_employees: GET api "{settings.employees_path}" query [page, per_page, search]
+    /// The parameters for pages and the answer are those of the HR system.
+    list_employees: GET api "{settings.employees_path}" { query?: entries[page, per_page, search] }
         example { query: { page: 1, per_page: 50 } };
 
     /// One employee by id

@@ -1,4 +1,4 @@
-//! Every row's request, and the shapes of users that become one.
+//! The request of each row, and the forms of a user.
 
 use connector_sdk::http::{Error, Method};
 use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::CONNECTOR;
 
-/// What `userinfo` makes of an answer of the HR system.
+/// The answer of `userinfo` for a response of the HR system.
 fn userinfo(answer: &str) -> Value {
     let _gateway = Gateway::new().answer(Answer::json(200, answer));
     match invoke(&CONNECTOR, "userinfo", "{}") {
@@ -35,7 +35,7 @@ fn rows_lie_below_the_operators_paths() {
 }
 
 #[test]
-fn userinfo_is_asked_for_where_the_operator_says() {
+fn userinfo_is_at_the_path_that_the_operator_sets() {
     for (setting, expected) in [(None, ("userinfo", "")), (Some("\"/v2/me\""), ("api", "/v2/me"))] {
         let mut gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"1"}"#));
         if let Some(path) = setting {
@@ -51,14 +51,14 @@ fn userinfo_is_asked_for_where_the_operator_says() {
 }
 
 #[test]
-fn a_user_in_the_shape_already_stays_as_it_is() {
+fn a_user_in_the_form_of_the_answer_is_unchanged() {
     let answer = r#"{"data":{"id":"u1","email":"ada@acme.test","username":"ada","employee":{"id":"e1","name":"Ada Lovelace"},"roles":[{"id":"r1","name":"HR admin","active":false}]},"meta":null}"#;
     let _gateway = Gateway::new().answer(Answer::json(200, answer));
     assert!(matches!(invoke(&CONNECTOR, "userinfo", "{}"), Ok(Outcome::Reply(text)) if text == answer));
 }
 
 #[test]
-fn other_names_for_the_same_are_understood() {
+fn other_names_of_members_are_accepted() {
     let answer = r#"{"id":7,"login":"ada","employee":{"id":42,"firstName":"Ada","last_name":"Lovelace"},
         "userRole":{"id":3,"name":"Admin"},"department":"Engines"}"#;
     assert_eq!(
@@ -79,7 +79,7 @@ fn other_names_for_the_same_are_understood() {
 }
 
 #[test]
-fn every_member_is_there_whatever_the_system_says() {
+fn the_answer_has_every_member_for_any_response() {
     let bare = json!({
         "data": {"id": "1", "email": null, "username": null, "employee": null, "roles": []},
         "meta": null,
@@ -97,7 +97,7 @@ fn every_member_is_there_whatever_the_system_says() {
 }
 
 #[test]
-fn a_role_may_be_a_bare_name() {
+fn a_role_may_be_only_a_name() {
     let role = |id: &str, name: &str, active: bool| json!({"id": id, "name": name, "active": active});
     for (answer, expected) in [
         (r#"{"id":1,"role":"admin"}"#, json!([role("admin", "admin", true)])),
@@ -113,7 +113,7 @@ fn a_role_may_be_a_bare_name() {
 }
 
 #[test]
-fn an_answer_without_a_user_is_not_understood() {
+fn a_response_without_a_user_is_an_error() {
     for answer in ["{}", "[]", "null", r#"{"id":null}"#, r#"{"id":""}"#, r#"{"data":[]}"#] {
         let _gateway = Gateway::new().answer(Answer::json(200, answer));
         assert!(matches!(invoke(&CONNECTOR, "userinfo", "{}"), Err(Fault::Http(Error::BadAnswer(_)))), "{answer}");
@@ -121,14 +121,14 @@ fn an_answer_without_a_user_is_not_understood() {
 }
 
 #[test]
-fn a_refused_token_is_told_as_such() {
+fn a_refused_token_is_passed_on_as_401() {
     let _gateway = Gateway::new().answer(Answer::json(401, r#"{"error":"invalid_token"}"#));
     let Err(Fault::Upstream(failure)) = invoke(&CONNECTOR, "userinfo", "{}") else { panic!("a fault") };
     assert_eq!(failure.status, 401);
 }
 
 #[test]
-fn nothing_of_the_provider_is_built_in() {
+fn the_connector_knows_no_address_of_the_provider() {
     let connector_sdk::auth::Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
     assert_eq!((client.authorization_url, client.token_url, client.scopes.len()), ("", "", 0));
 }

@@ -1,9 +1,11 @@
-//! The connected user: what HR systems say in their own ways becomes one shape.
+//! The connected user. HR systems describe a user in different forms; the answer has one form.
 
 use connector_sdk::http::Error;
 use connector_sdk::json::Kind;
-use connector_sdk::{Document, Fault, Outcome, Request, config, http};
+use connector_sdk::{Document, Fault, Outcome, Request, http};
 use serde::Serialize;
+
+use crate::settings;
 
 #[derive(Serialize)]
 struct Answer {
@@ -34,14 +36,14 @@ struct Role {
 }
 
 pub(crate) fn of_user() -> Result<Outcome, Fault> {
-    let request = match config::text("userinfo_path", "")? {
-        path if path.is_empty() => Request::get("userinfo", ""),
-        path => Request::get("api", path),
+    let request = match settings::userinfo_path()? {
+        Some(path) => Request::get("api", path),
+        None => Request::get("userinfo", ""),
     };
     let answer = http::send(request)?.successful()?.document()?;
     let user = unwrapped(answer);
     let Some(id) = text(&user, "/id") else {
-        return Err(Error::BadAnswer("the HR system's answer names no user: there is no `id`".to_owned()).into());
+        return Err(Error::BadAnswer("the HR system's response has no `id` of a user".to_owned()).into());
     };
     Outcome::json(&Answer {
         data: User {
@@ -55,7 +57,7 @@ pub(crate) fn of_user() -> Result<Outcome, Fault> {
     })
 }
 
-/// Some systems answer the user itself, others `{data, meta}`.
+/// Some HR systems answer with the user, others with `{data, meta}`.
 fn unwrapped(answer: Document) -> Document {
     let inner = answer.pointer("/data").filter(|data| data.kind() == Kind::Object);
     match inner {
@@ -84,7 +86,7 @@ fn roles(user: &Document) -> Vec<Role> {
     }
 }
 
-/// An object, or the role's bare name. A role is active unless it says that it is not.
+/// A role is an object, or only its name. It is active unless `active` is false.
 fn role(role: &Document) -> Option<Role> {
     let (id, name) = match role.kind() {
         Kind::Object => (text(role, "/id"), text(role, "/name")),
@@ -99,7 +101,7 @@ fn first_text(document: &Document, pointers: &[&str]) -> Option<String> {
     pointers.iter().find_map(|pointer| text(document, pointer))
 }
 
-/// A string that is not empty, or a number as text.
+/// A string that is not empty, or a number as text. `None` for any other value.
 fn text(document: &Document, pointer: &str) -> Option<String> {
     let value = document.pointer(pointer)?;
     match value.kind() {

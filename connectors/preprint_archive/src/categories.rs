@@ -1,21 +1,21 @@
-//! The service's categories: it has no method for them, so their table is a part of the connector. Names and descriptions are
-//! the service's own; archives that take no papers any more are left out.
+//! arXiv's categories. arXiv's API has no method for them, so the connector contains the table. Names and descriptions are
+//! arXiv's. Archives that no longer accept papers are left out.
 
 use connector_sdk::{Fault, Outcome};
 
-/// The answer of `get_categories` as it stands, one category a line.
+/// The answer of `get_categories`, with one category in each line.
 const TABLE: &str = include_str!("categories.json");
 
 pub(crate) fn list() -> Result<Outcome, Fault> {
     Ok(Outcome::Reply(TABLE.trim_end().to_owned()))
 }
 
-/// The term of the query language for a category; for an archive that is none itself, all of its categories.
+/// The term of the query language for a category, or for all categories of an archive. `None` for another name.
 pub(crate) fn term(name: &str) -> Option<String> {
     if has("id", name) { Some(name.to_owned()) } else { has("archive", name).then(|| format!("{name}.*")) }
 }
 
-/// Whether a category has this member. Names are looked for as text, which they can only be found in whole.
+/// Returns `true` if a category has this member. The search is for text; the quotes make sure that the whole name matches.
 fn has(member: &str, name: &str) -> bool {
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
     is_name && TABLE.contains(&format!("\"{member}\":\"{name}\""))
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_stands_for_its_categories() {
+    fn the_name_of_an_archive_means_its_categories() {
         assert_eq!(term("cs.LG").as_deref(), Some("cs.LG"));
         assert_eq!(term("cs").as_deref(), Some("cs.*"));
         assert_eq!(term("astro-ph").as_deref(), Some("astro-ph.*"));

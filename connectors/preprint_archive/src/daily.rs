@@ -1,4 +1,4 @@
-//! What was submitted in the last day.
+//! The papers that were submitted in the last 24 hours.
 
 use connector_sdk::{Fault, Outcome, Request, clock};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::dates::Minute;
 use crate::paper::Paper;
 use crate::{GetDailyUpdates, categories, query, service};
 
-/// Results asked for in one call; the service asks for slices rather than one large answer.
+/// Maximum number of results in one request. arXiv asks its users to read large lists in slices.
 const SLICE: usize = 500;
 
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ struct Updates {
 }
 
 pub(crate) fn updates(input: GetDailyUpdates) -> Result<Outcome, Fault> {
-    let to = Minute::of_milliseconds(clock::now());
+    let to = Minute::of_milliseconds(clock::now())?;
     let from = to.a_day_earlier();
     let in_categories = query::any_category(&terms(&input.categories)?, "categories")?;
     let search_query = format!("{in_categories} AND {}", query::submitted_between(&from.compact(), &to.compact()));
@@ -29,7 +29,10 @@ pub(crate) fn updates(input: GetDailyUpdates) -> Result<Outcome, Fault> {
     Outcome::json(&Updates { from: from.iso(), to: to.iso(), categories: input.categories, total_results, papers })
 }
 
-/// The terms of the query language; every unknown category is told at once.
+/// The terms of the query language.
+///
+/// # Errors
+/// [`Fault::InvalidInput`] that names every unknown category.
 fn terms(given: &[String]) -> Result<Vec<String>, Fault> {
     let mut terms = Vec::new();
     let mut unknown = Vec::new();
@@ -46,7 +49,8 @@ fn terms(given: &[String]) -> Result<Vec<String>, Fault> {
     if unknown.is_empty() { Ok(terms) } else { Err(Fault::InvalidInput(unknown)) }
 }
 
-/// Slice after slice until there are `most` papers, or no more; each paper once, since the list can move between two calls.
+/// Reads slices until there are `most` papers or the list ends. The list can move between two requests, so papers that are
+/// already known are left out.
 fn newest(search_query: &str, most: usize) -> Result<(u64, Vec<Paper>), Fault> {
     let mut papers: Vec<Paper> = Vec::new();
     let mut start = 0;

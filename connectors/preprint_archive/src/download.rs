@@ -1,18 +1,15 @@
-//! The PDF of a paper, streamed past the connector.
+//! The PDF of a paper. The gateway streams it to the caller.
 
-use connector_sdk::{Content, Fault, File, Outcome, Request, config, http};
+use connector_sdk::{Content, Fault, File, Outcome, Request, http};
 
 use crate::paper::parse_id;
-use crate::{DownloadPaper, service};
-
-/// Largest PDF in MiB, unless the operator sets `max_download_mb`.
-const MAX_DOWNLOAD_MB: u64 = 50;
+use crate::{DownloadPaper, service, settings};
 
 pub(crate) fn pdf(input: DownloadPaper) -> Result<Outcome, Fault> {
     let id = parse_id(&input.paper_id)?;
     let not_found =
-        || Fault::NotFound(format!("arXiv has no PDF of {id}: there is no such paper, or it was withdrawn."));
-    // The form of an id allows nothing that would have to be encoded.
+        || Fault::not_found(format!("arXiv has no PDF of {id}. The paper does not exist, or it was withdrawn."));
+    // An id has no character that needs percent-encoding.
     let response = http::send(service::introduced(Request::get("files", format!("/{id}")))?)?;
     if response.status() == 404 {
         return Err(not_found());
@@ -23,17 +20,18 @@ pub(crate) fn pdf(input: DownloadPaper) -> Result<Outcome, Fault> {
         return Err(if is_page {
             not_found()
         } else {
-            Fault::upstream(502, "arXiv answered with something that is no PDF; try again later.")
+            Fault::upstream(502, "arXiv answered with a file that is not a PDF; try again later.")
         });
     }
-    let most = config::get::<u64>("max_download_mb")?.unwrap_or(MAX_DOWNLOAD_MB);
+    // The schema of the setting excludes negative numbers.
+    let max_megabytes = u64::try_from(settings::max_download_mb()?).unwrap_or_default();
     Ok(Outcome::File(File {
         content: Content::Response(response),
         file_name: format!("{}.pdf", id.replace('/', "_")),
         content_type: "application/pdf".to_owned(),
-        // An id holds nothing that JSON would escape.
+        // An id has no character that JSON escapes.
         members: format!("{{\"paper_id\":\"{id}\"}}"),
         digest: true,
-        max_bytes: most.saturating_mul(1 << 20),
+        max_bytes: max_megabytes.saturating_mul(1 << 20),
     }))
 }

@@ -1,5 +1,5 @@
-//! Atom (RFC 4287) with the service's extensions, read into papers. Names are resolved by namespace; the order of elements does
-//! not matter, and what is not known is skipped.
+//! Reads papers from an Atom feed (RFC 4287) with arXiv's extensions. Elements are recognized by namespace and name, in any
+//! order. Unknown elements are skipped.
 
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -20,15 +20,18 @@ pub(crate) struct Feed {
     pub(crate) items_per_page: u64,
     pub(crate) updated: Option<String>,
     pub(crate) papers: Vec<Paper>,
-    /// The text of an entry that is an error.
+    /// arXiv reports an error as an entry. This is the entry's text.
     pub(crate) error: Option<String>,
 }
 
-/// The text is no Atom feed, or breaks off.
+/// The text is not an Atom feed, or it breaks off.
 #[derive(Debug)]
 pub(crate) struct NoFeed;
 
 /// Reads a feed.
+///
+/// # Errors
+/// [`NoFeed`] if the text is not an Atom feed or is incomplete.
 pub(crate) fn parse(xml: &str) -> Result<Feed, NoFeed> {
     let mut reader = NsReader::from_str(xml);
     reader.config_mut().expand_empty_elements = true;
@@ -105,7 +108,7 @@ fn known(namespace: &ResolveResult<'_>, local: &str) -> Element {
 struct State {
     feed: Feed,
     open: Vec<Element>,
-    /// Text since the last start of an element.
+    /// The text since the last start tag.
     text: String,
     paper: Paper,
     author: Author,
@@ -143,7 +146,7 @@ impl State {
         }
     }
 
-    /// The text of an element without elements in it.
+    /// Takes the text of an element that contains no other elements.
     fn leaf(&mut self, name: Element) {
         let text = self.text.trim();
         match (self.open.last(), name) {
@@ -196,7 +199,7 @@ impl State {
         match (attribute(element, "title").as_deref(), attribute(element, "rel").as_deref()) {
             (Some("pdf"), _) => links.pdf = Some(address),
             (Some("doi"), _) => links.doi = Some(address),
-            // Atom's default relation is `alternate`.
+            // A link without `rel` has the relation `alternate` (RFC 4287, section 4.2.7.2).
             (_, Some("alternate") | None) => links.abstract_page = Some(address),
             _ => {}
         }
@@ -206,7 +209,7 @@ impl State {
         self.open.last() == Some(&Element::Entry)
     }
 
-    /// Character references and XML's own entities; any other is kept as it stands.
+    /// Resolves character references and the entities of XML. The text of any other entity is kept.
     fn reference(&mut self, reference: &BytesRef<'_>) {
         let character = match reference.resolve_char_ref() {
             Ok(Some(character)) => Some(character),
@@ -232,7 +235,7 @@ fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     Some(value.map_or_else(|_| found.value.to_string(), |value| value.into_owned()))
 }
 
-/// White space runs become one blank, and the ends are trimmed.
+/// Replaces each run of white space by one space, and removes it at both ends.
 fn collapsed(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {

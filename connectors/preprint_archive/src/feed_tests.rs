@@ -1,9 +1,9 @@
-//! Feeds in the shapes of the service.
+//! Feeds in the forms that arXiv sends.
 
 use super::parse;
 use crate::paper::{Author, Category};
 
-/// A page with one paper that has everything.
+/// A page with one paper that has every element.
 const FULL: &str = r#"<?xml version='1.0' encoding='UTF-8'?>
 <feed xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/" xmlns:arxiv="http://arxiv.org/schemas/atom" xmlns="http://www.w3.org/2005/Atom">
   <id>https://arxiv.org/api/abcdefg</id>
@@ -37,7 +37,7 @@ const FULL: &str = r#"<?xml version='1.0' encoding='UTF-8'?>
 </feed>"#;
 
 #[test]
-fn a_paper_with_everything_is_read() {
+fn a_paper_with_every_element_is_read() {
     let feed = parse(FULL).expect("a feed");
     assert_eq!((feed.total_results, feed.start, feed.items_per_page), (7, 3, 1));
     assert_eq!(feed.updated.as_deref(), Some("2026-04-12T22:09:25Z"));
@@ -99,7 +99,7 @@ fn an_empty_feed_has_no_papers() {
 }
 
 #[test]
-fn an_error_entry_is_no_paper() {
+fn an_error_entry_is_not_a_paper() {
     let xml = r#"<feed xmlns="http://www.w3.org/2005/Atom"><entry>
         <id>https://arxiv.org/api/errors#incorrect_id_format_for_abc</id><title>Error</title>
         <summary>incorrect id format for abc</summary><author><name>arXiv api core</name></author>
@@ -110,16 +110,17 @@ fn an_error_entry_is_no_paper() {
 }
 
 #[test]
-fn what_is_no_feed_or_breaks_off_is_refused() {
+fn a_text_that_is_not_a_complete_feed_is_refused() {
     let broken = &FULL[..FULL.len() - 20];
     for xml in ["", "Rate exceeded.", "<html><body>busy</body></html>", "<feed></feed>", "<feed xmlns='x'/>", broken] {
         assert!(parse(xml).is_err(), "{xml}");
     }
 }
 
-/// Recorded answers, where a directory with them is named. Each file is `{"status_code", "body"}`.
+/// Reads recorded responses if the environment variable `SPECS_DIR` names their directory. Each file is
+/// `{"status_code", "body"}`.
 #[test]
-fn recorded_answers_are_read() {
+fn recorded_responses_are_read() {
     let Ok(directory) = std::env::var("SPECS_DIR") else { return };
     let samples = std::path::Path::new(&directory).join("arxiv/samples");
     let mut papers = 0;

@@ -1,10 +1,10 @@
-//! Preprints of arXiv. The service answers in Atom; callers get JSON.
+//! Preprints of arXiv. arXiv answers with Atom; callers get JSON.
 //!
 //! # Layout
 //! - `search`, `daily`, `download`, `categories`: the operations.
-//! - `feed`: Atom to papers. `paper`: what a paper is, and the form of its id.
-//! - `query`: the service's query language. `dates`: its minutes in GMT.
-//! - `service`: one call of the service's API.
+//! - `feed`: reads papers from Atom. `paper`: a paper and its id.
+//! - `query`: arXiv's query language. `dates`: the times in a query.
+//! - `service`: requests to arXiv.
 
 mod categories;
 mod daily;
@@ -19,12 +19,10 @@ mod service;
 use connector_sdk::connector;
 
 connector! {
-    /// Metadata, search and PDFs of the preprints of arXiv, by its API.
+    /// Metadata, search and PDFs of the preprints of arXiv.
     ///
-    /// The service asks for at most one request every three seconds over the whole installation, on a single connection. Calls
-    /// wait for their turn; when the queue is too long, a call is refused as rate limited. PDFs are not kept.
-    ///
-    /// Settings: `contact` (an address that is added to the `User-Agent`), `max_download_mb` (largest PDF, default 50).
+    /// arXiv allows one request every three seconds for the whole installation, on a single connection. Calls wait in a queue. A
+    /// call that would wait longer than 15 seconds is refused as rate limited. The gateway keeps no PDFs.
     connector preprint_archive "arXiv";
 
     auth Auth::None;
@@ -32,19 +30,28 @@ connector! {
     upstream api "https://export.arxiv.org/api"
         pacing { interval_ms: 3000, concurrency: 1, max_wait_ms: 15000 };
     upstream files "https://export.arxiv.org/pdf"
-        redirects ["arxiv.org", "export.arxiv.org", "www.arxiv.org"]
+        links ["arxiv.org", "www.arxiv.org"]
         pacing { interval_ms: 3000, concurrency: 1, max_wait_ms: 15000 };
 
-    /// Detailed metadata of a paper by id
-    get_paper_metadata: read fn search::metadata {
+    /// Address of the operator, for example `mailto:ops@example.org`. The connector adds it to the header `User-Agent`, because
+    /// arXiv asks its users to say who they are.
+    setting contact: string(1..);
+    /// Maximum size of a PDF, in MiB.
+    setting max_download_mb: integer(1..) default 50;
+
+    fields paper {
         /// 2104.12255, 2104.12255v1 or hep-ex/0307015; the prefix arXiv: is dropped
         paper_id: string pattern r"^(arXiv:)?([a-z-]+(\.[A-Z]{2})?/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(v[0-9]+)?$",
-    }
+    };
+
+    /// Detailed metadata of a paper by id
+    get_paper_metadata: read fn search::metadata { ..paper }
     example { paper_id: "2104.12255v1" };
 
     /// Search by query, category and other criteria; the Atom result is converted to JSON
     ///
-    /// All criteria must hold; at least one is needed. `next_start` of the answer is the `start` of the next page, null at the end.
+    /// At least one criterion is needed, and a paper must match all criteria. `next_start` of the answer is the `start` of the next
+    /// page. It is null on the last page.
     search_papers: read fn search::papers {
         /// arXiv query syntax (ti: au: abs: co: jr: cat: rn: all: with AND, OR, ANDNOT) or plain words
         search_query?: string,
@@ -69,22 +76,21 @@ connector! {
         submitted_after: "2026-01-01",
         max_results: 20,
         sort_by: "submittedDate",
-    };
+    }
+    pages "/papers" next cursor "/next_start" into "/start";
 
     /// Download a paper as PDF
-    download_paper: read fn download::pdf {
-        /// 2104.12255, 2104.12255v1 or hep-ex/0307015; the prefix arXiv: is dropped
-        paper_id: string pattern r"^(arXiv:)?([a-z-]+(\.[A-Z]{2})?/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(v[0-9]+)?$",
-    }
-    example { paper_id: "2104.12255v1" };
+    download_paper: read fn download::pdf { ..paper }
+    example { paper_id: "2104.12255v1" }
+    answers file;
 
     /// List all categories
     get_categories: read fn categories::list no_envelope;
 
     /// Latest papers of given categories published in the last day
     ///
-    /// The day is that of submission of the first version; a paper appears only after its nightly announcement, so the list can
-    /// be short or empty. The name of an archive, such as cs, stands for all its categories.
+    /// The time is that of the submission of the first version. A paper appears only after its nightly announcement, so the list
+    /// can be short or empty. The name of an archive, such as `cs`, means all its categories.
     get_daily_updates: read fn daily::updates {
         categories: [string](1..=20),
         max_results?: integer(1..=2000) default 100,

@@ -1,4 +1,4 @@
-//! The operations, against prepared answers of the service.
+//! The operations, with prepared responses of arXiv.
 
 use connector_sdk::testing::{Answer, Gateway, invoke};
 use connector_sdk::{Content, Fault, Outcome};
@@ -53,7 +53,7 @@ fn paths(gateway: &Gateway) -> Vec<String> {
 }
 
 #[test]
-fn metadata_is_the_one_paper() {
+fn metadata_is_one_paper() {
     let gateway = Gateway::new().answer(feed(1, &["2104.12255v1"]));
     let paper = reply("get_paper_metadata", r#"{"paper_id":"arXiv:2104.12255v1"}"#);
     assert_eq!(
@@ -70,13 +70,13 @@ fn metadata_is_the_one_paper() {
 }
 
 #[test]
-fn a_paper_that_is_not_there_is_not_found() {
+fn a_paper_that_does_not_exist_is_not_found() {
     let _gateway = Gateway::new().answer(feed(0, &[]));
     assert!(matches!(fault("get_paper_metadata", r#"{"paper_id":"0000.0000"}"#), Fault::NotFound(_)));
 }
 
 #[test]
-fn what_the_service_refuses_is_the_callers_to_mend() {
+fn input_that_arxiv_refuses_is_invalid_input() {
     for status in [200, 400] {
         let _gateway = Gateway::new().answer(error_feed(status));
         let Fault::InvalidInput(violations) = fault("get_paper_metadata", r#"{"paper_id":"0000.0000"}"#) else {
@@ -97,7 +97,7 @@ fn a_wrong_id_is_refused_before_the_call() {
 }
 
 #[test]
-fn an_answer_that_is_no_feed_is_the_services_failure() {
+fn a_response_that_is_not_a_feed_is_a_failure_of_arxiv() {
     let _gateway = Gateway::new()
         .answer(Answer::new(200, "Rate exceeded."))
         .answer(Answer::new(503, "").header("Retry-After", "30"));
@@ -108,7 +108,7 @@ fn an_answer_that_is_no_feed_is_the_services_failure() {
 }
 
 #[test]
-fn a_search_answers_its_page() {
+fn a_search_answers_with_its_page() {
     let gateway = Gateway::new().answer(feed(3, &["2104.00001v1", "2104.00002v2"]));
     let input = r#"{"search_query":"zero","category":"cs.CR","id_list":["2104.00001","arXiv:2104.00002"],"max_results":2,
         "sort_by":"submittedDate","sort_order":"ascending"}"#;
@@ -133,7 +133,7 @@ fn the_last_page_has_no_next() {
 }
 
 #[test]
-fn a_search_needs_a_criterion_and_stays_in_reach() {
+fn a_search_needs_a_criterion_and_a_start_that_arxiv_supports() {
     let gateway = Gateway::new();
     assert!(matches!(fault("search_papers", "{}"), Fault::InvalidInput(_)));
     assert!(matches!(fault("search_papers", r#"{"title":"x","start":29999,"max_results":2}"#), Fault::InvalidInput(_)));
@@ -165,7 +165,7 @@ fn updates_are_those_of_the_last_day() {
 fn updates_come_in_slices_and_each_paper_once() {
     let ids: Vec<String> = (0..1001).map(|number| format!("2601.{number:05}v1")).collect();
     let slice = |range: std::ops::Range<usize>| feed(1001, &ids[range].iter().map(String::as_str).collect::<Vec<_>>());
-    // The list moved by one between the first two calls.
+    // The list moved by one paper between the first two requests.
     let gateway = Gateway::new().now(NOW).answer(slice(0..500)).answer(slice(499..999)).answer(slice(1000..1001));
     let updates = reply("get_daily_updates", r#"{"categories":["cs"],"max_results":2000}"#);
     assert_eq!(updates["papers"].as_array().map(Vec::len), Some(1000));
@@ -177,7 +177,7 @@ fn updates_come_in_slices_and_each_paper_once() {
 }
 
 #[test]
-fn updates_stop_at_what_was_asked_for() {
+fn updates_stop_at_the_number_that_the_caller_gave() {
     let gateway = Gateway::new().now(NOW).answer(feed(10, &["2601.00002v1", "2601.00001v1"]));
     let updates = reply("get_daily_updates", r#"{"categories":["cs.AI"],"max_results":2}"#);
     assert_eq!((&updates["total_results"], updates["papers"].as_array().map(Vec::len)), (&json!(10), Some(2)));
@@ -185,7 +185,7 @@ fn updates_stop_at_what_was_asked_for() {
 }
 
 #[test]
-fn every_unknown_category_is_told() {
+fn every_unknown_category_is_reported() {
     let gateway = Gateway::new();
     let Fault::InvalidInput(violations) = fault("get_daily_updates", r#"{"categories":["cs.AI","cs.XX","cmp-lg"]}"#)
     else {
@@ -228,7 +228,7 @@ fn a_paper_without_a_pdf_is_not_found() {
 }
 
 #[test]
-fn what_is_no_pdf_is_the_services_failure() {
+fn a_file_that_is_not_a_pdf_is_a_failure_of_arxiv() {
     let _gateway = Gateway::new().answer(Answer::new(200, "PK\u{3}\u{4}")).answer(Answer::new(500, ""));
     for status in [502, 500] {
         let Fault::Upstream(failure) = fault("download_paper", r#"{"paper_id":"2104.12255"}"#) else {

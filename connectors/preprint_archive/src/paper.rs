@@ -1,14 +1,15 @@
-//! A paper as callers see it, and the form of its id.
+//! A paper in the form of the answer, and its id.
 
 use connector_sdk::Fault;
 use serde::Serialize;
 
+/// A paper as callers get it.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Paper {
     /// With the version, as in `2104.12255v1`.
     pub(crate) id: String,
     pub(crate) base_id: String,
-    /// None for an id without a version.
+    /// `None` for an id without a version.
     pub(crate) version: Option<u32>,
     pub(crate) title: String,
     pub(crate) summary: String,
@@ -56,7 +57,10 @@ pub(crate) fn split_version(id: &str) -> (&str, Option<u32>) {
 
 /// The id that a caller gave, without the prefix `arXiv:`.
 ///
-/// The schema has its pattern too. It is looked at again because the id becomes a part of an address.
+/// The pattern in the schema says the same. The id is checked again because it becomes a part of a path.
+///
+/// # Errors
+/// [`Fault::InvalidInput`] if it is not an id.
 pub(crate) fn parse_id(given: &str) -> Result<&str, Fault> {
     let id = given.strip_prefix("arXiv:").unwrap_or(given);
     let (base, _) = split_version(id);
@@ -88,7 +92,7 @@ mod tests {
     use super::{parse_id, split_version};
 
     #[test]
-    fn ids_of_both_schemes_are_known() {
+    fn ids_of_both_schemes_are_accepted() {
         for id in
             ["2104.12255", "2104.12255v1", "0704.0001", "hep-ex/0307015", "math.GT/0309136v2", "quant-ph/0201082v1"]
         {
@@ -98,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_ids_are_refused() {
         for id in [
             "",
             "abc",
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_what_follows_the_last_v() {
+    fn the_version_follows_the_last_v() {
         assert_eq!(split_version("2104.12255v12"), ("2104.12255", Some(12)));
         assert_eq!(split_version("solv-int/9701001"), ("solv-int/9701001", None));
         assert_eq!(split_version("solv-int/9701001v2"), ("solv-int/9701001", Some(2)));

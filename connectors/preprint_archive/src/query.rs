@@ -1,17 +1,20 @@
-//! The service's query language: fields such as `ti:` and `cat:`, joined with `AND`, `OR` and `ANDNOT`.
+//! arXiv's query language: terms such as `ti:"electron"` and `cat:cs.LG`, joined with `AND`, `OR` and `ANDNOT`.
 
 use connector_sdk::{Fault, clock};
 
 use crate::SearchPapers;
 use crate::dates::{Edge, Minute};
 
-/// The service's oldest papers.
+/// The minute before arXiv's oldest paper.
 const BEGINNING: &str = "199101010000";
 
 const PREFIXES: [&str; 11] =
     ["ti:", "au:", "abs:", "co:", "jr:", "cat:", "rn:", "id:", "all:", "submittedDate:", "lastUpdatedDate:"];
 
-/// All criteria that are given, joined with `AND`; none when there are none.
+/// The criteria that the caller gave, joined with `AND`. `None` if there are no criteria.
+///
+/// # Errors
+/// [`Fault::InvalidInput`] for a category or date that is not one.
 pub(crate) fn of(input: &SearchPapers) -> Result<Option<String>, Fault> {
     let mut criteria = Vec::new();
     if let Some(query) = given(input.search_query.as_deref()) {
@@ -39,7 +42,7 @@ fn given(text: Option<&str>) -> Option<&str> {
 pub(crate) fn any_category(categories: &[impl AsRef<str>], field: &str) -> Result<String, Fault> {
     let mut query = String::from("(");
     for (index, category) in categories.iter().map(|category| category.as_ref().trim()).enumerate() {
-        // Anything else could close the parenthesis and change the query around it.
+        // Other characters could close the parenthesis and change the query around it.
         if category.is_empty() || !category.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-*".contains(&byte)) {
             let at = if categories.len() == 1 { format!("/{field}") } else { format!("/{field}/{index}") };
             return Err(Fault::invalid_input(at, "Give a category such as cs.LG; get_categories lists them."));
@@ -75,28 +78,31 @@ fn submitted(after: Option<&str>, before: Option<&str>) -> Result<Option<String>
         return Err(Fault::invalid_input("/submitted_before", "Give a date that is not earlier than submitted_after."));
     }
     let from = after.map_or_else(|| BEGINNING.to_owned(), Minute::compact);
-    let to = before.unwrap_or_else(|| Minute::of_milliseconds(clock::now())).compact();
-    Ok(Some(submitted_between(&from, &to)))
+    let to = match before {
+        Some(before) => before,
+        None => Minute::of_milliseconds(clock::now())?,
+    };
+    Ok(Some(submitted_between(&from, &to.compact())))
 }
 
 pub(crate) fn submitted_between(from: &str, to: &str) -> String {
     format!("submittedDate:[{from} TO {to}]")
 }
 
-/// A query with a field prefix is the caller's own; plain words become phrases that must all be there.
+/// A query with a prefix is already in the query language. Plain words become phrases, and a paper must contain all of them.
 fn own_query(query: &str) -> String {
     if has_prefix(query) { query.to_owned() } else { from_words(query) }
 }
 
 fn has_prefix(query: &str) -> bool {
     let starts = |text: &str| PREFIXES.iter().any(|prefix| text.starts_with(prefix));
-    // A quoted phrase is text, whatever it holds; its quotes are every other piece.
+    // A prefix in a quoted phrase is text. The pieces outside of quotes have even indices.
     let outside = query.split('"').step_by(2);
     outside.flat_map(|text| text.split([' ', '(', '\t', '\n', '+'])).any(starts)
 }
 
-/// `cats "big dogs"` becomes `all:"cats" AND all:"big dogs"`. `AND`, `OR` and `ANDNOT` between two words are kept, and
-/// parentheses where they match.
+/// `cats "big dogs"` becomes `all:"cats" AND all:"big dogs"`. `AND`, `OR` and `ANDNOT` between two words are kept. Parentheses
+/// are kept if all of them match.
 fn from_words(query: &str) -> String {
     let mut tokens = tokens(query);
     if !is_balanced(&tokens) {
@@ -180,7 +186,7 @@ fn token(text: &str) -> Option<Token<'_>> {
     }
 }
 
-/// Every parenthesis has its counterpart, and none is empty.
+/// Returns `true` if every parenthesis has its counterpart and no pair is empty.
 fn is_balanced(tokens: &[Token<'_>]) -> bool {
     let mut depth = 0_u32;
     let mut previous = None;
@@ -222,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_words_must_all_be_there() {
+    fn plain_words_become_phrases_joined_with_and() {
         assert_eq!(own_query("quantum computing"), r#"all:"quantum" AND all:"computing""#);
         assert_eq!(own_query(r#"cats "big dogs""#), r#"all:"cats" AND all:"big dogs""#);
         assert_eq!(own_query(r#""ti: is no prefix here""#), r#"all:"ti: is no prefix here""#);
@@ -254,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn open_ends_are_the_beginning_and_now() {
+    fn a_missing_date_means_the_oldest_paper_or_now() {
         let _gateway = Gateway::new().now(1_767_225_600_000);
         assert_eq!(query(r#"{"submitted_after":"2025-12-01"}"#), "submittedDate:[202512010000 TO 202601010000]");
         assert_eq!(query(r#"{"submitted_before":"2025-12-01"}"#), "submittedDate:[199101010000 TO 202512012359]");
@@ -268,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_criteria_are_none() {
+    fn blank_criteria_are_ignored() {
         assert!(of(&input(r#"{"search_query":"  ","title":"\""}"#)).expect("no fault").is_none());
     }
 }

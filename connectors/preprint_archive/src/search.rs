@@ -1,4 +1,4 @@
-//! Papers by id, and by what is in them.
+//! Search for papers, and the metadata of one paper.
 
 use connector_sdk::{Fault, Outcome, Request};
 use serde::Serialize;
@@ -7,7 +7,7 @@ use crate::feed::Feed;
 use crate::paper::{Paper, parse_id};
 use crate::{GetPaperMetadata, SearchPapers, query, service};
 
-/// The service reaches no further into a list of results.
+/// arXiv answers with no results beyond this position of a list.
 const LAST_RESULT: i64 = 30_000;
 
 pub(crate) fn metadata(input: GetPaperMetadata) -> Result<Outcome, Fault> {
@@ -16,7 +16,7 @@ pub(crate) fn metadata(input: GetPaperMetadata) -> Result<Outcome, Fault> {
     let feed = service::query(request, "/paper_id")?;
     match feed.papers.first() {
         Some(paper) => Outcome::json(paper),
-        None => Err(Fault::NotFound(format!("arXiv has no paper {id}."))),
+        None => Err(Fault::not_found(format!("arXiv has no paper {id}; check the id."))),
     }
 }
 
@@ -25,7 +25,7 @@ struct Page<'a> {
     total_results: u64,
     start: u64,
     items_per_page: u64,
-    /// The query that was sent; null for a search by ids alone.
+    /// The query that the connector sent. Null for a search by ids alone.
     query: Option<&'a str>,
     updated: Option<String>,
     papers: Vec<Paper>,
@@ -36,7 +36,7 @@ pub(crate) fn papers(input: SearchPapers) -> Result<Outcome, Fault> {
     if input.start.saturating_add(input.max_results) > LAST_RESULT {
         return Err(Fault::invalid_input(
             "/start",
-            "Give start and max_results that add up to at most 30000; arXiv goes no further.",
+            "Give `start` and `max_results` whose sum is at most 30000: arXiv has no results beyond this position.",
         ));
     }
     let query = query::of(&input)?;
@@ -60,7 +60,7 @@ pub(crate) fn papers(input: SearchPapers) -> Result<Outcome, Fault> {
     })
 }
 
-/// What the service assumes by itself is not sent.
+/// The request of a search. Values that are arXiv's defaults are not sent.
 fn request(input: &SearchPapers, query: Option<&str>, ids: Option<&str>) -> Request {
     let mut request = Request::get("api", "/query");
     let given = [("search_query", query), ("id_list", ids)];
@@ -82,7 +82,7 @@ fn request(input: &SearchPapers, query: Option<&str>, ids: Option<&str>) -> Requ
     request
 }
 
-/// The ids joined with commas; none when there are none.
+/// The ids joined with commas. `None` if the caller gave no ids.
 fn ids(input: &SearchPapers) -> Result<Option<String>, Fault> {
     let mut joined = String::new();
     for (index, id) in input.id_list.iter().flatten().enumerate() {
@@ -98,7 +98,7 @@ fn ids(input: &SearchPapers) -> Result<Option<String>, Fault> {
     Ok((!joined.is_empty()).then_some(joined))
 }
 
-/// Null at the end: of the results, of what the service reaches, and after an empty page.
+/// The position of the next page. `None` after the last result, after an empty page, and beyond the last position.
 fn next_start(feed: &Feed) -> Option<u64> {
     let next = feed.start + u64::try_from(feed.papers.len()).ok()?;
     let is_further = !feed.papers.is_empty() && next < feed.total_results && next < LAST_RESULT.unsigned_abs();

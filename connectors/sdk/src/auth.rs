@@ -1,56 +1,81 @@
-//! How users of a connector are authenticated at the service, as constant data for the table's `auth` statement.
+//! How users authenticate at the service: constant data for the table's `auth` statement.
 
-/// The scheme of a connector.
-#[expect(clippy::large_enum_variant, reason = "there is one, a constant, in each connector")]
+/// The auth scheme of a connector.
+#[expect(clippy::large_enum_variant, reason = "each connector has one value of this type, a constant")]
 pub enum Auth {
     /// Users need no account.
     None,
-    /// Users grant access.
+    /// Users grant access by OAuth 2.0.
     OAuth2(OAuth2),
-    /// Users bring a key.
+    /// Users bring a key that the service issued to them.
     ApiKey(ApiKey),
 }
 
-/// An OAuth 2.0 authorization code client (RFC 6749) with the provider's peculiarities.
+/// Checks while a connector compiles that its identifier is not the name of its OAuth 2.0 provider. `connector!` calls it.
 ///
-/// Most providers differ in a few fields only: `OAuth2 { provider: "acme", …, ..OAuth2::STANDARD }`. Its URLs are https; tokens
-/// go there once the operator has granted a host of the same site, as a rule that of an upstream.
+/// # Panics
+/// If the names are equal: operators set client credentials under both.
+#[doc(hidden)]
+pub const fn check_identifier(identifier: &str, auth: &Auth) {
+    if let Auth::OAuth2(client) = auth {
+        let (left, right) = (identifier.as_bytes(), client.provider.as_bytes());
+        let mut index = 0;
+        while index < left.len() && index < right.len() && left[index] == right[index] {
+            index += 1;
+        }
+        assert!(
+            left.is_empty() || index < left.len() || index < right.len(),
+            "the identifier is the name of the connector's provider; give the connector another identifier"
+        );
+    }
+}
+
+/// An OAuth 2.0 authorization code client (RFC 6749). The fields describe how the provider differs from the standard.
+///
+/// Most providers differ in a few fields: `OAuth2 { provider: "acme", …, ..OAuth2::STANDARD }`. The URLs are `https`. The gateway
+/// sends tokens to them after the operator has granted a host of the same site, usually the host of an upstream.
 #[derive(Clone, Copy)]
 pub struct OAuth2 {
-    /// Whose client credentials are used when the operator has set none for this connector, for example `google`.
+    /// Name of the provider, for example `google`. The gateway uses the provider's client credentials if the operator has set
+    /// none for this connector. The connector's identifier must be another name.
     pub provider: &'static str,
-    /// Empty when only the operator knows it.
+    /// Empty if only the operator knows it.
     pub authorization_url: &'static str,
-    /// Empty when only the operator knows it.
+    /// Empty if only the operator knows it.
     pub token_url: &'static str,
-    /// Where tokens are refreshed, if not at `token_url`.
+    /// URL for refreshing tokens, if it is not `token_url`.
     pub refresh_url: Option<&'static str>,
-    /// How a grant is given back.
+    /// How the gateway revokes a grant. `None` if the provider offers no revocation.
     pub revocation: Option<Revocation>,
     /// The least set of scopes that the operations need.
     pub scopes: &'static [&'static str],
-    /// Between scopes in the request.
+    /// Separator between scopes in the request.
     pub scope_separator: &'static str,
     /// Name of the scope parameter.
     pub scope_parameter: &'static str,
-    /// Sent with the authorization request besides the standard parameters.
+    /// Further parameters of the authorization request.
     pub authorization_parameters: &'static [(&'static str, &'static str)],
-    /// Sent with every token and refresh request besides the standard parameters.
+    /// Further parameters of token and refresh requests.
     pub token_parameters: &'static [(&'static str, &'static str)],
-    /// Whether the provider takes PKCE with S256 (RFC 7636).
+    /// Whether the provider supports PKCE with S256 (RFC 7636).
     pub pkce: bool,
     /// How the client proves itself at the token endpoint.
     pub client_authentication: ClientAuthentication,
-    /// JSON Pointer to the object in the token answer that holds `access_token`; empty for the answer itself.
+    /// JSON Pointer to the object in the token response that holds `access_token`. Empty for the response itself.
     pub token_pointer: &'static str,
-    /// Life of an access token whose answer has no `expires_in`, in seconds; none when it does not expire.
+    /// Lifetime in seconds of an access token whose response has no `expires_in`. `None` if such a token does not expire.
     pub default_lifetime_seconds: Option<u32>,
-    /// Where the account's identity is found once a user is connected.
+    /// Name of the form field for the access token, for upstreams with `credential form_field`.
+    pub form_field: Option<&'static str>,
+    /// Whether the gateway may revoke a grant that a newer grant of the same account has replaced. `false` if the provider would
+    /// then also end other grants of the user.
+    pub revokes_replaced_grants: bool,
+    /// How the gateway finds the identity of a connected account.
     pub identity: Option<Identity>,
 }
 
 impl OAuth2 {
-    /// What the standard says where a provider says nothing else: PKCE, client credentials in the body, blanks between scopes.
+    /// A provider that follows the standard: PKCE, client credentials in the form body, spaces between scopes.
     pub const STANDARD: Self = Self {
         provider: "",
         authorization_url: "",
@@ -66,6 +91,8 @@ impl OAuth2 {
         client_authentication: ClientAuthentication::Body,
         token_pointer: "",
         default_lifetime_seconds: None,
+        form_field: None,
+        revokes_replaced_grants: false,
         identity: None,
     };
 }
@@ -79,23 +106,24 @@ pub enum ClientAuthentication {
     Basic,
 }
 
-/// How a grant is given back.
+/// How the gateway revokes a grant at the provider.
 #[derive(Clone, Copy)]
 pub enum Revocation {
-    /// A POST of the form `token=…` with client authentication (RFC 7009).
+    /// A POST of the form `token=…` with client authentication (RFC 7009), to this URL.
     Form(&'static str),
-    /// A POST with the access token as bearer token.
+    /// A POST to this URL with the access token as bearer token.
     Bearer(&'static str),
-    /// A DELETE of this URL, in which `{client_id}` is replaced, with HTTP Basic client authentication.
+    /// A DELETE of this URL, in which `{client_id}` is replaced, with HTTP Basic client authentication and the JSON body
+    /// `{"access_token": …}`.
     Delete(&'static str),
 }
 
-/// Where the account's identity is found.
+/// How the gateway finds the identity of an account that a user connects.
 #[derive(Clone, Copy)]
 pub struct Identity {
-    /// The operation to invoke, with the body `{}`.
+    /// The operation that the gateway invokes, with the body `{}`.
     pub operation: &'static str,
-    /// JSON Pointer to the account's id in its answer.
+    /// JSON Pointer to the account's id in the operation's answer.
     pub id: &'static str,
     /// JSON Pointer to the email address.
     pub email: Option<&'static str>,
@@ -103,23 +131,31 @@ pub struct Identity {
     pub name: Option<&'static str>,
 }
 
-/// A key that users bring from the service.
+impl Identity {
+    /// The identity in the answer of an operation `userinfo` that answers with [`Userinfo`](crate::userinfo::Userinfo).
+    pub const USERINFO: Self =
+        Self { operation: "userinfo", id: "/data/id", email: Some("/data/email"), name: Some("/data/name") };
+}
+
+/// A key that the service issues to a user.
 #[derive(Clone, Copy)]
 pub struct ApiKey {
-    /// Where the gateway puts it.
+    /// Where the gateway puts the key in a request.
     pub placement: KeyPlacement,
-    /// Operation that is invoked with `{}` to try the key before it is stored.
+    /// Name of the form field for the key, for upstreams with `credential form_field`.
+    pub form_field: Option<&'static str>,
+    /// Operation that the gateway invokes with the body `{}` to test the key before it stores it.
     pub check: Option<&'static str>,
 }
 
-/// Where the gateway puts a key in a request.
+/// Where the gateway puts the key in a request.
 #[derive(Clone, Copy)]
 pub enum KeyPlacement {
     /// A header.
     Header {
-        /// Its name: `Authorization`, or one that the gateway does not set itself.
+        /// `Authorization`, or a header that the gateway does not set itself.
         name: &'static str,
-        /// Put before the key, for example `Token `; may be empty.
+        /// Text before the key, for example `Token `. May be empty.
         prefix: &'static str,
     },
     /// A query parameter of this name.

@@ -1,49 +1,108 @@
-//! The operator's settings for this connector (`[connectors.<identifier>] settings = { … }`).
+//! The operator's settings for this connector (`settings` in the section `connectors.<identifier>` of the configuration).
+//!
+//! A table declares each setting. `connector!` makes a module `settings` with a function for each, which calls [`get`] or [`find`].
+//!
+//! ```
+//! # mod archive {
+//! # use connector_sdk::{Fault, Outcome};
+//! connector_sdk::connector! {
+//!     connector archive "Archive";
+//!     auth Auth::None;
+//!     upstream api "https://api.archive.example";
+//!
+//!     /// Largest file that callers may download, in megabytes.
+//!     setting max_download_mb: integer(1..=200) default 50;
+//!     /// Address that the connector sends in `From`.
+//!     setting contact: string;
+//!
+//!     /// The limit
+//!     limit: read fn limit;
+//! }
+//!
+//! fn limit() -> Result<Outcome, Fault> {
+//!     let megabytes: i64 = settings::max_download_mb()?;
+//!     let contact: Option<String> = settings::contact()?;
+//!     Outcome::json(&(megabytes, contact))
+//! }
+//! # }
+//! # let _gateway = connector_sdk::testing::Gateway::new().setting("max_download_mb", "7");
+//! # let Ok(connector_sdk::Outcome::Reply(text)) = connector_sdk::testing::invoke(&archive::CONNECTOR, "limit", "{}") else { panic!() };
+//! # assert_eq!(text, "[7,null]");
+//! ```
 
-use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 
 use crate::input::FromJson;
-use crate::{Fault, host};
+use crate::{Fault, host, reader};
 
-/// A setting, none when it is not set.
+/// The value of a setting, or `default`, which is JSON text.
 ///
 /// # Errors
-/// [`Fault::Failed`] when it is set to something else than `T`; the text tells the operator which setting it is.
-pub fn get<T: DeserializeOwned>(name: &str) -> Result<Option<T>, Fault> {
-    let Some(json) = host::config::get(name) else { return Ok(None) };
-    serde_json::from_str(&json).map_err(|error| misfit(name, &json, &error.to_string()))
+/// [`Fault::Failed`] if the value is not a `T`.
+pub fn get<T: FromJson>(name: &str, default: &str) -> Result<T, Fault> {
+    read(name, host::config::get(name).as_deref().unwrap_or(default))
 }
 
-/// A setting that is text, or its default. Rows read theirs with it, so it does without a JSON parser's weight.
+/// The value of a setting that has no default. `None` if the operator has not set it.
 ///
 /// # Errors
 /// As [`get`].
-pub fn text(name: &str, default: &str) -> Result<String, Fault> {
-    let Some(json) = host::config::get(name) else { return Ok(default.to_owned()) };
-    String::from_json(&json).ok_or_else(|| misfit(name, &json, "give a string"))
+pub fn find<T: FromJson>(name: &str) -> Result<Option<T>, Fault> {
+    host::config::get(name).map(|json| read(name, &json)).transpose()
 }
 
-fn misfit(name: &str, json: &str, why: &str) -> Fault {
-    Fault::Failed(format!("The setting `{name}` of this connector is {json}, which does not fit: {why}."))
+/// The value of a setting as the text that is put into a path or a header.
+///
+/// # Errors
+/// [`Fault::Failed`] if the value is not a string, a number or a boolean.
+pub fn text(name: &str, default: Option<&str>) -> Result<Option<String>, Fault> {
+    let Some(json) = host::config::get(name).map(Cow::Owned).or(default.map(Cow::Borrowed)) else { return Ok(None) };
+    match reader::scalar(&json) {
+        Some(text) => Ok(Some(text.into_owned())),
+        None => Err(misfit(name, &json)),
+    }
+}
+
+fn read<T: FromJson>(name: &str, json: &str) -> Result<T, Fault> {
+    T::from_json(json).ok_or_else(|| misfit(name, json))
+}
+
+fn misfit(name: &str, json: &str) -> Fault {
+    Fault::Failed(format!("The setting `{name}` of this connector is {json}, which is not of the declared type."))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::text;
+    use super::{find, get, text};
     use crate::Fault;
     use crate::testing::Gateway;
 
     #[test]
-    fn text_is_the_setting_or_its_default() {
+    fn a_setting_is_the_operators_value_or_the_default() {
         let gateway = Gateway::new();
-        assert!(matches!(text("place", "here"), Ok(value) if value == "here"));
-        let _gateway = gateway.setting("place", r#""th\u00e9re""#);
-        assert!(matches!(text("place", "here"), Ok(value) if value == "thére"));
+        assert!(matches!(get("limit", "50"), Ok(50_i64)));
+        assert!(matches!(find::<i64>("limit"), Ok(None)));
+        let _gateway = gateway.setting("limit", "7");
+        assert!(matches!(get("limit", "50"), Ok(7_i64)));
+        assert!(matches!(find("limit"), Ok(Some(7_i64))));
     }
 
     #[test]
-    fn a_setting_of_another_type_is_told_by_its_name() {
+    fn text_is_the_value_without_quotes() {
+        let gateway = Gateway::new().setting("place", r#""th\u00e9re""#).setting("count", "3");
+        assert!(matches!(text("place", None), Ok(Some(value)) if value == "thére"));
+        assert!(matches!(text("count", None), Ok(Some(value)) if value == "3"));
+        assert!(matches!(text("other", Some(r#""x""#)), Ok(Some(value)) if value == "x"));
+        assert!(matches!(text("other", None), Ok(None)));
+        drop(gateway);
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_a_fault_that_names_the_setting() {
         let _gateway = Gateway::new().setting("place", "[1]");
-        assert!(matches!(text("place", ""), Err(Fault::Failed(why)) if why.contains("`place`") && why.contains("[1]")));
+        let names_it =
+            |fault: &Fault| matches!(fault, Fault::Failed(why) if why.contains("`place`") && why.contains("[1]"));
+        assert!(get::<String>("place", "").is_err_and(|fault| names_it(&fault)));
+        assert!(text("place", None).is_err_and(|fault| names_it(&fault)));
     }
 }

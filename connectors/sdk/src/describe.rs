@@ -2,27 +2,46 @@
 
 use crate::auth::{ApiKey, Auth, ClientAuthentication, KeyPlacement, OAuth2, Revocation};
 use crate::bindings::gateway::connector::manifest as wit;
-use crate::table::{Connector, Operation, RateLimit, Upstream};
+use crate::table::{Connector, CredentialUse, Imprint, NextPage, Operation, Pages, RateLimit, Setting, Upstream};
 
 /// The manifest of a connector.
 pub(crate) fn describe(connector: &Connector) -> wit::Manifest {
+    let upstreams = connector.upstreams.iter().enumerate();
     wit::Manifest {
         identifier: connector.identifier.to_owned(),
         version: connector.version.to_owned(),
         title: connector.title.to_owned(),
         description: connector.description.to_owned(),
+        imprint: imprint(&connector.imprint),
         auth: auth(&connector.auth),
-        upstreams: connector.upstreams.iter().map(upstream).collect(),
+        upstreams: upstreams.map(|(index, found)| upstream(found, index == 0, &connector.auth)).collect(),
         rate_limits: connector.rate_limits.iter().map(rate_limit).collect(),
+        settings: connector.settings.iter().map(setting).collect(),
         operations: connector.operations.iter().map(operation).collect(),
     }
 }
 
-fn upstream(upstream: &Upstream) -> wit::Upstream {
+/// Cargo separates authors by colons, and gives empty texts for the keys that Cargo.toml does not have.
+fn imprint(imprint: &Imprint) -> wit::Imprint {
+    let given = |text: &str| if text.is_empty() { None } else { Some(text.to_owned()) };
+    wit::Imprint {
+        license: imprint.license.to_owned(),
+        homepage: given(imprint.homepage),
+        author: given(imprint.authors).map(|authors| authors.replace(':', ", ")),
+        icon: imprint.icon.map(str::to_owned),
+    }
+}
+
+fn upstream(upstream: &Upstream, first: bool, auth: &Auth) -> wit::Upstream {
+    let by_default = match auth {
+        Auth::OAuth2(_) | Auth::ApiKey(_) if first => CredentialUse::Standard,
+        _ => CredentialUse::None,
+    };
     wit::Upstream {
         name: upstream.name.to_owned(),
         base_url: upstream.base_url.to_owned(),
-        redirect_hosts: strings(upstream.redirect_hosts),
+        credential: upstream.credential.unwrap_or(by_default),
+        link_hosts: strings(upstream.link_hosts),
         pacing: upstream.pacing.map(|pacing| wit::Pacing {
             interval_ms: pacing.interval_ms,
             concurrency: pacing.concurrency,
@@ -35,6 +54,15 @@ fn rate_limit(limit: &RateLimit) -> wit::RateLimit {
     wit::RateLimit { name: limit.name.to_owned(), requests: limit.requests, period_seconds: limit.period_seconds }
 }
 
+fn setting(setting: &Setting) -> wit::Setting {
+    wit::Setting {
+        name: setting.name.to_owned(),
+        schema: setting.schema.to_owned(),
+        default: setting.default.map(str::to_owned),
+        documentation: setting.documentation.to_owned(),
+    }
+}
+
 fn operation(operation: &Operation) -> wit::Operation {
     let about = operation.about;
     wit::Operation {
@@ -45,9 +73,27 @@ fn operation(operation: &Operation) -> wit::Operation {
         example: about.example.map(str::to_owned),
         envelope: about.envelope,
         effect: about.effect,
+        answer: about.answer,
+        answer_schema: about.answer_schema.map(str::to_owned),
+        pagination: about.pages.map(pagination),
         background: about.background,
         immediate: about.immediate,
         rate_limit: about.rate_limit.map(str::to_owned),
+    }
+}
+
+fn pagination(pages: Pages) -> wit::Pagination {
+    wit::Pagination {
+        items: pages.items.to_owned(),
+        next: match pages.next {
+            NextPage::Cursor(pointer) => wit::NextPage::Cursor(pointer.to_owned()),
+            NextPage::Link { pointer, parameter } => {
+                wit::NextPage::Link(wit::NextLink { pointer: pointer.to_owned(), parameter: parameter.to_owned() })
+            }
+            NextPage::PageNumber(first) => wit::NextPage::PageNumber(first),
+            NextPage::Offset => wit::NextPage::Offset,
+        },
+        input: pages.input.to_owned(),
     }
 }
 
@@ -82,6 +128,8 @@ fn oauth2(client: &OAuth2) -> wit::Oauth2 {
         },
         token_pointer: client.token_pointer.to_owned(),
         default_lifetime_seconds: client.default_lifetime_seconds,
+        form_field: client.form_field.map(str::to_owned),
+        revokes_replaced_grants: client.revokes_replaced_grants,
         identity: client.identity.map(|identity| wit::Identity {
             operation: identity.operation.to_owned(),
             id: identity.id.to_owned(),
@@ -100,6 +148,7 @@ fn api_key(key: &ApiKey) -> wit::ApiKey {
             KeyPlacement::Query(name) => wit::KeyPlacement::Query(name.to_owned()),
             KeyPlacement::Basic => wit::KeyPlacement::Basic,
         },
+        form_field: key.form_field.map(str::to_owned),
         check: key.check.map(str::to_owned),
     }
 }

@@ -1,4 +1,4 @@
-//! The only way out of the sandbox.
+//! Requests to the upstreams of the table. A connector has no other access to the network.
 //!
 //! ```no_run
 //! # use connector_sdk::{Fault, Outcome, Request, http};
@@ -10,48 +10,82 @@
 
 use std::fmt::Display;
 
+use contract_rules::path::has_dot_segment;
+
 use crate::bindings::gateway::connector::http as wit;
 use crate::{Document, Fault, UpstreamFault, encoding, host, json};
 
-pub use wit::{Body, Credential, Error, Method, Request, TypedBytes};
+pub use wit::{Body, Error, Method, TypedBytes};
 
-/// For a value that would lead a request elsewhere.
+/// The violation for a value that would make a dot segment.
 pub(crate) const DOT_SEGMENT: &str =
-    "Give a value without `.` and `..` as a step, in any encoding: it is a part of the address.";
+    "Give a value that does not contain `.` or `..` as a segment, in any encoding: it is a part of a path.";
 
-/// A request to an upstream of the connector's table. The gateway adds credentials and the headers of the connection.
+/// The violation for an empty value in a path.
+pub(crate) const EMPTY_SEGMENT: &str = "Give a value that is not empty: it is a part of a path.";
+
+/// A request to an upstream of the connector's table. The gateway adds the user's credential as the upstream's statement says,
+/// and the headers of the connection.
+#[derive(Debug)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// Name of an upstream of the table.
+    pub upstream: String,
+    /// Path below the upstream's base URL, percent-encoded, with its query. Empty if the request follows a `link`.
+    pub path: String,
+    /// The address that the request goes to in place of a path.
+    pub link: Option<Link>,
+    /// At most 64 headers. The gateway refuses the names that it sets itself.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<Body>,
+    /// Whether the gateway leaves out the user's credential.
+    pub omit_credential: bool,
+}
+
 impl Request {
-    /// A request without headers and body. `path` is appended to the upstream's base URL; it is encoded already and begins with `/`.
+    /// A request without headers and body. The gateway appends `path` to the upstream's base URL. It is percent-encoded, and
+    /// empty or begins with `/`.
     pub fn new(method: Method, upstream: &str, path: impl Into<String>) -> Self {
         Self {
             method,
             upstream: upstream.to_owned(),
             path: path.into(),
+            link: None,
             headers: Vec::new(),
             body: None,
-            credential: Credential::Standard,
+            omit_credential: false,
         }
     }
 
-    /// A GET request; see [`Request::new`].
+    /// A GET request. See [`Request::new`].
     pub fn get(upstream: &str, path: impl Into<String>) -> Self {
         Self::new(Method::Get, upstream, path)
     }
 
-    /// A POST request; see [`Request::new`].
+    /// A POST request. See [`Request::new`].
     pub fn post(upstream: &str, path: impl Into<String>) -> Self {
         Self::new(Method::Post, upstream, path)
+    }
+
+    /// A GET request to an address that a response of the same upstream contained. Set `method` for another method.
+    ///
+    /// The gateway sends the address as it is. A request that also has a path or a query is refused as [`Error::InvalidRequest`].
+    #[must_use]
+    pub fn follow(upstream: &str, link: Link) -> Self {
+        Self { link: Some(link), ..Self::get(upstream, "") }
     }
 
     /// Appends `/` and a segment, percent-encoded. Call it before [`Request::query`].
     ///
     /// # Errors
-    /// [`Fault::InvalidInput`] for an empty value, `.` and `..`, which would lead elsewhere; `field` is named in it.
+    /// [`Fault::InvalidInput`] that names `field` if the value is empty, `.` or `..`.
     pub fn segment(self, field: &str, value: &str) -> Result<Self, Fault> {
         self.joined_segment(field, &[value])
     }
 
-    /// As [`Request::segment`], for a list that the upstream takes joined with commas.
+    /// Like [`Request::segment`], for a list that the upstream takes joined with commas.
     ///
     /// # Errors
     /// As [`Request::segment`].
@@ -66,10 +100,9 @@ impl Request {
         }
         let segment = self.path.get(start..).unwrap_or_default();
         if segment.is_empty() {
-            let detail = "Give a value that is not empty: it is a part of the address.";
-            return Err(Fault::invalid_input(format!("/{field}"), detail));
+            return Err(Fault::invalid_input(format!("/{field}"), EMPTY_SEGMENT));
         }
-        if encoding::has_dot_segment(segment) {
+        if has_dot_segment(segment) {
             return Err(Fault::invalid_input(format!("/{field}"), DOT_SEGMENT));
         }
         Ok(self)
@@ -99,36 +132,80 @@ impl Request {
         self
     }
 
-    /// Sets the body to a form; the gateway encodes it.
+    /// Sets the body to a form. The gateway encodes it.
     #[must_use]
     pub fn form(mut self, fields: Vec<(String, String)>) -> Self {
         self.body = Some(Body::Form(fields));
         self
     }
 
-    /// Says how the user's credential is added.
+    /// Leaves out the user's credential.
     #[must_use]
-    pub fn credential(mut self, credential: Credential) -> Self {
-        self.credential = credential;
+    pub fn without_credential(mut self) -> Self {
+        self.omit_credential = true;
         self
+    }
+
+    /// A link is sent as it is, so a path or query beside it would be lost.
+    pub(crate) fn check_target(&self) -> Result<(), Error> {
+        if self.link.is_some() && !self.path.is_empty() {
+            let path = &self.path;
+            return Err(Error::InvalidRequest(format!(
+                "a request that follows a link has no path and no query: `{path}`"
+            )));
+        }
+        Ok(())
     }
 }
 
-/// An answer of an upstream. The body stays with the gateway until it is asked for, and can be read any number of times.
+#[cfg(target_family = "wasm")]
+impl From<Request> for wit::Request {
+    fn from(request: Request) -> Self {
+        let target = match request.link {
+            Some(link) => wit::Target::Link(link.0),
+            None => wit::Target::Path(request.path),
+        };
+        Self {
+            method: request.method,
+            upstream: request.upstream,
+            target,
+            headers: request.headers,
+            body: request.body,
+            omit_credential: request.omit_credential,
+        }
+    }
+}
+
+/// An address that an upstream gave in a response: the next page, a place to upload to, a file to download.
+///
+/// The gateway keeps the address. A connector can follow it with [`Request::follow`], and cannot make one up.
+#[derive(Debug)]
+pub struct Link(pub(crate) host::http::Link);
+
+/// A response of an upstream. The body stays in the gateway until the connector reads it. It can be read several times.
 #[derive(Debug)]
 pub struct Response(pub(crate) host::http::Response);
 
-/// Sends one request. Redirects are followed, idempotent requests are retried; any status is a response.
+/// Sends one request. The gateway follows redirects and retries idempotent requests. Any status is a response.
 ///
 /// # Errors
-/// [`Error`] says why there is no response; `?` turns it into a [`Fault`].
+/// [`Error`] says why there is no response. `?` turns it into a [`Fault`].
 pub fn send(request: Request) -> Result<Response, Error> {
-    host::http::send(&request).map(Response)
+    request.check_target()?;
+    #[cfg(target_family = "wasm")]
+    let request = request.into();
+    host::http::send(request).map(Response)
 }
 
-/// Sends at most 64 requests in parallel; the answers come in the order of the requests.
+/// Sends at most 64 requests in parallel. The results are in the order of the requests. If one has both a link and a path, no
+/// request is sent and every result is [`Error::InvalidRequest`].
 #[must_use]
-pub fn send_all(requests: &[Request]) -> Vec<Result<Response, Error>> {
+pub fn send_all(requests: Vec<Request>) -> Vec<Result<Response, Error>> {
+    if let Some(error) = requests.iter().find_map(|request| request.check_target().err()) {
+        return requests.iter().map(|_| Err(error.clone())).collect();
+    }
+    #[cfg(target_family = "wasm")]
+    let requests: Vec<wit::Request> = requests.into_iter().map(Into::into).collect();
     host::http::send_all(requests).into_iter().map(|response| response.map(Response)).collect()
 }
 
@@ -139,16 +216,38 @@ impl Response {
         self.0.status()
     }
 
-    /// The first value of a header, by its name in any case.
+    /// The first value of a header. The case of the name does not matter.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<String> {
         self.0.header(name).into_iter().next()
     }
 
-    /// The first bytes of the body, at most `length` (4096 or less), without consuming it.
+    /// The address in a header, for example `location`. `None` if the response has no such header.
     ///
     /// # Errors
-    /// [`Error`] when the body breaks off.
+    /// [`Error`] if the value is not an address that the gateway may follow.
+    pub fn header_link(&self, name: &str) -> Result<Option<Link>, Error> {
+        if self.0.header(name).is_empty() {
+            return Ok(None);
+        }
+        self.0.header_link(name).map(|link| Some(Link(link)))
+    }
+
+    /// The address at a JSON Pointer of the body, for example `/@odata.nextLink`. `None` if the body has nothing there, or null.
+    ///
+    /// # Errors
+    /// As [`Response::document`], and if the value is not an address that the gateway may follow.
+    pub fn body_link(&self, pointer: &str) -> Result<Option<Link>, Error> {
+        match self.document()?.pointer(pointer) {
+            Some(value) if value.kind() != json::Kind::Null => self.0.body_link(pointer).map(|link| Some(Link(link))),
+            _ => Ok(None),
+        }
+    }
+
+    /// The first bytes of the body, at most `length`, without consuming it. `length` is at most 4096.
+    ///
+    /// # Errors
+    /// [`Error`] if the body breaks off.
     pub fn peek(&self, length: u32) -> Result<Vec<u8>, Error> {
         self.0.peek(length)
     }
@@ -156,12 +255,12 @@ impl Response {
     /// The whole body.
     ///
     /// # Errors
-    /// [`Error`] when the body breaks off or is too large.
+    /// [`Error`] if the body breaks off or is too large.
     pub fn bytes(&self) -> Result<Vec<u8>, Error> {
         self.0.bytes()
     }
 
-    /// The body as text in UTF-8; invalid sequences become U+FFFD.
+    /// The body as UTF-8 text. Invalid sequences become U+FFFD.
     ///
     /// # Errors
     /// As [`Response::bytes`].
@@ -169,18 +268,18 @@ impl Response {
         self.0.text()
     }
 
-    /// The body as a JSON document, which stays with the gateway; an empty body is `{}`.
+    /// The body as a JSON document, which stays in the gateway. An empty body is `{}`.
     ///
     /// # Errors
-    /// As [`Response::bytes`], and when the body is no JSON.
+    /// As [`Response::bytes`], and [`Error::BadAnswer`] if the body is not JSON.
     pub fn document(&self) -> Result<Document, Error> {
         self.0.document().map(json::Document)
     }
 
-    /// The response itself when its status is below 400, else the fault that passes the upstream's answer on to the caller.
+    /// The response itself if its status is below 400.
     ///
     /// # Errors
-    /// [`Fault::Upstream`] with the status, `Retry-After` in seconds, and the body where it is JSON.
+    /// [`Fault::Upstream`] with the status, `Retry-After` in seconds, and the body if it is JSON.
     pub fn successful(self) -> Result<Self, Fault> {
         let status = self.status();
         if status < 400 {

@@ -1,4 +1,4 @@
-//! What an invocation may answer, and what may go wrong.
+//! The results of an invocation.
 
 use serde::Serialize;
 
@@ -6,17 +6,18 @@ use crate::bindings::gateway::connector::outcome as wit;
 use crate::http::{self, Request, Response};
 use crate::json::Document;
 use crate::storage;
+use crate::thin::RowRequest;
 
-pub use wit::{Fault, UpstreamFault, Violation};
+pub use wit::{Explanation, Fault, UpstreamFault, Violation};
 
-/// What an invocation may answer.
+/// The result of an invocation that succeeded.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Send this, and answer with what comes back. The connector is gone before the upstream is called.
+    /// The gateway sends the request and answers with the response. It drops the connector's instance before it calls the upstream.
     Forward(Request),
     /// JSON text that the connector composed.
     Reply(String),
-    /// A JSON document, or a part of one, as it stands with the gateway.
+    /// A JSON document, or a part of one, that the gateway holds.
     ReplyDocument(Document),
     /// A file.
     File(File),
@@ -26,26 +27,27 @@ impl Outcome {
     /// Answers with a value as JSON.
     ///
     /// # Errors
-    /// [`Fault::Failed`] when the value cannot be written as JSON, for example a map whose keys are no strings.
+    /// [`Fault::Failed`] if the value cannot be written as JSON, for example a map whose keys are not strings.
     pub fn json(value: &impl Serialize) -> Result<Self, Fault> {
         serde_json::to_string(value).map(Self::Reply).map_err(|error| Fault::Failed(error.to_string()))
     }
 }
 
-/// A file. Callers get its bytes when they accept its media type, else `{file_name, content_type, size, content_base64}`.
+/// A file. Callers get its bytes if their `Accept` header names its media type, else
+/// `{file_name, content_type, size, content_base64}`.
 #[derive(Debug)]
 pub struct File {
-    /// The bytes, or where they come from.
+    /// The bytes, or the response that has them.
     pub content: Content,
     /// Name that the caller may save it under.
     pub file_name: String,
     /// Media type without parameters.
     pub content_type: String,
-    /// More members for the JSON form, as the text of a JSON object; may be empty.
+    /// Further members for the JSON form, as the text of a JSON object. May be empty.
     pub members: String,
-    /// Whether the JSON form has `sha256`, the content's digest.
+    /// Whether the JSON form has `sha256`, the digest of the content in lower-case hexadecimal digits.
     pub digest: bool,
-    /// Largest size in bytes; a larger file is refused. 0: the gateway's limit.
+    /// Maximum size in bytes; a larger file is refused. 0 stands for the gateway's own limit.
     pub max_bytes: u64,
 }
 
@@ -54,20 +56,47 @@ pub struct File {
 pub enum Content {
     /// Bytes that the connector made.
     Bytes(Vec<u8>),
-    /// The body of a response, streamed past the connector.
+    /// The body of a response. The gateway streams it to the caller.
     Response(Response),
 }
 
 impl Fault {
-    /// The input is wrong in one way that the schema does not express. `pointer` is a JSON Pointer into it, as in `/items/0`;
-    /// empty means the whole input. `detail` is a sentence that says what to do.
+    /// The input is wrong in one way that the schema cannot express (422). `pointer` is a JSON Pointer into the input, for
+    /// example `/items/0`; the empty pointer is the whole input. `detail` is a sentence that says what to do.
     pub fn invalid_input(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::InvalidInput(vec![Violation { pointer: pointer.into(), detail: detail.into() }])
     }
 
-    /// As if the upstream had answered with `status` (400 to 599). `detail` is a sentence that says what happened and what to do.
+    /// The thing that the caller asked for does not exist (404). `detail` is a sentence that says what happened and what to do.
+    pub fn not_found(detail: impl Into<String>) -> Self {
+        Self::NotFound(Explanation { detail: detail.into(), members: None })
+    }
+
+    /// The request conflicts with the state of the service, or it is ambiguous (409). `detail` is a sentence that says what
+    /// happened and what to do.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::Conflict(Explanation { detail: detail.into(), members: None })
+    }
+
+    /// The upstream refused or failed. The caller gets `status` (400 to 599). `detail` is a sentence that says what happened and
+    /// what to do.
     pub fn upstream(status: u16, detail: impl Into<String>) -> Self {
         Self::Upstream(UpstreamFault { status, detail: detail.into(), body: None, retry_after_seconds: None })
+    }
+
+    /// Adds members to the problem document of a [`Fault::NotFound`] or [`Fault::Conflict`], for example `{"candidates": […]}`.
+    /// `members` is written as JSON and must be an object of at most 64 KiB. Other faults have no members and stay as they are.
+    #[must_use]
+    pub fn with_members(mut self, members: &impl Serialize) -> Self {
+        if let Self::NotFound(explanation) | Self::Conflict(explanation) = &mut self {
+            match serde_json::to_string(members) {
+                Ok(text) => explanation.members = Some(text),
+                Err(error) => {
+                    return Self::Failed(format!("The members of a fault cannot be written as JSON: {error}"));
+                }
+            }
+        }
+        self
     }
 }
 
@@ -83,18 +112,22 @@ impl From<storage::Error> for Fault {
     }
 }
 
-/// What an operation's code hands to the gateway. Natively it stays in the SDK's own types, so that tests can look into it.
+/// The result of an operation in the form that the gateway takes. Natively it keeps the SDK's own types, so that tests can read it.
 #[cfg(target_family = "wasm")]
 pub type Answer = Result<wit::Outcome, wit::Fault>;
-/// What an operation's code hands to the gateway. Natively it stays in the SDK's own types, so that tests can look into it.
+/// The result of an operation in the form that the gateway takes. Natively it keeps the SDK's own types, so that tests can read it.
 #[cfg(not(target_family = "wasm"))]
 pub type Answer = Result<Outcome, Fault>;
 
-/// Turns what a function answers into what the gateway takes.
-#[cfg(target_family = "wasm")]
+/// Turns the result of a function into the form that the gateway takes.
 pub(crate) fn answer(result: Result<Outcome, Fault>) -> Answer {
-    result.map(|outcome| match outcome {
-        Outcome::Forward(request) => wit::Outcome::Forward(request),
+    let outcome = result?;
+    if let Outcome::Forward(request) = &outcome {
+        request.check_target()?;
+    }
+    #[cfg(target_family = "wasm")]
+    let outcome = match outcome {
+        Outcome::Forward(request) => wit::Outcome::Forward(request.into()),
         Outcome::Reply(text) => wit::Outcome::Reply(text),
         Outcome::ReplyDocument(document) => wit::Outcome::ReplyDocument(document.0),
         Outcome::File(file) => wit::Outcome::ReplyFile(wit::File {
@@ -108,19 +141,14 @@ pub(crate) fn answer(result: Result<Outcome, Fault>) -> Answer {
             digest: file.digest,
             max_bytes: file.max_bytes,
         }),
-    })
+    };
+    Ok(outcome)
 }
 
-/// Turns what a function answers into what the gateway takes.
-#[cfg(not(target_family = "wasm"))]
-pub(crate) fn answer(result: Result<Outcome, Fault>) -> Answer {
-    result
-}
-
-/// The answer of an operation that only forwards: nothing of the other outcomes is linked.
-pub(crate) fn forward(request: Result<Request, Fault>) -> Answer {
+/// The answer of an operation that only forwards. It constructs no other outcome, so that a module of such operations links none.
+pub(crate) fn forward(request: Result<RowRequest, Fault>) -> Answer {
     #[cfg(target_family = "wasm")]
-    return request.map(wit::Outcome::Forward);
+    return request.map(|request| wit::Outcome::Forward(request.into()));
     #[cfg(not(target_family = "wasm"))]
-    return request.map(Outcome::Forward);
+    return request.map(|request| Outcome::Forward(request.into()));
 }

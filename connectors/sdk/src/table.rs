@@ -1,98 +1,179 @@
-//! What `connector!` makes of a table: constant data, read in place. Nothing is built before it is asked for.
+//! The data that `connector!` makes of a table: constants, read in place. Nothing is built before it is needed.
 
-use crate::Fault;
 use crate::bindings::gateway::connector::http::Method;
-pub use crate::bindings::gateway::connector::manifest::Effect;
+pub use crate::bindings::gateway::connector::manifest::{Answer as AnswerKind, CredentialUse, Effect};
 use crate::outcome::Answer;
+use crate::{Fault, Request};
 
-/// A connector: what it wraps, what it may reach, and its operations.
+/// A connector: the service that it wraps, the hosts that it calls, and its operations.
 pub struct Connector {
-    /// As it stands in the path.
+    /// The name in the path.
     pub identifier: &'static str,
     /// Version of the crate that declares it.
     pub version: &'static str,
-    /// What it wraps, in a few words.
+    /// Name of the service, in a few words.
     pub title: &'static str,
     /// The documentation comment of the table.
     pub description: &'static str,
-    /// How users are authenticated at the service.
+    /// Who publishes it.
+    pub imprint: Imprint,
+    /// How users authenticate at the service.
     pub auth: crate::auth::Auth,
-    /// The services it may call.
+    /// The services that it may call.
     pub upstreams: &'static [Upstream],
-    /// Budgets that operations draw on.
+    /// Rate limits that operations share.
     pub rate_limits: &'static [RateLimit],
-    /// What it can do.
+    /// Values that the operator may set.
+    pub settings: &'static [Setting],
+    /// Headers of every row's request.
+    pub headers: &'static [Header],
+    /// Its operations.
     pub operations: &'static [Operation],
+}
+
+impl Connector {
+    /// A request of a function with the headers that the table gives to its rows. Headers with `when` are left out.
+    ///
+    /// # Errors
+    /// [`Fault::Failed`] if a setting in a header has another type than the table declares.
+    pub fn request(&self, method: Method, upstream: &str, path: impl Into<String>) -> Result<Request, Fault> {
+        let mut request = Request::new(method, upstream, path);
+        for header in self.headers.iter().filter(|header| header.when.is_empty()) {
+            request.headers.extend(header.pair()?);
+        }
+        Ok(request)
+    }
+}
+
+/// Who publishes a connector. The texts are those of its Cargo.toml and may be empty.
+pub struct Imprint {
+    /// SPDX expression.
+    pub license: &'static str,
+    /// URL of the home page.
+    pub homepage: &'static str,
+    /// Authors, separated by colons.
+    pub authors: &'static str,
+    /// SVG image.
+    pub icon: Option<&'static str>,
 }
 
 /// A service that a connector may call.
 pub struct Upstream {
     /// Its name in requests.
     pub name: &'static str,
-    /// Paths are appended to it; empty when only the operator knows it.
+    /// The gateway appends paths to it. Empty if only the operator knows it.
     pub base_url: &'static str,
-    /// Other hosts that a redirect may lead to.
-    pub redirect_hosts: &'static [&'static str],
-    /// How calls are spaced.
+    /// Whether requests carry the user's credential. `None` for the default: `standard` for the first upstream.
+    pub credential: Option<CredentialUse>,
+    /// Other hosts that redirects and links may lead to.
+    pub link_hosts: &'static [&'static str],
+    /// Pause and concurrency of calls.
     pub pacing: Option<Pacing>,
 }
 
 /// A queue in front of an upstream.
 #[derive(Clone, Copy)]
 pub struct Pacing {
-    /// Pause between the starts of two calls, in milliseconds.
+    /// Minimum time between the starts of two calls, in milliseconds.
     pub interval_ms: u32,
-    /// Calls under way at once.
+    /// Maximum number of concurrent calls.
     pub concurrency: u32,
-    /// Longest wait of a call before it is refused, in milliseconds.
+    /// Maximum time in the queue, in milliseconds.
     pub max_wait_ms: u32,
 }
 
-/// A budget of invocations.
+/// A limit on the number of invocations.
 pub struct RateLimit {
     /// Its name in rows.
     pub name: &'static str,
-    /// Invocations in a period.
+    /// Maximum number of invocations in a period.
     pub requests: u32,
     /// Length of the period, in seconds.
     pub period_seconds: u32,
 }
 
-/// An operation: the code, and apart from it what is read once.
+/// A value that the operator may set.
+pub struct Setting {
+    /// Its name in the configuration.
+    pub name: &'static str,
+    /// JSON Schema of the value.
+    pub schema: &'static str,
+    /// The value if the operator sets none, as JSON text.
+    pub default: Option<&'static str>,
+    /// Its documentation comment.
+    pub documentation: &'static str,
+}
+
+/// An operation: the code, and apart from it the data that the gateway reads once.
 pub struct Operation {
-    /// As it stands in the path.
+    /// The name in the path.
     pub path: &'static str,
     /// Runs it on an input that the schema has accepted.
     pub run: fn(&str) -> Answer,
-    /// The row, when the operation only forwards what it says.
+    /// The row, if the operation only forwards its request.
     pub row: Option<&'static Row>,
-    /// What the manifest says about it.
+    /// The operation's part of the manifest.
     pub about: &'static About,
 }
 
-/// What the manifest says about an operation.
+/// An operation's part of the manifest.
 pub struct About {
     /// First paragraph of the row's documentation comment.
     pub summary: &'static str,
-    /// What follows it.
+    /// The further paragraphs.
     pub description: &'static str,
     /// JSON Schema of the input.
     pub input_schema: &'static str,
     /// An input, as JSON text.
     pub example: Option<&'static str>,
-    /// Whether the answer can be shaped.
+    /// Whether callers may shape the answer.
     pub envelope: bool,
-    /// What it does to the user's data.
+    /// The effect on the user's data.
     pub effect: Effect,
+    /// The kind of answer.
+    pub answer: AnswerKind,
+    /// JSON Schema of the answer.
+    pub answer_schema: Option<&'static str>,
+    /// How callers read further pages.
+    pub pages: Option<Pages>,
     /// Whether it may take long.
     pub background: bool,
     /// Whether it only forwards.
     pub immediate: bool,
-    /// The budget it draws on.
+    /// Name of the rate limit that applies.
     pub rate_limit: Option<&'static str>,
 }
 
-/// An operation that is one request, made from the input by this description alone.
+/// How an answer is divided into pages.
+#[derive(Clone, Copy)]
+pub struct Pages {
+    /// JSON Pointer to the array of items in the answer.
+    pub items: &'static str,
+    /// How the next page is found.
+    pub next: NextPage,
+    /// JSON Pointer to the member of the input that takes the next page.
+    pub input: &'static str,
+}
+
+/// How the next page is found.
+#[derive(Clone, Copy)]
+pub enum NextPage {
+    /// The answer has a value at this JSON Pointer.
+    Cursor(&'static str),
+    /// The answer has a URL with a query parameter.
+    Link {
+        /// JSON Pointer to the URL.
+        pointer: &'static str,
+        /// Name of the query parameter.
+        parameter: &'static str,
+    },
+    /// The input is the number of a page; the first page has this number.
+    PageNumber(u32),
+    /// The input is the number of items to skip.
+    Offset,
+}
+
+/// An operation that is one request. The request follows from the input and this description.
 pub struct Row {
     /// Method of the request.
     pub method: Method,
@@ -102,9 +183,9 @@ pub struct Row {
     pub path: &'static [Piece],
     /// Query that is always sent, encoded; may be empty.
     pub fixed_query: &'static str,
-    /// What callers may give, in the order of the row.
+    /// Fields of the input, in the order of the row.
     pub fields: &'static [Field],
-    /// Query parameters that are sent unless the caller says otherwise.
+    /// Query parameters that are sent unless the caller gives them.
     pub default_query: &'static [DefaultQuery],
     /// Headers that the table sets.
     pub headers: &'static [Header],
@@ -114,76 +195,76 @@ pub struct Row {
 
 /// A part of a path or of a header's value.
 pub enum Piece {
-    /// As it stands.
+    /// Fixed text.
     Text(&'static str),
     /// The value of the field with this index.
     Field(usize),
-    /// A setting of the operator.
-    Setting(fn() -> Result<String, Fault>),
+    /// A setting: its name, and the function that reads it. Only a table with such a piece imports the gateway's settings.
+    Setting(&'static str, fn() -> Result<Option<String>, Fault>),
 }
 
-/// A field, as far as the request needs to know it.
+/// A field of the input: the part of its declaration that the request depends on.
 pub struct Field {
     /// Its name in the input.
     pub name: &'static str,
-    /// Where its value goes.
+    /// The part of the request that takes its value.
     pub place: Place,
     /// Whether the request cannot be made without it.
     pub required: bool,
     /// Whether its numbers are integers, which may come as `1.0` or `1e2`.
     pub integer: bool,
-    /// How lists go upstream.
+    /// How a list is sent.
     pub lists: Lists,
-    /// Largest value in bytes; of anything but a string, of its JSON text.
+    /// Maximum size in bytes: of a string's value, or of the JSON text of any other value.
     pub max_bytes: Option<usize>,
-    /// JSON text that is sent when the field is absent.
+    /// JSON text that is sent if the field is absent.
     pub default: Option<&'static str>,
 }
 
-/// Where a value goes.
+/// The part of the request that takes a value.
 pub enum Place {
-    /// Into the path.
+    /// A part of the path.
     Path(Encoding),
-    /// Into the query, under this name.
+    /// A query parameter of this name.
     Query(&'static str),
-    /// An object whose members are query parameters.
+    /// The value is an object whose members are query parameters.
     QueryEntries,
-    /// Into the body, under these quoted names, outermost first.
+    /// A member of the body at these quoted names, outermost first.
     Body(&'static [&'static str]),
-    /// The body itself.
+    /// The value is the body.
     WholeBody,
     /// A header of this name.
     Header(&'static str),
-    /// An object whose members are headers.
+    /// The value is an object whose members are headers.
     HeaderEntries,
 }
 
 /// How a value is written into a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// Everything but RFC 3986's unreserved characters is percent-encoded: the value stays within its segment.
+    /// All characters except RFC 3986's unreserved ones are percent-encoded, so that the value is one segment.
     Segment,
-    /// Slashes are kept: the value is a path of its own.
+    /// Slashes are kept, so that the value may have several segments.
     Path,
-    /// Single quotes are doubled first, as in an OData string literal.
+    /// Single quotes are doubled before the value is percent-encoded, as in an OData string literal.
     ODataString,
 }
 
-/// How a list goes upstream.
+/// How a list is sent.
 pub enum Lists {
     /// As JSON, in a body.
     AsTheyAre,
-    /// As one value; the separator is encoded where that is needed.
+    /// As one value with this separator, which is percent-encoded in a query.
     Joined(&'static str),
-    /// As one parameter an item.
+    /// As one parameter for each item.
     Repeated,
 }
 
-/// A query parameter that is sent unless the caller gives it, or one that stands for it.
+/// A query parameter that is sent unless the caller gives it or one of some others.
 pub struct DefaultQuery {
     /// `name=value`, encoded.
     pub parameter: &'static str,
-    /// Names that suppress it, its own among them.
+    /// The parameters that suppress it, its own name included.
     pub unless: &'static [&'static str],
 }
 
@@ -193,15 +274,33 @@ pub struct Header {
     pub name: &'static str,
     /// Its value.
     pub value: &'static [Piece],
-    /// Sent only when the query has one of these; always when it is empty.
+    /// The header is sent only if the caller gave one of these query parameters. If the list is empty, it is always sent.
     pub when: &'static [&'static str],
+}
+
+impl Header {
+    /// Name and value. `None` if a setting in the value has no value.
+    pub(crate) fn pair(&self) -> Result<Option<(String, String)>, Fault> {
+        let mut value = String::new();
+        for piece in self.value {
+            match piece {
+                Piece::Text(text) => value.push_str(text),
+                Piece::Setting(_, read) => match read()? {
+                    Some(text) => value.push_str(&text),
+                    None => return Ok(None),
+                },
+                Piece::Field(_) => {}
+            }
+        }
+        Ok(Some((self.name.to_owned(), value)))
+    }
 }
 
 /// The request body of a row.
 pub enum Body {
-    /// None.
+    /// The request has no body.
     None,
-    /// The value of the field with this index, if it is given.
+    /// The value of the field with this index, if the caller gives it.
     Whole(usize),
     /// An object: members that are always sent, as JSON text without braces, then the fields with these indices.
     Members {

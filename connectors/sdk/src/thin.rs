@@ -1,15 +1,43 @@
-//! An operation that is one request: the hot path. It reads the input once, borrows what it can, and builds the path in one string.
+//! The hot path: an operation that is one request. It reads the input once, borrows from it where possible, and builds the path in
+//! one string.
 
 use std::borrow::Cow;
 
-use crate::bindings::gateway::connector::http::{Body as HttpBody, Credential};
-use crate::http::DOT_SEGMENT;
+use contract_rules::path::has_dot_segment;
+
+use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
+use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
 use crate::table::{Body, Encoding, Field, Lists, Piece, Place, Row};
 use crate::{Fault, Request, encoding};
 
+/// The request of a row. It has a path and never a link.
+pub struct RowRequest {
+    method: Method,
+    upstream: String,
+    path: String,
+    headers: Vec<(String, String)>,
+    body: Option<HttpBody>,
+}
+
+impl From<RowRequest> for Request {
+    fn from(request: RowRequest) -> Self {
+        let RowRequest { method, upstream, path, headers, body } = request;
+        Self { method, upstream, path, link: None, headers, body, omit_credential: false }
+    }
+}
+
+#[cfg(target_family = "wasm")]
+impl From<RowRequest> for crate::bindings::gateway::connector::http::Request {
+    fn from(request: RowRequest) -> Self {
+        let RowRequest { method, upstream, path, headers, body } = request;
+        let target = crate::bindings::gateway::connector::http::Target::Path(path);
+        Self { method, upstream, target, headers, body, omit_credential: false }
+    }
+}
+
 /// The request of a row for an input.
-pub(crate) fn request(row: &'static Row, input: &str) -> Result<Request, Fault> {
+pub(crate) fn request(row: &'static Row, input: &str) -> Result<RowRequest, Fault> {
     let members = reader::members(input)?;
     let values = Values { row, members: &members };
     values.check()?;
@@ -19,14 +47,7 @@ pub(crate) fn request(row: &'static Row, input: &str) -> Result<Request, Fault> 
     values.query(&mut query)?;
     let headers = values.headers(&query)?;
     let body = values.body()?;
-    Ok(Request {
-        method: row.method,
-        upstream: row.upstream.to_owned(),
-        path: query.path,
-        headers,
-        body,
-        credential: Credential::Standard,
-    })
+    Ok(RowRequest { method: row.method, upstream: row.upstream.to_owned(), path: query.path, headers, body })
 }
 
 struct Values<'a> {
@@ -34,10 +55,10 @@ struct Values<'a> {
     members: &'a [Member<'a>],
 }
 
-/// The path with the query as far as it is written.
+/// The path, and the query as far as it is written.
 struct Query<'a> {
     separator: char,
-    /// Names of the parameters that the caller gave, when the row asks for them.
+    /// Names of the parameters that the caller gave. Filled only if the row has headers or defaults that depend on them.
     watched: Vec<Cow<'a, str>>,
     path: String,
 }
@@ -49,7 +70,7 @@ impl<'a> Values<'a> {
         given.filter(|value| *value != "null").or(field.default)
     }
 
-    /// What the schema cannot say, and what a request cannot be made without.
+    /// Checks sizes in bytes, which the schema cannot limit, and that required fields are there.
     fn check(&self) -> Result<(), Fault> {
         for field in self.row.fields {
             match self.get(field) {
@@ -65,27 +86,30 @@ impl<'a> Values<'a> {
         for piece in self.row.path {
             match piece {
                 Piece::Text(text) => path.push_str(text),
-                Piece::Setting(setting) => path.push_str(&setting()?),
+                Piece::Setting(name, read) => match read()? {
+                    Some(text) => path.push_str(&text),
+                    None => return Err(Fault::Failed(unset(name))),
+                },
                 Piece::Field(index) => {
                     let Some(field) = self.row.fields.get(*index) else { continue };
                     let Some(value) = self.get(field) else { continue };
                     let start = path.len();
                     push_path_value(path, field, value)?;
                     if path.len() == start {
-                        return Err(refuse(field, "Give a value that is not empty: it is a part of the address."));
+                        return Err(refuse(field, EMPTY_SEGMENT));
                     }
                 }
             }
         }
-        // Only a value with a dot, encoded or not, can have made a dot segment: the table's own text has none.
+        // Only a value with a dot, encoded or not, can make a dot segment: `connector!` checks the table's own text.
         let mut suspects = self.row.fields.iter().filter(|field| self.may_climb(field));
         match suspects.next() {
-            Some(field) if encoding::has_dot_segment(path) => Err(refuse(field, DOT_SEGMENT)),
+            Some(field) if has_dot_segment(path) => Err(refuse(field, DOT_SEGMENT)),
             _ => Ok(()),
         }
     }
 
-    /// A value must not climb out of its place (RFC 3986, section 5.2.4).
+    /// Whether the value may contain a dot segment, which would lead out of the path (RFC 3986, section 5.2.4).
     fn may_climb(&self, field: &'static Field) -> bool {
         let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\' | b'%'));
         matches!(field.place, Place::Path(_)) && self.get(field).is_some_and(dot)
@@ -131,15 +155,7 @@ impl<'a> Values<'a> {
         let mut headers = Vec::new();
         for header in self.row.headers {
             if header.when.is_empty() || query.has_any(header.when) {
-                let mut value = String::new();
-                for piece in header.value {
-                    match piece {
-                        Piece::Text(text) => value.push_str(text),
-                        Piece::Setting(setting) => value.push_str(&setting()?),
-                        Piece::Field(_) => {}
-                    }
-                }
-                headers.push((header.name.to_owned(), value));
+                headers.extend(header.pair()?);
             }
         }
         for field in self.row.fields {
@@ -170,7 +186,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// An object of the fields that are given; fields of one inner object follow one another.
+    /// An object of the given fields. Fields of one inner object follow one another.
     fn members(&self, fixed: &str, fields: &[usize]) -> Result<String, Fault> {
         let mut json =
             String::with_capacity(64 + self.members.iter().map(|member| member.value.len() + 24).sum::<usize>());
@@ -266,7 +282,7 @@ fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), 
     Ok(())
 }
 
-/// The separator is a part of the address where it may stand as it is; an item's own is encoded.
+/// Commas between items remain as they are. Commas inside an item are percent-encoded.
 fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str) -> Result<(), Fault> {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -277,7 +293,7 @@ fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str
     Ok(())
 }
 
-/// A scalar as text: a string without its quotes, anything else as it came.
+/// A scalar as text: a string without its quotes, any other scalar as the caller wrote it.
 fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Fault> {
     match reader::scalar(value) {
         Some(text) if field.integer => {
@@ -296,13 +312,17 @@ fn header_value(field: &Field, value: &str) -> Result<String, Fault> {
     Ok(text.into_owned())
 }
 
-/// The limit is in bytes of the value itself, so quotes and escapes of a string do not count.
+/// The limit is in bytes of the value, so quotes and escapes of a string do not count.
 fn too_long(field: &Field, value: &str) -> Result<(), Fault> {
     let length = reader::scalar(value).map_or(value.len(), |text| text.len());
     match field.max_bytes {
         Some(most) if length > most => Err(refuse(field, &format!("Give at most {most} bytes; these are {length}."))),
         _ => Ok(()),
     }
+}
+
+fn unset(setting: &str) -> String {
+    format!("The operation needs the setting `{setting}` of this connector, which the operator has not set.")
 }
 
 fn refuse(field: &Field, detail: &str) -> Fault {

@@ -15,8 +15,10 @@ connector! {
 
     upstream api "https://api.example.com/v1";
     rate_limit searches 30 per 2 minutes;
-    setting employees_path "/employees";
-    setting api_version "2022-11-28";
+    /// Path of the employees.
+    setting employees_path: string default "/employees";
+    /// Version of the service's API.
+    setting api_version: string default "2022-11-28";
     values colors ["#000000", "#ffffff"];
     lists repeated;
     header "X-Api-Version" "{settings.api_version}";
@@ -25,11 +27,16 @@ connector! {
     /// Event by its id.
     ///
     /// With all of its attendees.
-    events_get: GET api "/calendars/{calendar_id}/events/{event_id}" query [alwaysIncludeEmail, maxAttendees, q]
+    events_get: GET api "/calendars/{calendar_id}/events/{event_id}" {
+        query?: entries[alwaysIncludeEmail, maxAttendees, q],
+    }
     example { calendar_id: "primary", event_id: "abc", query: { maxAttendees: 10 } };
 
     /// Create an event
-    events_insert: POST api "/calendars/{calendar_id}/events" { body: object without [attendees] } query [sendUpdates];
+    events_insert: POST api "/calendars/{calendar_id}/events" {
+        body: object without [attendees],
+        query?: entries[sendUpdates],
+    };
 
     /// Create a label
     create_label: POST api "/labels" {
@@ -50,19 +57,21 @@ connector! {
     fixed_body { folder: {} };
 
     /// Search
-    search: GET api "/me/drive/search(q='{q}')" { q: string odata_string }
-    query ["$select", "$search", "$top"]
+    search: GET api "/me/drive/search(q='{q}')" {
+        q: string odata_string,
+        query?: entries["$select", "$search", "$top"],
+    }
     rate_limit searches;
 
     /// A file
     contents: GET api "/repos/{owner}/contents/{path}?ref=main" { path: string keeps_slashes, part?: integer(1..=9) };
 
     /// Users
-    list_users: GET api "/users" query [customer, domain]
+    list_users: GET api "/users" { query?: entries[customer, domain] }
     default_query { customer: "my_customer" } unless [domain];
 
     /// Events with headers
-    list_events: GET api "/me/events" { trace?: string in header as "X-Trace" } headers [Prefer];
+    list_events: GET api "/me/events" { trace?: string in header as "X-Trace", headers?: entries[Prefer] };
 
     /// Posts
     get_posts: GET api "/posts" {

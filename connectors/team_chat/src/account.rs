@@ -1,4 +1,4 @@
-//! Who the connected user is.
+//! The identity of the connected user.
 
 use connector_sdk::http::{Error, Method};
 use connector_sdk::userinfo::{Organization, Userinfo};
@@ -6,11 +6,11 @@ use connector_sdk::{Document, Fault, Outcome, Request};
 
 use crate::slack;
 
-/// The token says whose it is, and of which workspace; the user's profile says the rest, where the grant reaches that far.
+/// Answers with the user and workspace of the token, and with the user's profile if the grant has the scope for it.
 pub(crate) fn userinfo() -> Result<Outcome, Fault> {
     let token = slack::answer(Request::new(Method::Post, "userinfo", ""))?;
     let Some(id) = token.string("/user_id") else {
-        return Err(Error::BadAnswer("Slack's auth.test names no user: there is no `user_id`".to_owned()).into());
+        return Err(Error::BadAnswer("Slack's response to auth.test has no `user_id`".to_owned()).into());
     };
     let profile = profile(&id)?;
     let of_profile = |pointer: &str| profile.as_ref().and_then(|profile| profile.string(pointer));
@@ -25,7 +25,7 @@ pub(crate) fn userinfo() -> Result<Outcome, Fault> {
     .answer()
 }
 
-/// None when the user did not grant the scope for it.
+/// The user's profile. `None` if the user did not grant the scope for it.
 fn profile(user: &str) -> Result<Option<Document>, Fault> {
     match slack::answer(Request::get("api", "/users.info").query("user", user)) {
         Ok(profile) => Ok(Some(profile)),

@@ -1,8 +1,8 @@
 //! Channels, messages and people of Slack.
 //!
 //! # Layout
-//! - `slack`: one call of the service's Web API. `problem`: what its error codes mean to a caller.
-//! - `message`: what the service wants of a message. `account`: who the connected user is.
+//! - `slack`: requests to Slack's Web API. `problem`: Slack's error codes.
+//! - `message`: the content of a message. `account`: the identity of the connected user.
 
 mod account;
 mod message;
@@ -14,8 +14,8 @@ use connector_sdk::connector;
 connector! {
     /// Channels, messages and people of a Slack workspace, as the connected user sees them.
     ///
-    /// Answers are Slack's own. Where there is another page, `response_metadata.next_cursor` is the `cursor` that leads to it.
-    /// `team_id` is needed only by users of a whole organization.
+    /// Answers are Slack's. `response_metadata.next_cursor` of an answer is the `cursor` of the next page; it is empty on the last
+    /// page. Only users of an Enterprise organization need `team_id`.
     connector team_chat "Slack";
 
     auth Auth::OAuth2(OAuth2 {
@@ -38,82 +38,94 @@ connector! {
             "users:read",
             "users:read.email",
         ],
-        // Operations act for the user, so the user's token is asked for, and not the one of a bot.
+        // Operations act for the user, so the connector asks for the user's token, not for a bot's token.
         scope_parameter: "user_scope",
         scope_separator: ",",
         token_pointer: "/authed_user",
         pkce: false,
-        identity: Some(Identity {
-            operation: "userinfo",
-            id: "/data/id",
-            email: Some("/data/email"),
-            name: Some("/data/name"),
-        }),
+        revokes_replaced_grants: true,
+        identity: Some(Identity::USERINFO),
         ..OAuth2::STANDARD
     });
 
     upstream api "https://slack.com/api";
-    upstream userinfo "{api}/auth.test";
+    upstream userinfo "{api}/auth.test" credential standard;
 
     via slack::call;
 
+    fields conversation {
+        /// id of the conversation
+        channel: string,
+    };
+    fields selection {
+        latest?: string,
+        inclusive?: boolean default false,
+        include_all_metadata?: boolean default false,
+    };
+    fields content {
+        text?: string,
+        blocks?: [object],
+        attachments?: [object],
+        markdown_text?: string(..=12000),
+    };
+
     /// List channels of the team
-    conversations_list: GET api "/conversations.list" query [cursor, exclude_archived, limit, team_id, types]
+    conversations_list: GET api "/conversations.list" {
+        query?: entries[cursor, exclude_archived, limit, team_id, types],
+    }
     example {
         query: { types: "public_channel,private_channel", exclude_archived: true, limit: 200 },
-    };
+    }
+    pages "/channels" next cursor "/response_metadata/next_cursor" into "/query/cursor";
 
     /// Members of a conversation
     conversations_members: GET api "/conversations.members" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         cursor?: string,
         limit?: integer default 100,
     }
-    example { channel: "C024BE91L", limit: 200 };
+    example { channel: "C024BE91L", limit: 200 }
+    pages "/members" next cursor "/response_metadata/next_cursor" into "/cursor";
 
     /// Information about a channel
     conversations_info: GET api "/conversations.info" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         include_locale?: boolean default false,
         include_num_members?: boolean default false,
     }
     example { channel: "C024BE91L", include_num_members: true };
 
     /// Conversations the calling user may access
-    users_conversations: GET api "/users.conversations"
-        query [cursor, exclude_archived, exclude_muted, limit, team_id, types, user]
-    example { query: { types: "public_channel,private_channel,im", limit: 100 } };
+    users_conversations: GET api "/users.conversations" {
+        query?: entries[cursor, exclude_archived, exclude_muted, limit, team_id, types, user],
+    }
+    example { query: { types: "public_channel,private_channel,im", limit: 100 } }
+    pages "/channels" next cursor "/response_metadata/next_cursor" into "/query/cursor";
 
     /// Message and event history of a conversation
     conversations_history: GET api "/conversations.history" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         cursor?: string,
         limit?: integer(..=999) default 100,
         /// Unix time, for example 1700000000.000100
         oldest?: string,
-        latest?: string,
-        inclusive?: boolean default false,
-        include_all_metadata?: boolean default false,
+        ..selection,
     }
-    example { channel: "C024BE91L", limit: 50, oldest: "1700000000" };
+    example { channel: "C024BE91L", limit: 50, oldest: "1700000000" }
+    pages "/messages" next cursor "/response_metadata/next_cursor" into "/cursor";
 
     /// Thread of messages in a conversation
     conversations_replies: GET api "/conversations.replies" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         /// ts of the parent message or of a message of the thread
         ts: string,
         cursor?: string,
         limit?: integer default 1000,
         oldest?: string,
-        latest?: string,
-        inclusive?: boolean default false,
-        include_all_metadata?: boolean default false,
+        ..selection,
     }
-    example { channel: "C024BE91L", ts: "1700000000.000100" };
+    example { channel: "C024BE91L", ts: "1700000000.000100" }
+    pages "/messages" next cursor "/response_metadata/next_cursor" into "/cursor";
 
     /// Create a public or private channel
     conversations_create: POST api "/conversations.create" {
@@ -125,30 +137,24 @@ connector! {
 
     /// Rename a conversation
     conversations_rename: POST api "/conversations.rename" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         name: string,
     }
     example { channel: "C024BE91L", name: "launch-2026" };
 
     /// Set the channel description
     conversations_set_purpose: POST api "/conversations.setPurpose" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         purpose: string,
     }
     example { channel: "C024BE91L", purpose: "All about the launch" };
 
     /// Post a message
     ///
-    /// One of `text`, `blocks`, `attachments` and `markdown_text` is needed. A message is not posted again after a timeout.
+    /// A message needs one of `text`, `blocks`, `attachments` and `markdown_text`. The gateway does not post it again after a timeout.
     chat_post_message: POST api "/chat.postMessage" {
-        /// id of the conversation
-        channel: string,
-        text?: string,
-        blocks?: [object],
-        attachments?: [object],
-        markdown_text?: string(..=12000),
+        ..conversation,
+        ..content,
         thread_ts?: string,
         reply_broadcast?: boolean,
         unfurl_links?: boolean,
@@ -161,28 +167,24 @@ connector! {
 
     /// Change a message
     chat_update: POST api "/chat.update" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         ts: string,
-        text?: string,
-        blocks?: [object],
-        attachments?: [object],
-        markdown_text?: string(..=12000),
+        ..content,
     }
     example { channel: "C024BE91L", ts: "1700000000.000100", text: "Hello again" };
 
     /// Invite users to a channel
     conversations_invite: POST api "/conversations.invite" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         users: string | [string] joined ",",
         force?: boolean,
     }
     example { channel: "C024BE91L", users: ["U1", "U2"] };
 
     /// Users of the team
-    users_list: GET api "/users.list" query [cursor, include_locale, limit, team_id]
-    example { query: { limit: 200 } };
+    users_list: GET api "/users.list" { query?: entries[cursor, include_locale, limit, team_id] }
+    example { query: { limit: 200 } }
+    pages "/members" next cursor "/response_metadata/next_cursor" into "/query/cursor";
 
     /// A user by id
     users_info: GET api "/users.info" {

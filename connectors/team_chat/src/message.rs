@@ -1,14 +1,17 @@
-//! What Slack wants of a message.
+//! Checks that a message has content.
 
 use connector_sdk::http::Body;
 use connector_sdk::{Document, Fault, Outcome, Request};
 
 use crate::slack;
 
-/// The fields that a message can consist of.
+/// The fields that are a message's content.
 const CONTENT: [&str; 4] = ["text", "blocks", "attachments", "markdown_text"];
 
-/// Posts a message that says something.
+/// Posts a message.
+///
+/// # Errors
+/// [`Fault::InvalidInput`] if the message has no content.
 pub(crate) fn post(request: Request) -> Result<Outcome, Fault> {
     let members = match &request.body {
         Some(Body::Json(text)) => Document::parse(text).map(|body| body.keys()).unwrap_or_default(),

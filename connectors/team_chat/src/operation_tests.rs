@@ -1,4 +1,4 @@
-//! The operations, against prepared answers of the service.
+//! The operations, with prepared responses of Slack.
 
 use connector_sdk::auth::{Auth, Revocation};
 use connector_sdk::http::{Body, Error, Method};
@@ -25,7 +25,7 @@ fn sent(operation: &str, input: &str) -> (Method, String, Option<String>) {
 }
 
 #[test]
-fn methods_that_read_get_their_arguments_in_the_query() {
+fn methods_that_read_have_their_arguments_in_the_query() {
     for (operation, input, expected) in [
         (
             "conversations_list",
@@ -67,7 +67,7 @@ fn methods_that_read_get_their_arguments_in_the_query() {
 }
 
 #[test]
-fn methods_that_write_get_their_arguments_as_json() {
+fn methods_that_write_have_their_arguments_as_json() {
     for (operation, input, path, body) in [
         (
             "conversations_create",
@@ -117,7 +117,7 @@ fn methods_that_write_get_their_arguments_as_json() {
 }
 
 #[test]
-fn a_message_says_something() {
+fn a_message_without_content_is_refused() {
     let gateway = Gateway::new();
     assert!(matches!(
         invoke(&CONNECTOR, "chat_post_message", r#"{"channel":"C1","thread_ts":"1.2","text":null}"#),
@@ -133,7 +133,7 @@ fn fault(answer: Answer) -> Fault {
 }
 
 #[test]
-fn a_failure_with_status_200_has_the_status_that_it_means() {
+fn a_failure_with_status_200_has_the_status_of_its_code() {
     for (code, status) in [("token_revoked", 401), ("user_not_found", 404), ("user_not_visible", 400)] {
         let Fault::Upstream(fault) = fault(Answer::json(200, &format!(r#"{{"ok":false,"error":"{code}"}}"#))) else {
             panic!("{code}")
@@ -143,7 +143,7 @@ fn a_failure_with_status_200_has_the_status_that_it_means() {
 }
 
 #[test]
-fn a_rate_limit_tells_when_to_try_again() {
+fn a_rate_limit_says_when_to_try_again() {
     let body = r#"{"ok":false,"error":"ratelimited"}"#;
     for status in [200, 429] {
         let Fault::Upstream(fault) = fault(Answer::json(status, body).header("Retry-After", "30")) else {
@@ -155,7 +155,7 @@ fn a_rate_limit_tells_when_to_try_again() {
 }
 
 #[test]
-fn an_answer_that_is_not_slacks_is_not_understood() {
+fn a_response_that_is_not_slacks_is_an_error() {
     assert!(matches!(fault(Answer::json(200, r#"{"user":{}}"#)), Fault::Http(Error::BadAnswer(_))));
     assert!(matches!(fault(Answer::new(503, "")), Fault::Upstream(fault) if fault.status == 503));
 }
@@ -171,7 +171,7 @@ fn userinfo(profile: &str) -> (String, Vec<(Method, String)>) {
 }
 
 #[test]
-fn the_account_is_that_of_the_token_with_its_profile() {
+fn the_account_is_the_tokens_user_with_the_profile() {
     let (text, requests) = userinfo(
         r#"{"ok":true,"user":{"id":"W1","name":"ghopper","profile":{"real_name":"Grace Hopper","email":"g@acme.test","image_192":"https://i.test/g"}}}"#,
     );
@@ -183,7 +183,7 @@ fn the_account_is_that_of_the_token_with_its_profile() {
 }
 
 #[test]
-fn without_the_scope_for_profiles_the_token_says_what_it_can() {
+fn without_the_scope_for_profiles_the_account_has_the_tokens_user_only() {
     let (text, _) = userinfo(r#"{"ok":false,"error":"missing_scope","needed":"users:read"}"#);
     assert_eq!(
         text,
@@ -203,13 +203,13 @@ fn another_failure_of_the_profile_is_not_hidden() {
 }
 
 #[test]
-fn a_token_without_a_user_is_not_understood() {
+fn a_token_without_a_user_is_an_error() {
     let _gateway = Gateway::new().answer(Answer::json(200, r#"{"ok":true}"#));
     assert!(matches!(invoke(&CONNECTOR, "userinfo", "{}"), Err(Fault::Http(Error::BadAnswer(_)))));
 }
 
 #[test]
-fn the_users_token_is_asked_for() {
+fn the_connector_asks_for_the_users_token() {
     let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
     assert_eq!((client.scope_parameter, client.scope_separator), ("user_scope", ","));
     assert_eq!((client.token_pointer, client.pkce), ("/authed_user", false));

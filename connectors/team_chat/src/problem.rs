@@ -1,11 +1,11 @@
-//! Slack's error codes, sorted by who can mend them.
+//! Slack's error codes, each as the HTTP status with the same meaning.
 
 use connector_sdk::{Document, Fault, UpstreamFault};
 
-/// Slack counts calls by the minute.
+/// Slack's rate limits are per minute.
 const PAUSE_SECONDS: u32 = 60;
 
-/// What an answer with `ok: false` is to the caller, who gets to see the answer as well.
+/// The fault for a response with `ok: false`. The fault contains the response.
 pub(crate) fn of(answer: &Document, retry_after_seconds: Option<u32>) -> Fault {
     let code = answer.string("/error").unwrap_or_else(|| "unknown_error".to_owned());
     let (status, detail) = kind(&code).explain(&code, answer.string("/needed"));
@@ -18,17 +18,17 @@ pub(crate) fn of(answer: &Document, retry_after_seconds: Option<u32>) -> Fault {
 }
 
 enum Kind {
-    /// The token is no longer good.
+    /// The token is no longer valid.
     Token,
-    /// The user's grant is smaller than what the method asks for.
+    /// The grant does not have the scope that the method needs.
     Scope,
-    /// The user, or the workspace's rules, do not allow it.
+    /// The user does not have the permission, or a rule of the workspace forbids the call.
     Permission,
     NotFound,
     RateLimit,
     /// Slack itself failed.
     Failure,
-    /// The call is wrong, or what it is about is not in the state that it needs.
+    /// The call is wrong, or the state of the channel or message does not allow it.
     Request,
 }
 
@@ -66,27 +66,30 @@ fn kind(code: &str) -> Kind {
 }
 
 impl Kind {
-    /// The status that such an error would have had with HTTP, and what to do.
+    /// The HTTP status, and a sentence that says what happened and what to do.
     fn explain(&self, code: &str, needed: Option<String>) -> (u16, String) {
         match self {
             Self::Token => (
                 401,
-                format!("Slack no longer takes the user's token ({code}); the user must connect the account again."),
+                format!("Slack no longer accepts the user's token ({code}); the user must connect the account again."),
             ),
             Self::Scope => {
                 let scope = needed.map(|scope| format!(" `{scope}`")).unwrap_or_default();
                 (
                     403,
                     format!(
-                        "The user did not grant the scope{scope} (missing_scope); connect the account again to grant it."
+                        "The user did not grant the scope{scope} (missing_scope); the user must connect the account again to grant it."
                     ),
                 )
             }
-            Self::Permission => (403, format!("Slack does not allow this to the user ({code}).")),
-            Self::NotFound => (404, format!("Slack finds nothing by what was given ({code}).")),
-            Self::RateLimit => (429, format!("Slack asks for a pause ({code}).")),
+            Self::Permission => (
+                403,
+                format!("Slack does not allow the user to do this ({code}); ask an administrator of the workspace."),
+            ),
+            Self::NotFound => (404, format!("Slack did not find what the call names ({code}); check the ids.")),
+            Self::RateLimit => (429, format!("Slack limits the rate of calls ({code}); try again later.")),
             Self::Failure => (502, format!("Slack failed ({code}); try again later.")),
-            Self::Request => (400, format!("Slack refused the call ({code}).")),
+            Self::Request => (400, format!("Slack refused the call ({code}); change the call as the code says.")),
         }
     }
 }
@@ -105,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_have_the_status_that_they_would_have_with_http() {
+    fn codes_have_the_http_status_with_the_same_meaning() {
         for (status, codes) in [
             (401, "not_authed invalid_auth token_expired token_revoked account_inactive org_login_required"),
             (
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_without_a_code_is_told_as_such() {
+    fn an_error_without_a_code_is_an_unknown_error() {
         let fault = fault(r#"{"ok":false}"#, None);
         assert_eq!((fault.status, fault.detail.contains("unknown_error")), (400, true));
     }

@@ -1,16 +1,19 @@
-//! One call of Slack's Web API, which answers `{"ok": false, "error": code}` with status 200 when a method fails.
+//! Requests to Slack's Web API. If a method fails, Slack answers with status 200 and `{"ok": false, "error": code}`.
 
 use connector_sdk::http::{self, Error};
 use connector_sdk::{Document, Fault, Outcome, Request};
 
 use crate::problem;
 
-/// Sends the request of a row, and answers with what the method answers.
+/// Sends the request of a row and answers with Slack's response.
 pub(crate) fn call(request: Request) -> Result<Outcome, Fault> {
     answer(request).map(Outcome::ReplyDocument)
 }
 
-/// The answer of a method that succeeded.
+/// Sends a request and returns Slack's response.
+///
+/// # Errors
+/// The fault of [`problem::of`] if the method failed, and [`Error::BadAnswer`] if the response has no `ok`.
 pub(crate) fn answer(request: Request) -> Result<Document, Fault> {
     let response = http::send(request)?.successful()?;
     let answer = response.document()?;
@@ -20,6 +23,6 @@ pub(crate) fn answer(request: Request) -> Result<Document, Fault> {
             let retry_after = response.header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
             Err(problem::of(&answer, retry_after))
         }
-        _ => Err(Error::BadAnswer("Slack's answer has no `ok`".to_owned()).into()),
+        _ => Err(Error::BadAnswer("Slack's response has no `ok`".to_owned()).into()),
     }
 }

@@ -1,11 +1,11 @@
-//! Calendars and events of Google Calendar. Every operation is the service's method of the same name.
+//! Calendars and events of Google Calendar. Each operation is the method of Google's API with the same name.
 
-use connector_sdk::{connector, google};
+use connector_sdk::connector;
 
 connector! {
     /// Calendars, events and free times of a Google account.
     ///
-    /// Entries of `query` and members of `body` have the service's own spelling.
+    /// Entries of `query` and members of `body` have Google's names.
     connector workspace_calendar "Google Calendar";
 
     auth Auth::OAuth2(OAuth2 {
@@ -18,37 +18,49 @@ connector! {
             "https://www.googleapis.com/auth/calendar.freebusy",
             "https://www.googleapis.com/auth/calendar.events",
         ],
-        ..google::OAUTH2
+        ..connector_google::OAUTH2
     });
 
     upstream api "https://www.googleapis.com/calendar/v3";
     upstream oauth2 "https://www.googleapis.com/oauth2/v2";
-    upstream userinfo "{oauth2}/userinfo";
+    upstream userinfo "{oauth2}/userinfo" credential standard;
 
     lists repeated;
 
-    /// Metadata of a calendar
-    calendars_get: GET api "/calendars/{calendar_id}" {
+    fields calendar {
         /// primary is accepted for the main calendar of the user
         calendar_id: string,
-    }
+    };
+    fields notifications {
+        query?: entries[sendNotifications, sendUpdates] in query,
+    };
+    fields changes {
+        query?: entries[
+            alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
+            sendUpdates, supportsAttachments,
+        ] in query,
+    };
+
+    /// Metadata of a calendar
+    calendars_get: GET api "/calendars/{calendar_id}" { ..calendar }
     example { calendar_id: "primary" };
 
     /// Calendars on the user's calendar list
-    calendarlist_list: GET api "/users/me/calendarList"
-        query [maxResults, minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken]
-        example { query: { maxResults: 50, showHidden: true } };
+    calendarlist_list: GET api "/users/me/calendarList" {
+        query?: entries[
+            maxResults, minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken,
+        ],
+    }
+    example { query: { maxResults: 50, showHidden: true } }
+    pages "/items" next cursor "/nextPageToken" into "/query/pageToken";
 
     /// One calendar of the user's list
-    calendarlist_get: GET api "/users/me/calendarList/{calendar_id}" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
-    }
+    calendarlist_get: GET api "/users/me/calendarList/{calendar_id}" { ..calendar }
     example { calendar_id: "primary" };
 
     /// Free and busy times of a set of calendars
     ///
-    /// The service needs `timeMin` and `timeMax`; `groupExpansionMax` is at most 100, `calendarExpansionMax` at most 50.
+    /// Google needs `timeMin` and `timeMax`. `groupExpansionMax` is at most 100, and `calendarExpansionMax` at most 50.
     freebusy_query: read POST api "/freeBusy" { body: object }
         example {
             body: {
@@ -60,33 +72,27 @@ connector! {
 
     /// Event by its id in the calendar service
     events_get: GET api "/calendars/{calendar_id}/events/{event_id}" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
         event_id: string,
+        query?: entries[alwaysIncludeEmail, maxAttendees, timeZone],
     }
-    query [alwaysIncludeEmail, maxAttendees, timeZone]
     example { calendar_id: "primary", event_id: "abc123def456", query: { timeZone: "Europe/Berlin" } };
 
     /// Delete an event from a calendar
     ///
     /// The answer is `{}`.
     events_delete: DELETE api "/calendars/{calendar_id}/events/{event_id}" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
         event_id: string,
+        ..notifications,
     }
-    query [sendNotifications, sendUpdates]
     example { calendar_id: "primary", event_id: "abc123def456", query: { sendUpdates: "all" } };
 
     /// Overwrite an existing event; the whole event object must be supplied to change any one field
     events_update: destructive PUT api "/calendars/{calendar_id}/events/{event_id}" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
         event_id: string,
-        query?: entries[
-            alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
-            sendUpdates, supportsAttachments,
-        ] in query,
+        ..changes,
         /// the complete event; parts left out are removed
         body: object,
     }
@@ -103,8 +109,7 @@ connector! {
 
     /// Create an event in a calendar
     events_insert: POST api "/calendars/{calendar_id}/events" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
         query?: entries[
             conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications, sendUpdates,
             supportsAttachments,
@@ -123,16 +128,15 @@ connector! {
 
     /// Events of a calendar
     ///
-    /// `maxResults` is 250 unless given, and at most 2500.
+    /// `maxResults` is at most 2500. Without it, Google answers with at most 250 events.
     events_list: GET api "/calendars/{calendar_id}/events" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
+        query?: entries[
+            alwaysIncludeEmail, eventTypes, iCalUID, maxAttendees, maxResults, orderBy, pageToken,
+            privateExtendedProperty, q, sharedExtendedProperty, showDeleted, showHiddenInvitations, singleEvents,
+            syncToken, timeMax, timeMin, timeZone, updatedMin,
+        ],
     }
-    query [
-        alwaysIncludeEmail, eventTypes, iCalUID, maxAttendees, maxResults, orderBy, pageToken, privateExtendedProperty, q,
-        sharedExtendedProperty, showDeleted, showHiddenInvitations, singleEvents, syncToken, timeMax, timeMin, timeZone,
-        updatedMin,
-    ]
     example {
         calendar_id: "primary",
         query: {
@@ -141,54 +145,50 @@ connector! {
             singleEvents: true,
             orderBy: "startTime",
         },
-    };
+    }
+    pages "/items" next cursor "/nextPageToken" into "/query/pageToken";
 
     /// Change only the given parts of an event
     events_patch: PATCH api "/calendars/{calendar_id}/events/{event_id}" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
         event_id: string,
-        query?: entries[
-            alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
-            sendUpdates, supportsAttachments,
-        ] in query,
+        ..changes,
         body: object,
     }
     example { calendar_id: "primary", event_id: "abc123def456", body: { location: "Room 4" } };
 
     /// Instances of a recurring event
     events_instances: GET api "/calendars/{calendar_id}/events/{event_id}/instances" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
         event_id: string,
+        query?: entries[
+            alwaysIncludeEmail, maxAttendees, maxResults, originalStart, pageToken, showDeleted, timeMax, timeMin,
+            timeZone,
+        ],
     }
-    query [
-        alwaysIncludeEmail, maxAttendees, maxResults, originalStart, pageToken, showDeleted, timeMax, timeMin, timeZone,
-    ]
-    example { calendar_id: "primary", event_id: "abc123def456", query: { maxResults: 10 } };
+    example { calendar_id: "primary", event_id: "abc123def456", query: { maxResults: 10 } }
+    pages "/items" next cursor "/nextPageToken" into "/query/pageToken";
 
     /// Move an event to another calendar
     events_move: POST api "/calendars/{calendar_id}/events/{event_id}/move" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
         event_id: string,
         /// calendar id of the target
         destination: string in query,
+        ..notifications,
     }
-    query [sendNotifications, sendUpdates]
     example { calendar_id: "primary", event_id: "abc123def456", destination: "team@group.calendar.google.com" };
 
     /// Create an event from one line of text
     events_quick_add: POST api "/calendars/{calendar_id}/events/quickAdd" {
-        /// primary is accepted for the main calendar of the user
-        calendar_id: string,
+        ..calendar,
         text: string in query,
+        ..notifications,
     }
-    query [sendNotifications, sendUpdates]
     example { calendar_id: "primary", text: "Lunch with Kim tomorrow 12:30" };
 
     /// The connected Google account, in the common userinfo shape
-    userinfo: read fn google::userinfo example {};
+    userinfo: read fn connector_google::userinfo example {};
 }
 
 #[cfg(test)]

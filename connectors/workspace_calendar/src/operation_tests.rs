@@ -1,4 +1,4 @@
-//! Every row's request. What becomes of the account's claims is tested where it is done, in the SDK.
+//! The request of each row. The crate `connector-google` tests `userinfo` further.
 
 use connector_sdk::auth::{Auth, Revocation};
 use connector_sdk::http::{Body, Method};
@@ -19,7 +19,7 @@ fn request(operation: &str, input: &str) -> (Method, String, Option<String>) {
 }
 
 #[test]
-fn rows_that_read_are_the_services_methods() {
+fn rows_that_read_are_googles_methods() {
     for (operation, input, path) in [
         ("calendars_get", r#"{"calendar_id":"primary"}"#, "/calendars/primary"),
         ("calendarlist_list", "{}", "/users/me/calendarList"),
@@ -56,7 +56,7 @@ fn lists_in_a_query_are_repeated() {
 }
 
 #[test]
-fn rows_that_write_are_the_services_methods() {
+fn rows_that_write_are_googles_methods() {
     let event = r#"{"summary":"Review","n":1.0}"#;
     let body = Some(event.to_owned());
     for (operation, input, expected) in [
@@ -121,7 +121,7 @@ fn userinfo_is_the_common_shape() {
 }
 
 #[test]
-fn users_grant_access_as_google_wants_it() {
+fn google_is_asked_for_a_refresh_token() {
     let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
     assert_eq!(client.authorization_parameters, [("access_type", "offline"), ("prompt", "consent")]);
     assert!(client.pkce && matches!(client.revocation, Some(Revocation::Form("https://oauth2.googleapis.com/revoke"))));

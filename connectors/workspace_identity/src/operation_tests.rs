@@ -1,13 +1,15 @@
-//! The row's request, and what becomes of a token's description.
+//! The request of the row, and the answer of `token_info`.
 
-use connector_sdk::http::{Credential, Method};
+use connector_sdk::auth::Auth;
+use connector_sdk::http::Method;
+use connector_sdk::table::CredentialUse;
 use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
 
 #[test]
-fn userinfo_is_googles_answer_as_it_is() {
+fn userinfo_is_googles_answer() {
     let request = forwarded(&CONNECTOR, "userinfo", "{}");
     assert_eq!((request.method, request.upstream.as_str(), request.path.as_str()), (Method::Get, "userinfo", ""));
     assert!(request.headers.is_empty() && request.body.is_none());
@@ -16,7 +18,7 @@ fn userinfo_is_googles_answer_as_it_is() {
 }
 
 #[test]
-fn the_token_is_described_without_being_shown() {
+fn token_info_does_not_show_the_token() {
     let gateway = Gateway::new().answer(Answer::json(
         200,
         r#"{"issued_to":"c.apps","audience":"c.apps","user_id":"110","scope":"openid  https://g.test/auth/userinfo.email",
@@ -27,17 +29,25 @@ fn the_token_is_described_without_being_shown() {
         text,
         r#"{"audience":"c.apps","user_id":"110","email":"ada@acme.test","verified_email":true,"scopes":["openid","https://g.test/auth/userinfo.email"],"expires_in":3412}"#
     );
-    let request = &gateway.requests()[0];
+    let requests = gateway.requests();
+    let request = &requests[0];
     assert_eq!(
         (request.method, request.upstream.as_str(), request.path.as_str()),
         (Method::Post, "oauth2", "/tokeninfo")
     );
-    assert!(request.body.is_none());
-    assert!(matches!(&request.credential, Credential::FormField(name) if name == "access_token"));
+    assert!(request.body.is_none() && !request.omit_credential);
 }
 
 #[test]
-fn what_google_leaves_out_is_null() {
+fn the_gateway_puts_the_token_into_a_form() {
+    let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
+    assert_eq!(client.form_field, Some("access_token"));
+    let uses: Vec<_> = CONNECTOR.upstreams.iter().map(|upstream| (upstream.name, upstream.credential)).collect();
+    assert_eq!(uses, [("oauth2", Some(CredentialUse::FormField)), ("userinfo", Some(CredentialUse::Standard))]);
+}
+
+#[test]
+fn members_that_google_leaves_out_are_null() {
     let _gateway = Gateway::new().answer(Answer::json(200, r#"{"audience":"c.apps","scope":"","expires_in":"soon"}"#));
     let Ok(Outcome::Reply(text)) = invoke(&CONNECTOR, "token_info", "{}") else { panic!("a reply") };
     assert_eq!(
@@ -47,7 +57,7 @@ fn what_google_leaves_out_is_null() {
 }
 
 #[test]
-fn a_token_that_google_does_not_know_is_a_refused_credential() {
+fn a_token_that_google_does_not_know_is_answered_as_401() {
     let body = r#"{"error":"invalid_token","error_description":"Invalid Value"}"#;
     let _gateway = Gateway::new().answer(Answer::json(400, body));
     let Err(Fault::Upstream(failure)) = invoke(&CONNECTOR, "token_info", "{}") else { panic!("a fault") };

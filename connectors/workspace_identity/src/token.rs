@@ -1,6 +1,5 @@
-//! What the access token permits, and for how long.
+//! The scopes and the remaining lifetime of the access token.
 
-use connector_sdk::http::Credential;
 use connector_sdk::{Document, Fault, Outcome, Request, UpstreamFault, http};
 use serde::Serialize;
 
@@ -15,15 +14,14 @@ struct TokenInfo {
     expires_in: Option<i64>,
 }
 
-/// The token goes into a form, so that it is in no log of URLs; the gateway puts it there.
+/// Google takes the token in the query or in a form. The upstream declares the form, so that no log of URLs has the token.
 pub(crate) fn info() -> Result<Outcome, Fault> {
-    let request = Request::post("oauth2", "/tokeninfo").credential(Credential::FormField("access_token".to_owned()));
-    let response = http::send(request)?;
-    // Of this request only the token can be wrong.
+    let response = http::send(Request::post("oauth2", "/tokeninfo"))?;
+    // The request consists of the token alone, so only the token can be wrong.
     if response.status() == 400 {
         return Err(Fault::Upstream(UpstreamFault {
             status: 401,
-            detail: "Google no longer accepts the token.".to_owned(),
+            detail: "Google no longer accepts the access token; the user must connect the account again.".to_owned(),
             body: response.document().ok().map(|body| body.text()),
             retry_after_seconds: None,
         }));
@@ -40,7 +38,7 @@ pub(crate) fn info() -> Result<Outcome, Fault> {
     })
 }
 
-/// A number or a boolean; none when there is nothing, or something else.
+/// A number or a boolean. `None` if the member is absent or has another type.
 fn scalar<T: std::str::FromStr>(document: &Document, pointer: &str) -> Option<T> {
     document.pointer(pointer)?.text().parse().ok()
 }

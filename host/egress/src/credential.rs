@@ -1,4 +1,4 @@
-//! What is added to a request at the last moment, and only for the origin it belongs to.
+//! The secret of a user, as requests carry it.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -7,20 +7,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use super::error::EgressError;
 use super::mask::Masker;
+use super::request::{Body, Request, Target};
 
-/// A credential, made ready for requests once and cheap to clone: keep it as long as the secret it holds is good.
+/// A credential, prepared for requests once and cheap to clone.
 ///
-/// It knows how to mask itself in answers, so that an upstream that echoes its requests gives nothing away.
+/// It is sent to the origin of its upstream only. It can mask itself in responses, so that an upstream that echoes requests
+/// does not reveal it.
 #[derive(Clone)]
-pub struct Credential(Arc<Ready>);
+pub struct Credential(Arc<Prepared>);
 
-struct Ready {
+struct Prepared {
     placement: Placement,
-    /// All that is to be masked; the user's own secret comes first.
+    /// The secrets to mask. The secret of the user is the first one.
     secrets: Vec<SecretString>,
     masker: OnceLock<Arc<Masker>>,
 }
@@ -28,85 +30,137 @@ struct Ready {
 enum Placement {
     Header { name: HeaderName, value: HeaderValue },
     Query { name: String, value: SecretString },
-    FormField { name: String, value: SecretString },
+}
+
+/// How requests to an upstream carry the credential of the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum CredentialUse {
+    /// Requests carry no credential.
+    None,
+    /// Requests carry the credential as it was made: in a header or in a query parameter.
+    #[default]
+    Standard,
+    /// Requests carry the secret of the user in a field of a form body.
+    FormField(FormField),
+}
+
+/// The form field for a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormField {
+    /// The name of the field.
+    pub name: String,
+    /// Other names by which the service might find a credential in a request. With one of them a connector could authenticate
+    /// as somebody else, and make the service treat the secret of the user as ordinary data.
+    pub other_names: Vec<String>,
+}
+
+impl FormField {
+    /// Checks a request that is about to carry the secret in this field.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if the body is not a form, or if the body or the query already has a field of one of the names.
+    pub(super) fn check(&self, request: &Request) -> Result<(), EgressError> {
+        let fields: &[(String, String)] = match &request.body {
+            Body::Empty => &[],
+            Body::Form(fields) => fields,
+            Body::Json(_) | Body::Typed { .. } => {
+                return Err(EgressError::invalid(format!(
+                    "the credential is sent in the form field `{}`, so the body must be a form or empty",
+                    self.name
+                )));
+            }
+        };
+        let query = match &request.target {
+            Target::Path(path) => path.split_once('?').map(|(_, query)| query).unwrap_or_default(),
+            Target::Link(_) => "",
+        };
+        let in_query = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
+        let names = fields.iter().map(|(name, _)| name.as_str().into()).chain(in_query);
+        for name in names {
+            if let Some(reserved) = self.names().find(|reserved| is_spelled(&name, reserved)) {
+                return Err(EgressError::invalid(format!(
+                    "the request already has a field `{reserved}`, which is a name for the user's credential: leave the \
+                     field out, or send the request without the credential"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.name.as_str()).chain(self.other_names.iter().map(String::as_str))
+    }
+}
+
+/// Returns `true` if a server could read `name` as `reserved`. Some servers ignore case and white space, and read `token[]` as
+/// `token`.
+fn is_spelled(name: &str, reserved: &str) -> bool {
+    let name = name.split('[').next().unwrap_or_default().trim();
+    name.to_lowercase() == reserved.to_lowercase()
 }
 
 impl Credential {
     /// `Authorization: Bearer …` (RFC 6750).
     ///
     /// # Errors
-    /// `InvalidRequest` when the token cannot stand in a header.
+    /// `InvalidRequest` if the token has a character that headers cannot have.
     pub fn bearer(token: SecretString) -> Result<Self, EgressError> {
         Self::header("authorization", "Bearer ", token)
     }
 
-    /// A header that holds a secret behind a fixed prefix, which may be empty.
+    /// A header with a secret behind a fixed prefix, which may be empty.
     ///
     /// # Errors
-    /// `InvalidRequest` when name, prefix or secret cannot stand in a header.
+    /// `InvalidRequest` if the name is not a header name, or prefix or secret has a character that headers cannot have.
     pub fn header(name: &str, prefix: &str, secret: SecretString) -> Result<Self, EgressError> {
         let name = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| EgressError::invalid(format!("`{name}` is no header name for a credential")))?;
+            .map_err(|_| EgressError::invalid(format!("`{name}` is not a header name for a credential")))?;
         let value = sensitive(&[prefix, secret.expose_secret()], &name)?;
-        Ok(Self::ready(Placement::Header { name, value }, vec![secret]))
+        Ok(Self::prepare(Placement::Header { name, value }, vec![secret]))
     }
 
-    /// HTTP Basic (RFC 7617). Where the password is empty the username is the secret, as some services have it.
+    /// HTTP Basic (RFC 7617). If the password is empty, the username is the secret; some services want this.
     ///
     /// # Errors
-    /// `InvalidRequest` when the username holds a colon.
+    /// `InvalidRequest` if the username contains a colon.
     pub fn basic(username: &str, password: SecretString) -> Result<Self, EgressError> {
         if username.contains(':') {
-            return Err(EgressError::invalid("a username for HTTP Basic cannot hold a colon"));
+            return Err(EgressError::invalid("a username for HTTP Basic cannot contain a colon"));
         }
         let joined = SecretString::from(format!("{username}:{}", password.expose_secret()));
         let encoded = SecretString::from(STANDARD.encode(joined.expose_secret()));
         let value = sensitive(&["Basic ", encoded.expose_secret()], &AUTHORIZATION)?;
         let own = if password.expose_secret().is_empty() { SecretString::from(username) } else { password };
-        Ok(Self::ready(Placement::Header { name: AUTHORIZATION, value }, vec![own, joined, encoded]))
+        Ok(Self::prepare(Placement::Header { name: AUTHORIZATION, value }, vec![own, joined, encoded]))
     }
 
     /// A query parameter.
     pub fn query(name: &str, secret: SecretString) -> Self {
-        Self::ready(Placement::Query { name: name.to_owned(), value: secret.clone() }, vec![secret])
+        Self::prepare(Placement::Query { name: name.to_owned(), value: secret.clone() }, vec![secret])
     }
 
-    /// A field of the form body; the request's body must be a form or empty.
-    pub fn form_field(name: &str, secret: SecretString) -> Self {
-        Self::ready(Placement::FormField { name: name.to_owned(), value: secret.clone() }, vec![secret])
-    }
-
-    /// The same secret as a form field, for services that want a token itself as an argument.
-    #[must_use]
-    pub fn as_form_field(&self, name: &str) -> Self {
-        let secrets = self.0.secrets.clone();
-        let value = secrets.first().cloned().unwrap_or_default();
-        let placement = Placement::FormField { name: name.to_owned(), value };
-        // It is masked in the same way, and that was costly to prepare.
-        Self(Arc::new(Ready { placement, secrets, masker: OnceLock::from(Arc::clone(self.masker())) }))
-    }
-
-    /// Whether this is a clone of the other, and not merely equal.
+    /// Returns `true` if this is a clone of the other credential. Equal secrets are not enough.
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Whether both hold the same secrets, wherever they put them. Takes no care of the time it takes: whoever asks knows both.
+    /// Returns `true` if both hold the same secrets. Not constant-time: the caller already holds both.
     pub fn holds_the_same(&self, other: &Self) -> bool {
         let (own, others) = (&self.0.secrets, &other.0.secrets);
         own.iter().map(ExposeSecret::expose_secret).eq(others.iter().map(ExposeSecret::expose_secret))
     }
 
-    fn ready(placement: Placement, secrets: Vec<SecretString>) -> Self {
-        Self(Arc::new(Ready { placement, secrets, masker: OnceLock::new() }))
+    fn prepare(placement: Placement, secrets: Vec<SecretString>) -> Self {
+        Self(Arc::new(Prepared { placement, secrets, masker: OnceLock::new() }))
     }
 
-    /// What hides this credential in answers; built when first needed.
+    /// Masks this credential in responses. Built on first use.
     pub fn masker(&self) -> &Arc<Masker> {
         self.0.masker.get_or_init(|| Arc::new(Masker::new(&self.0.secrets)))
     }
 
-    /// Whether a URL gives it away. What is too short to be told from innocent text counts as a whole parameter only.
+    /// Returns `true` if a URL contains the credential. A secret that is too short to be told from ordinary text counts only as
+    /// a whole parameter.
     pub(super) fn is_in(&self, url: &Url) -> bool {
         let parameters = || url.query_pairs().flat_map(|(name, value)| [name, value]);
         self.masker().finds(url.as_str().as_bytes())
@@ -114,31 +168,30 @@ impl Credential {
             || parameters().any(|text| self.0.secrets.iter().any(|secret| secret.expose_secret() == text))
     }
 
-    /// Puts a header credential in place of whatever stood there.
+    /// Sets the header of the credential, if it is for a header, and replaces earlier values.
     pub(super) fn apply_header(&self, headers: &mut HeaderMap) {
         if let Placement::Header { name, value } = &self.0.placement {
             headers.insert(name.clone(), value.clone());
         }
     }
 
+    /// Name and value of the query parameter, if the credential is for one.
     pub(super) fn query_parameter(&self) -> Option<(&str, &SecretString)> {
         match &self.0.placement {
             Placement::Query { name, value } => Some((name, value)),
-            _ => None,
+            Placement::Header { .. } => None,
         }
     }
 
-    pub(super) fn field(&self) -> Option<(&str, &SecretString)> {
-        match &self.0.placement {
-            Placement::FormField { name, value } => Some((name, value)),
-            _ => None,
-        }
+    /// The secret of the user.
+    pub(super) fn secret(&self) -> Option<&SecretString> {
+        self.0.secrets.first()
     }
 }
 
 fn sensitive(parts: &[&str], name: &HeaderName) -> Result<HeaderValue, EgressError> {
     let mut value = HeaderValue::try_from(parts.concat()).map_err(|_| {
-        EgressError::invalid(format!("the credential for the header `{name}` holds a character no header may hold"))
+        EgressError::invalid(format!("the credential for the header `{name}` has a character that headers cannot have"))
     })?;
     value.set_sensitive(true);
     Ok(value)
@@ -149,7 +202,6 @@ impl fmt::Debug for Credential {
         let placement = match &self.0.placement {
             Placement::Header { .. } => "header",
             Placement::Query { .. } => "query",
-            Placement::FormField { .. } => "form field",
         };
         write!(formatter, "Credential({placement}, [redacted])")
     }

@@ -3,8 +3,9 @@
 //! # Layout
 //! - `client`: the two HTTP clients and their settings; `tls`: the system's root certificates, read when first needed.
 //! - `address`: which addresses may be connected to, and the resolver that asks.
-//! - `upstream`: a service that may be called, compiled once; `path`: the rules for a path below its base URL.
-//! - `request`: what is to be sent; `headers`: which headers it may carry; `credential`: what is added at the last moment.
+//! - `upstream`: a service that may be called; `host`: lists of hosts.
+//! - `request`: one request; `headers`: the headers it may have; `credential`: the user's secret, and how requests carry it;
+//!   `link`: addresses that an upstream gave.
 //! - `send`: the life of one request, top to bottom; `redirect` and `retry` decide how it goes on after an answer.
 //! - `pacing`: the queue in front of an upstream; `budget`: how often something may be done in a period.
 //! - `response`: the answer, read with bounded memory; `throttle`: which refusals are rate limits.
@@ -20,10 +21,11 @@ mod client;
 mod credential;
 mod error;
 mod headers;
+mod host;
+mod link;
 mod mask;
 mod needle;
 mod pacing;
-mod path;
 mod redirect;
 mod request;
 mod response;
@@ -38,12 +40,12 @@ mod upstream;
 pub use address::{Lookup, is_loopback, system_lookup};
 pub use budget::{Budget, Budgets};
 pub use client::{Egress, Settings};
-pub use credential::Credential;
+pub use credential::{Credential, CredentialUse, FormField};
 pub use error::{EgressError, Owner, whole_seconds};
-pub use headers::{Headers, MAX_HEADERS, is_reserved};
+pub use headers::Headers;
+pub use link::Link;
 pub use mask::{MaskStream, Masker};
-pub use path::MAX_PATH;
-pub use request::{Body, Request};
+pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;
 pub use upstream::{Attempt, Observer, Pacing, Upstream, UpstreamSettings};

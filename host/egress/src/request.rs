@@ -1,50 +1,80 @@
-//! What is to be sent.
+//! Requests to upstreams.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use url::form_urlencoded;
 
-use super::credential::Credential;
+use super::credential::{Credential, CredentialUse};
 use super::error::EgressError;
 use super::headers::Headers;
+use super::link::Link;
+use super::upstream::Upstream;
 
 /// One request to an upstream.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Any, though only GET, HEAD, PUT and DELETE are tried again.
+    /// The method. Only GET, HEAD, PUT and DELETE are retried.
     pub method: Method,
-    /// Appended to the upstream's base URL; may carry a query.
-    pub path: String,
-    /// Besides those that egress sets itself.
+    /// The address.
+    pub target: Target,
+    /// The headers, besides those that egress sets itself.
     pub headers: Headers,
-    /// Held in memory, so that it can be sent again.
+    /// The body. It is held in memory, so that the request can be retried.
     pub body: Body,
-    /// Added where the request goes to the upstream's own origin.
+    /// The credential of the user. It is masked in the response in any case.
     pub credential: Option<Credential>,
-    /// When everything has to be over, the reading of the answer's body included.
+    /// Leaves the credential out. Otherwise a request to the upstream's own origin carries it as the upstream says.
+    pub omit_credential: bool,
+    /// The instant at which everything must have ended, including the reading of the response's body.
     pub deadline: Instant,
-    /// Most bytes that the answer's body may have, after decompression.
+    /// Maximum size of the response's body in bytes, after decompression.
     pub limit: u64,
+}
+
+/// The address of a request.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// Appended to the upstream's base URL. May have a query.
+    Path(String),
+    /// An address that a response of the same upstream contained.
+    Link(Link),
+}
+
+impl Request {
+    /// The credential that the request carries to the upstream's own origin; `None` if it carries no credential.
+    pub fn carried(&self, upstream: &Upstream) -> Option<&Credential> {
+        let is_own = match &self.target {
+            Target::Path(_) => true,
+            Target::Link(link) => link.is_own(upstream),
+        };
+        let is_carried = is_own && !self.omit_credential && upstream.credential != CredentialUse::None;
+        self.credential.as_ref().filter(|_| is_carried)
+    }
+
+    /// The credential if the request carries it as it was made, in a header or in the query.
+    pub(super) fn carried_as_made(&self, upstream: &Upstream) -> Option<&Credential> {
+        self.carried(upstream).filter(|_| upstream.credential == CredentialUse::Standard)
+    }
 }
 
 /// The body of a request.
 #[derive(Clone, Debug, Default)]
 pub enum Body {
-    /// None.
+    /// No body.
     #[default]
     Empty,
     /// JSON text.
     Json(Bytes),
-    /// Fields, encoded as `application/x-www-form-urlencoded` when it is sent.
+    /// Fields, sent as `application/x-www-form-urlencoded`.
     Form(Vec<(String, String)>),
-    /// Anything else, with its media type.
+    /// Bytes of another media type.
     Typed {
-        /// For the header `Content-Type`.
+        /// The value of the header `Content-Type`.
         content_type: String,
         /// The content.
         bytes: Bytes,
@@ -52,21 +82,18 @@ pub enum Body {
 }
 
 impl Body {
-    /// The bytes to send, and the headers that belong to them.
+    /// The bytes to send. Also sets the header `Content-Type`. `secret` is a further field of a form; the body is then a form
+    /// or empty.
     ///
     /// # Errors
-    /// `InvalidRequest` when the media type is no header value, or a credential cannot be a field of this body.
+    /// `InvalidRequest` if the media type has a character that headers cannot have.
     pub(super) fn encode(
         &self,
         headers: &mut HeaderMap,
-        credential: Option<&Credential>,
+        secret: Option<(&str, &SecretString)>,
     ) -> Result<Option<Bytes>, EgressError> {
-        let field = credential.and_then(Credential::field);
-        if field.is_some() && !matches!(self, Self::Empty | Self::Form(_)) {
-            return Err(EgressError::invalid("a credential as form field needs a body that is a form, or none"));
-        }
         match self {
-            Self::Empty if field.is_none() => Ok(None),
+            Self::Empty if secret.is_none() => Ok(None),
             Self::Empty | Self::Form(_) => {
                 let fields: Cow<'_, [(String, String)]> = match self {
                     Self::Form(fields) => fields.as_slice().into(),
@@ -74,7 +101,7 @@ impl Body {
                 };
                 let mut form = form_urlencoded::Serializer::new(String::new());
                 form.extend_pairs(fields.iter());
-                if let Some((name, value)) = field {
+                if let Some((name, value)) = secret {
                     form.append_pair(name, value.expose_secret());
                 }
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));

@@ -10,7 +10,10 @@ use tokio::time::Instant;
 
 pub(crate) use stub::{Stub, answer, ok, raw};
 
-use super::{Body, Credential, Egress, EgressError, Headers, Lookup, Request, Settings, Upstream, UpstreamSettings};
+use super::{
+    Body, Credential, CredentialUse, Egress, EgressError, FormField, Headers, Lookup, Request, Settings, Target,
+    Upstream, UpstreamSettings,
+};
 
 /// Knows the names that are given, and no other.
 pub(crate) fn names(known: &[(&str, &[&str])]) -> Lookup {
@@ -31,27 +34,38 @@ pub(crate) fn egress() -> Egress {
     egress_with(names(&[("home.test", &["127.0.0.1"]), ("other.test", &["127.0.0.1"])]))
 }
 
-/// On a private network, with its own host and the ones given granted, and redirects to the latter allowed.
-pub(crate) fn upstream(base_url: &str, redirect_hosts: &[String]) -> Upstream {
+/// An upstream in a private network. Its own host and `link_hosts` are granted.
+pub(crate) fn upstream(base_url: &str, link_hosts: &[String]) -> Upstream {
+    Upstream::new(settings(base_url, link_hosts)).unwrap()
+}
+
+/// As [`upstream`]. Requests carry the credential in the form field `token`.
+pub(crate) fn in_form_field(base_url: &str, link_hosts: &[String]) -> Upstream {
+    let field = FormField { name: "token".to_owned(), other_names: vec!["access_token".to_owned()] };
+    Upstream::new(UpstreamSettings { credential: CredentialUse::FormField(field), ..settings(base_url, link_hosts) })
+        .unwrap()
+}
+
+fn settings(base_url: &str, link_hosts: &[String]) -> UpstreamSettings {
     let own = base_url.trim_start_matches("http://").split('/').next().unwrap().to_owned();
-    Upstream::new(UpstreamSettings {
+    UpstreamSettings {
         name: "api".to_owned(),
         base_url: base_url.to_owned(),
-        granted_hosts: [&[own], redirect_hosts].concat(),
-        redirect_hosts: redirect_hosts.to_vec(),
-        pacing: None,
+        granted_hosts: [&[own], link_hosts].concat(),
+        link_hosts: link_hosts.to_vec(),
         allow_private_network: true,
-    })
-    .unwrap()
+        ..UpstreamSettings::default()
+    }
 }
 
 pub(crate) fn request(method: Method, path: &str) -> Request {
     Request {
         method,
-        path: path.to_owned(),
+        target: Target::Path(path.to_owned()),
         headers: Headers::default(),
         body: Body::Empty,
         credential: None,
+        omit_credential: false,
         deadline: Instant::now() + Duration::from_secs(20),
         limit: 1 << 20,
     }

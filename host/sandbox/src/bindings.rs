@@ -7,6 +7,7 @@ wasmtime::component::bindgen!({
     imports: {
         "gateway:connector/http.send": async | trappable,
         "gateway:connector/http.send-all": async | trappable,
+        "gateway:connector/http.[method]response.body-link": async | trappable,
         "gateway:connector/http.[method]response.peek": async | trappable,
         "gateway:connector/http.[method]response.bytes": async | trappable,
         "gateway:connector/http.[method]response.text": async | trappable,
@@ -17,6 +18,7 @@ wasmtime::component::bindgen!({
     exports: { default: async },
     with: {
         "gateway:connector/manifest": contract,
+        "gateway:connector/http.link": super::http::Link,
         "gateway:connector/http.response": super::http::Response,
         "gateway:connector/json.document": super::json::Document,
     },

@@ -353,7 +353,9 @@ fn take_outcome(
         Ok(outcome) => outcome,
     };
     Ok(Ok(match outcome {
-        outcome::Outcome::Forward(request) => Outcome::Forward(request),
+        outcome::Outcome::Forward(request) => Outcome::Forward(
+            super::http::Request::take(request, table).map_err(|error| Failure::Trapped(error.to_string()))?,
+        ),
         outcome::Outcome::Reply(text) => {
             if text.len() > limits.output_bytes {
                 return Err(Failure::Limit(Limit::Output));

@@ -60,6 +60,12 @@ impl Document {
         self.text
     }
 
+    /// The value of a string; `None` for any other value.
+    pub(super) fn as_string(&self, memory: &HostMemory) -> Result<Option<String>, TooMuchHeld> {
+        memory.admit(self.text.len())?;
+        Ok(serde_json::from_slice(&self.text).ok())
+    }
+
     fn kind(&self) -> Kind {
         match self.text.first() {
             Some(b'{') => Kind::Object,
@@ -102,7 +108,12 @@ impl Document {
 
     /// The children of this document are found once, however often it is looked into. Those on the way are looked for every
     /// time, which takes the square of the time for a text that is all depth: hence an end.
-    fn pointer(&self, pointer: &str, memory: &mut HostMemory, end: Instant) -> wasmtime::Result<Option<Document>> {
+    pub(super) fn pointer(
+        &self,
+        pointer: &str,
+        memory: &mut HostMemory,
+        end: Instant,
+    ) -> wasmtime::Result<Option<Document>> {
         let Some(tokens) = pointer.strip_prefix('/') else {
             return Ok(pointer.is_empty().then(|| Self::of(self.text.clone())));
         };
@@ -246,7 +257,7 @@ impl HostDocument for Guest {
     }
 
     fn as_string(&mut self, document: Resource<Document>) -> wasmtime::Result<Option<String>> {
-        self.compute(|guest| Ok(serde_json::from_slice(guest.copied(&document)?).ok()))
+        self.compute(|guest| Ok(guest.table.get(&document)?.as_string(&guest.host_memory)?))
     }
 
     fn drop(&mut self, document: Resource<Document>) -> wasmtime::Result<()> {

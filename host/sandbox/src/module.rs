@@ -11,7 +11,7 @@ use wasmtime::{Engine, Store};
 use super::bindings::gateway::connector;
 use super::bindings::gateway::connector::outcome::{Fault, Outcome};
 use super::bindings::{Connector, ConnectorIndices};
-use super::http::Response;
+use super::http::{Link, Response};
 use super::invocation::Guest;
 use super::ticker::Ticker;
 
@@ -93,11 +93,13 @@ fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
 }
 
 /// The functions of `http` as a component names them.
-const HTTP_FUNCTIONS: [&str; 8] = [
+const HTTP_FUNCTIONS: [&str; 10] = [
     "send",
     "send-all",
     "[method]response.status",
     "[method]response.header",
+    "[method]response.header-link",
+    "[method]response.body-link",
     "[method]response.peek",
     "[method]response.bytes",
     "[method]response.text",
@@ -108,8 +110,9 @@ const HTTP_FUNCTIONS: [&str; 8] = [
 fn forbid(linker: &mut Linker<Guest>, interface: &str, functions: &[&str]) -> wasmtime::Result<()> {
     let mut instance = linker.instance(&format!("gateway:connector/{interface}@1.0.0"))?;
     if interface == "http" {
-        // Never made here, so there is nothing to drop.
+        // No guest can have one of these here, so there is nothing to drop.
         instance.resource("response", ResourceType::host::<Response>(), |_, _| Ok(()))?;
+        instance.resource("link", ResourceType::host::<Link>(), |_, _| Ok(()))?;
     }
     for function in functions {
         let name = format!("{interface}.{function}");

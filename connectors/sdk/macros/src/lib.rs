@@ -1,30 +1,26 @@
 //! The `connector!` table of the connector SDK. Its grammar is documented at `connector_sdk::connector`.
 //!
 //! # Layout
-//! - `table`, `row`, `field`, `json`: the table as it is written, one module a level.
-//! - `check`: what must hold between its parts; every error points at the word that is wrong.
-//! - `schema`: the JSON Schema of a row, made here so that the module carries it as text.
-//! - `emit`, `input`: the Rust code of the table, constant data wherever possible, and the input types of its functions.
+//! - `parse`: from tokens to the table, one module for each level of it.
+//! - `check`: the rules between the parts of a table. The contract's own rules are in the crate `contract_rules`.
+//! - `emit`: the Rust code of the table, mostly constant data.
+//! - `errors`: the mistakes of a table. The parser and the checks report all of them, each at the word that is wrong. The macro
+//!   emits the rest of the table all the same, so that one mistake is one message.
 
 mod check;
 mod emit;
-mod field;
-mod input;
-mod json;
-mod row;
-mod schema;
-mod table;
-#[cfg(test)]
-mod tests;
+mod errors;
+mod parse;
 
 use proc_macro::TokenStream;
 
-/// Declares a connector; see `connector_sdk::connector`, which re-exports it.
+/// Declares a connector. See `connector_sdk::connector`, which re-exports it.
 #[proc_macro]
 pub fn connector(input: TokenStream) -> TokenStream {
-    let table = syn::parse_macro_input!(input as table::Table);
-    match check::check(&table) {
-        Ok(()) => emit::table(&table).into(),
-        Err(error) => error.into_compile_error().into(),
-    }
+    let mut errors = errors::Errors::default();
+    let mut table = parse::table(input.into(), &mut errors);
+    check::check(&mut table, &mut errors);
+    let mut output = errors.into_tokens();
+    output.extend(emit::table(&table));
+    output.into()
 }

@@ -7,8 +7,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
-use super::super::testing::{Stub, TOKEN, answer, egress, fetch, get, ok, raw, request, upstream, with_token};
-use super::super::{Body, Credential, EgressError, Headers, Pacing, Request, Upstream, UpstreamSettings};
+use super::super::testing::{
+    Stub, TOKEN, answer, egress, fetch, get, in_form_field, ok, raw, request, upstream, with_token,
+};
+use super::super::{
+    Body, Credential, CredentialUse, EgressError, Headers, Pacing, Request, Upstream, UpstreamSettings,
+};
 
 #[tokio::test]
 async fn a_request_arrives_as_it_was_composed() {
@@ -36,15 +40,12 @@ async fn a_request_arrives_as_it_was_composed() {
 }
 
 #[tokio::test]
-async fn credentials_stand_where_they_belong() {
+async fn a_credential_is_sent_where_it_was_made_for() {
     let stub = Stub::start(|_, _| ok("")).await;
-    let form = || Body::Form(vec![("a b".to_owned(), "ü&=".to_owned())]);
     let cases = [
         (Credential::header("X-Api-Key", "Token ", "key-12345".into()).unwrap(), Body::Empty),
         (Credential::basic("ada", "pass:word".into()).unwrap(), Body::Empty),
         (Credential::query("key", "a&b/c".into()), Body::Empty),
-        (Credential::form_field("token", "a&b/c".into()), form()),
-        (Credential::form_field("token", "a&b/c".into()), Body::Empty),
     ];
     for (credential, body) in cases {
         let request = Request { credential: Some(credential), body, ..request(Method::POST, "/p?q=1") };
@@ -55,14 +56,74 @@ async fn credentials_stand_where_they_belong() {
     assert_eq!(seen[1].header("authorization"), Some("Basic YWRhOnBhc3M6d29yZA=="));
     assert_eq!(seen[1].header("content-length"), Some("0"), "some services answer a POST without a length by 411");
     assert_eq!(seen[2].path, "/p?q=1&key=a%26b%2Fc");
-    assert_eq!(seen[3].body, "a+b=%C3%BC%26%3D&token=a%26b%2Fc");
-    assert_eq!(seen[3].header("content-type"), Some("application/x-www-form-urlencoded"));
-    assert_eq!(seen[4].body, "token=a%26b%2Fc");
+}
 
-    let misplaced = Request { body: Body::Json("{}".into()), ..request(Method::POST, "/") };
-    let misplaced = Request { credential: Some(Credential::form_field("t", "x".into())), ..misplaced };
-    let error = fetch(&egress(), &upstream(&stub.url(), &[]), &misplaced).await.unwrap_err();
-    assert!(matches!(error, EgressError::InvalidRequest { .. }), "{error}");
+#[tokio::test]
+async fn a_credential_is_sent_in_a_form_field_if_the_upstream_says_so() {
+    let stub = Stub::start(|_, _| ok("")).await;
+    let upstream = in_form_field(&stub.url(), &[]);
+    let form = Body::Form(vec![("a b".to_owned(), "ü&=".to_owned())]);
+    for credential in [Credential::bearer("a&b/c".into()).unwrap(), Credential::query("key", "a&b/c".into())] {
+        for body in [form.clone(), Body::Empty] {
+            let credential = Some(credential.clone());
+            let request = Request { credential, body, ..request(Method::POST, "/p") };
+            fetch(&egress(), &upstream, &request).await.unwrap();
+        }
+    }
+    for seen in stub.seen() {
+        assert_eq!((seen.path.as_str(), seen.header("authorization")), ("/p", None));
+        assert_eq!(seen.header("content-type"), Some("application/x-www-form-urlencoded"));
+    }
+    assert_eq!(stub.seen()[0].body, "a+b=%C3%BC%26%3D&token=a%26b%2Fc");
+    assert_eq!(stub.seen()[1].body, "token=a%26b%2Fc");
+}
+
+#[tokio::test]
+async fn a_form_field_for_the_credential_refuses_other_bodies_and_fields_of_its_names() {
+    let stub = Stub::start(|_, _| ok("")).await;
+    let upstream = in_form_field(&stub.url(), &[]);
+    let form = |name: &str| Body::Form(vec![("text".to_owned(), "a".to_owned()), (name.to_owned(), "b".to_owned())]);
+    let typed = Body::Typed { content_type: "application/x-www-form-urlencoded".to_owned(), bytes: "token=x".into() };
+    let names = ["token", "TOKEN", " token", "token[]", "to\u{212a}en", "access_token", "Access_Token"];
+    let bodies = names.iter().map(|name| form(name)).chain([Body::Json("{}".into()), typed]);
+    for body in bodies {
+        let request = Request { body, ..with_token(request(Method::POST, "/")) };
+        let error = fetch(&egress(), &upstream, &request).await.unwrap_err();
+        assert!(matches!(error, EgressError::InvalidRequest { .. }), "{:?}: {error}", request.body);
+        let without = Request { omit_credential: true, ..request };
+        fetch(&egress(), &upstream, &without).await.unwrap();
+    }
+    for path in ["/?token=x", "/?a=1&Access%5FToken=x"] {
+        let error = fetch(&egress(), &upstream, &with_token(get(path))).await.unwrap_err();
+        assert!(matches!(error, EgressError::InvalidRequest { .. }), "{path}: {error}");
+    }
+    fetch(&egress(), &upstream, &Request { body: form("tokens"), ..with_token(request(Method::POST, "/?t=1")) })
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_credential_is_left_out_if_the_request_or_the_upstream_says_so() {
+    let stub = Stub::start(|_, _| ok("")).await;
+    let none = Upstream::new(UpstreamSettings {
+        base_url: stub.url(),
+        granted_hosts: vec![stub.address.to_string()],
+        credential: CredentialUse::None,
+        allow_private_network: true,
+        ..UpstreamSettings::default()
+    });
+    let credentials = [Credential::bearer(TOKEN.into()).unwrap(), Credential::query("key", TOKEN.into())];
+    for credential in credentials {
+        let request = Request { credential: Some(credential), ..get("/") };
+        fetch(&egress(), none.as_ref().unwrap(), &request).await.unwrap();
+        let request = Request { omit_credential: true, ..request };
+        fetch(&egress(), &upstream(&stub.url(), &[]), &request).await.unwrap();
+        fetch(&egress(), &in_form_field(&stub.url(), &[]), &request).await.unwrap();
+    }
+    for seen in stub.seen() {
+        assert_eq!((seen.header("authorization"), seen.path.as_str(), &seen.body[..]), (None, "/", &b""[..]));
+    }
+    assert_eq!(stub.seen().len(), 6);
 }
 
 #[tokio::test]

@@ -75,7 +75,7 @@ fn wrong_addresses_in_the_settings_are_refused() {
     for base_url in base_urls.split(' ') {
         assert!(Upstream::new(settings(base_url, &["a.test"])).is_err(), "{base_url}");
     }
-    for host in ["*.example.com", "https://a.test", "a.test/x", "user@a.test", "", "a.test:99999", "a b"] {
+    for host in ["*.", "https://a.test", "a.test/x", "user@a.test", "", "a.test:99999", "a b"] {
         assert!(Upstream::new(settings("https://a.test", &[host])).is_err(), "{host}");
     }
 }

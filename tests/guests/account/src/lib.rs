@@ -1,14 +1,14 @@
-//! A connector whose users need accounts. What it says of their service is a JSON document written into the built module: tests
-//! replace the text in `SERVICE`, so that one build yields a connector for every peculiarity a provider can have.
+//! A connector whose users need accounts. A JSON document in the built module describes their service: tests replace the text in
+//! `SERVICE`, so that one build gives a connector for each kind of provider.
 //!
-//! Its operations call the service as the user and look for the credential wherever a connector can look.
+//! Its operations call the service as the user, and look for the credential in every place that a connector can read.
 
 mod operations;
 mod scheme;
 
 use serde_json::Value;
 
-use self::bindings::gateway::connector::manifest::{Effect, Operation, Upstream};
+use self::bindings::gateway::connector::manifest::{Answer, CredentialUse, Effect, Imprint, Operation, Upstream};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::{Guest, Manifest};
 
@@ -20,10 +20,10 @@ mod bindings {
     export!(Account);
 }
 
-/// Bytes for the text, blanks included.
+/// Size of the text with its padding.
 const SERVICE_BYTES: usize = 2048;
 
-/// Padded with blanks; begins with `service=`.
+/// The text. It begins with `service=` and is padded with spaces.
 #[used]
 static SERVICE: [u8; SERVICE_BYTES] = {
     let (text, mut padded, mut at) =
@@ -35,8 +35,8 @@ static SERVICE: [u8; SERVICE_BYTES] = {
     padded
 };
 
-/// The text as it stands in the module. The compiler may not know it.
-#[expect(clippy::expect_used, reason = "a trap is the end of a broken test")]
+/// Reads the document from the module. The compiler must not evaluate it, because tests replace the text after the build.
+#[expect(clippy::expect_used, reason = "a trap ends a test that wrote no JSON document")]
 fn service() -> Value {
     let bytes: &'static [u8; SERVICE_BYTES] = std::hint::black_box(&SERVICE);
     let text = std::str::from_utf8(bytes).ok().and_then(|text| text.strip_prefix("service="));
@@ -53,47 +53,63 @@ impl Guest for Account {
             version: "1.0.0".to_owned(),
             title: "Account".to_owned(),
             description: String::new(),
+            imprint: Imprint { license: "Apache-2.0".to_owned(), homepage: None, author: None, icon: None },
             auth: scheme::of(&service),
-            upstreams: ["api", "other"].map(upstream).into(),
+            upstreams: upstreams(&service),
             rate_limits: Vec::new(),
-            operations: operations::ALL.iter().map(|(path, immediate, _)| operation(path, *immediate)).collect(),
+            settings: Vec::new(),
+            operations: operations::ALL.iter().map(operation).collect(),
         }
     }
 
     fn invoke(operation: String, input: String) -> Result<Outcome, Fault> {
-        let Some((_, _, run)) = operations::ALL.iter().find(|(path, _, _)| *path == operation) else {
+        let Some(row) = operations::ALL.iter().find(|row| row.path == operation) else {
             return Err(Fault::Failed(format!("there is no `{operation}`")));
         };
         let input = serde_json::from_str(&input).map_err(|error| Fault::Failed(error.to_string()))?;
-        run(&input)
+        (row.run)(&input)
     }
 }
 
-fn upstream(name: &str) -> Upstream {
-    Upstream {
+/// `api` gets the credential in the standard form, `form` in a form field, and `other` gets no credential.
+fn upstreams(service: &Value) -> Vec<Upstream> {
+    let upstream = |name: &str, base_url: &str, credential| Upstream {
         name: name.to_owned(),
-        base_url: format!("https://{name}.example"),
-        redirect_hosts: Vec::new(),
+        base_url: base_url.to_owned(),
+        credential,
+        link_hosts: scheme::texts(&service["link_hosts"]),
         pacing: None,
-    }
+    };
+    let (standard, form_field) = match text(service, "auth") {
+        "oauth2" | "api_key" => (CredentialUse::Standard, CredentialUse::FormField),
+        _ => (CredentialUse::None, CredentialUse::None),
+    };
+    vec![
+        upstream("api", "https://api.example", standard),
+        upstream("form", "{api}/me", form_field),
+        upstream("other", "https://other.example", CredentialUse::None),
+    ]
 }
 
-fn operation(path: &str, immediate: bool) -> Operation {
+fn operation(row: &operations::Row) -> Operation {
     Operation {
-        path: path.to_owned(),
-        summary: path.replace('_', " "),
+        path: row.path.to_owned(),
+        summary: row.path.replace('_', " "),
         description: String::new(),
-        input_schema: r#"{"type": "object", "additionalProperties": true}"#.to_owned(),
+        input_schema: operations::input_schema(),
         example: None,
         envelope: true,
         effect: Effect::Read,
+        answer: if row.path == "memory" { Answer::File } else { Answer::Any },
+        answer_schema: None,
+        pagination: None,
         background: false,
-        immediate,
+        immediate: row.immediate,
         rate_limit: None,
     }
 }
 
-/// A member that is text, or nothing.
+/// A member that is text. Empty if there is no such member.
 fn text<'a>(object: &'a Value, name: &str) -> &'a str {
     object[name].as_str().unwrap_or_default()
 }

@@ -1,38 +1,72 @@
-//! What the connector does as the user.
+//! The operations, which call the service as the user.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::bindings::gateway::connector::http::{self, Body, Credential, Method, Request, Response};
+use crate::bindings::gateway::connector::http::{self, Body, Method, Request, Response, Target};
 use crate::bindings::gateway::connector::outcome::{Content, Fault, File, Outcome, UpstreamFault};
 use crate::bindings::gateway::connector::{log, storage};
 use crate::text;
 
 type Answer = Result<Outcome, Fault>;
 
-/// Path, whether the manifest calls it immediate, and what it does.
-pub(crate) type Row = (&'static str, bool, fn(&Value) -> Answer);
+/// An operation.
+pub(crate) struct Row {
+    pub(crate) path: &'static str,
+    pub(crate) immediate: bool,
+    pub(crate) run: fn(&Value) -> Answer,
+}
+
+const fn row(path: &'static str, immediate: bool, run: fn(&Value) -> Answer) -> Row {
+    Row { path, immediate, run }
+}
 
 pub(crate) const ALL: &[Row] = &[
-    ("whoami", false, whoami),
-    ("forward", true, forward),
-    ("composed", false, composed),
-    ("fan_out", false, fan_out),
-    ("memory", false, memory),
-    ("refused", true, refused),
-    ("remember", false, remember),
-    ("log", false, log_answer),
+    row("whoami", false, whoami),
+    row("forward", true, forward),
+    row("composed", false, composed),
+    row("follow", false, follow),
+    row("forward_link", false, forward_link),
+    row("fan_out", false, fan_out),
+    row("memory", false, memory),
+    row("refused", true, refused),
+    row("remember", false, remember),
+    row("log", false, log_answer),
 ];
 
-/// Every byte is changed by this, so that what the gateway may look for in answers is not there to be found.
+/// Members of the input of all operations. The functions below say which they use.
+const MEMBERS: &[&str] = &[
+    "upstream",
+    "path",
+    "method",
+    "body",
+    "form",
+    "credential",
+    "header",
+    "pointer",
+    "through",
+    "link_method",
+    "link_body",
+    "count",
+    "status",
+    "value",
+];
+
+/// `memory` changes each byte by this value, so that the gateway's masking does not find credentials in the answer.
 const VEIL: u8 = 0x5a;
 
-/// A page of linear memory.
+/// Size of a page of linear memory.
 #[cfg(target_arch = "wasm32")]
 const PAGE_BYTES: usize = 64 << 10;
 
-/// Who the service says the user is.
+/// The JSON Schema of the input of every operation.
+pub(crate) fn input_schema() -> String {
+    let properties: Map<String, Value> = MEMBERS.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
+    json!({"type": "object", "additionalProperties": false, "properties": properties}).to_string()
+}
+
+/// Answers with the service's document about the user.
 fn whoami(_: &Value) -> Answer {
-    let response = http::send(&request(&json!({"path": "/me"}))).map_err(Fault::Http)?;
+    let response = http::send(request(&json!({"path": "/me"}))).map_err(Fault::Http)?;
     if response.status() != 200 {
         let detail = "The service does not say who this is.".to_owned();
         let fault = UpstreamFault { status: response.status(), detail, body: None, retry_after_seconds: None };
@@ -41,34 +75,59 @@ fn whoami(_: &Value) -> Answer {
     Ok(Outcome::ReplyDocument(response.document().map_err(Fault::Http)?))
 }
 
-/// Has the gateway send the request that the input describes.
+/// Forwards the request that the input describes.
 fn forward(input: &Value) -> Answer {
     Ok(Outcome::Forward(request(input)))
 }
 
-/// Sends the request that the input describes and tells everything it can see of the answer.
+/// Sends the request that the input describes, and answers with everything that it can read of the response.
 fn composed(input: &Value) -> Answer {
-    let response = http::send(&request(input)).map_err(Fault::Http)?;
+    let response = http::send(request(input)).map_err(Fault::Http)?;
     reply(&seen(&response))
 }
 
-/// Sends that request as often as the input says, all at once.
+/// Follows the link in the response to a request, and answers with everything that it can read of the second response.
+fn follow(input: &Value) -> Answer {
+    let response = http::send(link_request(input)?).map_err(Fault::Http)?;
+    reply(&seen(&response))
+}
+
+/// Forwards the request that follows the link in the response to a request.
+fn forward_link(input: &Value) -> Answer {
+    link_request(input).map(Outcome::Forward)
+}
+
+/// Sends the request that the input describes and takes a link from the response: from the header `header`, or from the JSON
+/// Pointer `pointer`. The request to the link has the method `link_method` and the JSON text `link_body`, and names the upstream
+/// `through`, or the same one.
+fn link_request(input: &Value) -> Result<Request, Fault> {
+    let response = http::send(request(input)).map_err(Fault::Http)?;
+    let link = match input["header"].as_str() {
+        Some(header) => response.header_link(header),
+        None => response.body_link(text(input, "pointer")),
+    };
+    let target = Target::Link(link.map_err(Fault::Http)?);
+    let upstream = input["through"].as_str().unwrap_or_else(|| upstream(input)).to_owned();
+    let body = input["link_body"].as_str().map(|json| Body::Json(json.to_owned()));
+    Ok(Request { method: method(text(input, "link_method")), upstream, target, body, ..request(input) })
+}
+
+/// Sends the request that the input describes `count` times in parallel.
 fn fan_out(input: &Value) -> Answer {
     let count = input["count"].as_u64().unwrap_or(2);
     let requests: Vec<Request> = (0..count).map(|_| request(input)).collect();
-    let statuses = http::send_all(&requests)
-        .into_iter()
-        .map(|answer| answer.map(|response| response.status()).unwrap_or_default());
+    let statuses =
+        http::send_all(requests).into_iter().map(|answer| answer.map(|response| response.status()).unwrap_or_default());
     reply(&json!({"statuses": statuses.collect::<Vec<u16>>()}))
 }
 
-/// Reads all it can of an answer, and then hands out its whole memory, veiled.
+/// Reads the response in every form, and then answers with its whole memory, veiled.
 fn memory(input: &Value) -> Answer {
-    let response = http::send(&request(input)).map_err(Fault::Http)?;
+    let response = http::send(request(input)).map_err(Fault::Http)?;
     let document = response.document().map(|document| document.text()).unwrap_or_default();
     let held = (seen(&response).to_string(), document, response.bytes(), response.peek(4096));
     let bytes = whole_memory().map(|byte| byte ^ VEIL).collect();
-    // Until here, so that nothing of it was given back before.
+    // Keeps the values in the memory until it has been read.
     std::hint::black_box(&held);
     Ok(Outcome::ReplyFile(File {
         content: Content::Bytes(bytes),
@@ -80,41 +139,41 @@ fn memory(input: &Value) -> Answer {
     }))
 }
 
-/// Every byte of the linear memory, in order.
+/// All bytes of the linear memory, in their order.
 #[expect(
     unsafe_code,
-    reason = "nothing else reads memory that holds no value; every address below its size can be read"
+    reason = "only raw reads can see memory without values; every address below the size is readable"
 )]
 fn whole_memory() -> impl Iterator<Item = u8> {
-    // Elsewhere only the lints read this.
+    // Native builds exist for the lints only.
     #[cfg(not(target_arch = "wasm32"))]
     let size = 0;
     #[cfg(target_arch = "wasm32")]
     let size = core::arch::wasm32::memory_size(0) * PAGE_BYTES;
-    // Address 0 is no place for a Rust value, and its byte is nobody's.
+    // Address 0 is skipped: a null pointer cannot be read, and Rust stores no value there.
     (1..size).map(|address| unsafe { std::ptr::with_exposed_provenance::<u8>(address).read_volatile() })
 }
 
-/// What a connector says whose service answers such things otherwise than by its status.
+/// Answers like a connector whose service reports an invalid token in another way than by its status.
 fn refused(input: &Value) -> Answer {
     let status = input["status"].as_u64().and_then(|status| status.try_into().ok()).unwrap_or(401);
-    let detail = "The service says that the token is no longer good.".to_owned();
+    let detail = "The service says that the token is no longer valid.".to_owned();
     Err(Fault::Upstream(UpstreamFault { status, detail, body: None, retry_after_seconds: None }))
 }
 
-/// Keeps `value`, if there is one, and tells what was kept before.
+/// Stores `value`, if the input has it, and answers with the value that was stored before.
 fn remember(input: &Value) -> Answer {
-    let kept = |error| Fault::Failed(format!("{error:?}"));
-    let before = storage::get("value").map_err(kept)?.map(|value| String::from_utf8_lossy(&value).into_owned());
+    let failed = |error| Fault::Failed(format!("{error:?}"));
+    let before = storage::get("value").map_err(failed)?.map(|value| String::from_utf8_lossy(&value).into_owned());
     if let Some(value) = input["value"].as_str() {
-        storage::set("value", value.as_bytes(), None).map_err(kept)?;
+        storage::set("value", value.as_bytes(), None).map_err(failed)?;
     }
     reply(&json!({"before": before}))
 }
 
-/// Writes all it sees of an answer to the operator's log.
+/// Writes everything that it can read of a response to the operator's log.
 fn log_answer(input: &Value) -> Answer {
-    let response = http::send(&request(input)).map_err(Fault::Http)?;
+    let response = http::send(request(input)).map_err(Fault::Http)?;
     log::write(log::Level::Warn, &seen(&response).to_string());
     reply(&json!({}))
 }
@@ -124,23 +183,31 @@ fn seen(response: &Response) -> Value {
     json!({"status": response.status(), "headers": headers, "text": response.text().unwrap_or_default()})
 }
 
+/// The request that the input describes: `upstream` (default `api`), `path`, `method` (default GET), and `body` (JSON text) or
+/// `form` (a list of pairs). `"credential": "omitted"` leaves out the credential.
 fn request(input: &Value) -> Request {
+    let json = input["body"].as_str().map(|json| Body::Json(json.to_owned()));
+    let form = input["form"].as_array().map(|_| Body::Form(crate::scheme::pairs(&input["form"])));
     Request {
-        method: match text(input, "method") {
-            "POST" => Method::Post,
-            "PUT" => Method::Put,
-            "DELETE" => Method::Delete,
-            _ => Method::Get,
-        },
-        upstream: input["upstream"].as_str().unwrap_or("api").to_owned(),
-        path: text(input, "path").to_owned(),
+        method: method(text(input, "method")),
+        upstream: upstream(input).to_owned(),
+        target: Target::Path(text(input, "path").to_owned()),
         headers: Vec::new(),
-        body: input["body"].as_str().map(|json| Body::Json(json.to_owned())),
-        credential: match text(input, "credential") {
-            "" => Credential::Standard,
-            "omitted" => Credential::Omitted,
-            name => Credential::FormField(name.to_owned()),
-        },
+        body: json.or(form),
+        omit_credential: text(input, "credential") == "omitted",
+    }
+}
+
+fn upstream(input: &Value) -> &str {
+    input["upstream"].as_str().unwrap_or("api")
+}
+
+fn method(name: &str) -> Method {
+    match name {
+        "POST" => Method::Post,
+        "PUT" => Method::Put,
+        "DELETE" => Method::Delete,
+        _ => Method::Get,
     }
 }
 

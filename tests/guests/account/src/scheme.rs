@@ -1,4 +1,4 @@
-//! The document as an auth scheme. What it leaves out is as a plain provider has it.
+//! The auth scheme of the document. Members that the document leaves out have the values of a provider that follows the standard.
 
 use serde_json::Value;
 
@@ -17,6 +17,7 @@ pub(crate) fn of(service: &Value) -> AuthScheme {
                 "basic" => KeyPlacement::Basic,
                 _ => KeyPlacement::Header(KeyHeader { name: "X-Api-Key".to_owned(), prefix: "Key ".to_owned() }),
             },
+            form_field: Some(form_field(service)),
             check: service["check"].as_str().map(str::to_owned),
         }),
         _ => AuthScheme::None,
@@ -43,6 +44,8 @@ fn oauth2(service: &Value) -> Oauth2 {
         },
         token_pointer: or("token_pointer", ""),
         default_lifetime_seconds: service["default_lifetime_s"].as_u64().and_then(|seconds| seconds.try_into().ok()),
+        form_field: Some(form_field(service)),
+        revokes_replaced_grants: service["revokes_replaced_grants"].as_bool().unwrap_or(false),
         identity: (service["identity"] != false).then(|| Identity {
             operation: "whoami".to_owned(),
             id: "/id".to_owned(),
@@ -50,6 +53,11 @@ fn oauth2(service: &Value) -> Oauth2 {
             name: Some("/name".to_owned()),
         }),
     }
+}
+
+/// The form field for the credential in requests to the upstream `form`.
+fn form_field(service: &Value) -> String {
+    service["form_field"].as_str().unwrap_or("token").to_owned()
 }
 
 fn revocation(form: &str, url: &str) -> Revocation {
@@ -60,11 +68,11 @@ fn revocation(form: &str, url: &str) -> Revocation {
     }
 }
 
-fn texts(list: &Value) -> Vec<String> {
+pub(crate) fn texts(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn pairs(list: &Value) -> Vec<(String, String)> {
+pub(crate) fn pairs(list: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     list.as_array().into_iter().flatten().map(|pair| (text(&pair[0]), text(&pair[1]))).collect()
 }

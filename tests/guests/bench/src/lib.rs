@@ -1,19 +1,19 @@
-//! What `make bench` calls: a thin operation as connectors have them by the hundred, but with no rate limit.
+//! The connector that `make bench` calls: a forwarding operation, like most operations of connectors, without a rate limit.
 
 use connector_sdk::connector;
 
 connector! {
-    /// A service that exists only while it is measured.
+    /// A service that exists only during a measurement.
     connector bench "Bench";
 
     auth Auth::None;
 
     upstream api "https://service.invalid";
 
-    /// Item by its id
+    /// An item by its id
     get_item: GET api "/items/{item_id}" {
         item_id: string,
-        /// Members that are wanted of the item
+        /// The members of the item to answer with
         view?: string,
     }
     example { item_id: "17", view: "full" };

@@ -1,23 +1,34 @@
-//! Answers of every form, also of forms they should not have.
+//! Answers and faults of every kind, also of kinds that the manifest does not declare.
 
 use serde_json::Value;
 
 use crate::bindings::gateway::connector::http::Error;
-use crate::bindings::gateway::connector::outcome::{Content, Fault, File, Outcome, UpstreamFault, Violation};
+use crate::bindings::gateway::connector::outcome::{
+    Content, Explanation, Fault, File, Outcome, UpstreamFault, Violation,
+};
 use crate::{Answer, text};
 
-/// Text in the place of a JSON document.
+/// Replies with incomplete JSON.
 pub(crate) fn bad_json_reply(_: &Value) -> Answer {
     Ok(Outcome::Reply("{\"half\": ".to_owned()))
 }
 
-/// The fault of the kind that the input names.
+/// Replies with the JSON text in `json`.
+pub(crate) fn json(input: &Value) -> Answer {
+    Ok(Outcome::Reply(text(input, "json").to_owned()))
+}
+
+/// Fails with the fault of `kind`: `invalid-input`, `not-found`, `conflict`, `upstream`, `timed-out`, or any other text for
+/// `failed`. `detail` is its text. A `not-found` and a `conflict` have the members in `members`, a text that can be any JSON or
+/// no JSON. An `upstream` has `status`.
 pub(crate) fn fault(input: &Value) -> Answer {
     let detail = text(input, "detail").to_owned();
+    let explanation = || Explanation { detail: detail.clone(), members: input["members"].as_str().map(str::to_owned) };
     let status = input["status"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap_or(500);
     Err(match text(input, "kind") {
         "invalid-input" => Fault::InvalidInput(vec![Violation { pointer: "/detail".to_owned(), detail }]),
-        "not-found" => Fault::NotFound(detail),
+        "not-found" => Fault::NotFound(explanation()),
+        "conflict" => Fault::Conflict(explanation()),
         "upstream" => Fault::Upstream(UpstreamFault {
             status,
             detail,
@@ -29,7 +40,7 @@ pub(crate) fn fault(input: &Value) -> Answer {
     })
 }
 
-/// A file with the name, type and members that the input gives it.
+/// Replies with a file of `bytes`, with `file_name`, `content_type`, `members` and `max_bytes`.
 pub(crate) fn file(input: &Value) -> Answer {
     Ok(Outcome::ReplyFile(File {
         content: Content::Bytes(text(input, "bytes").as_bytes().to_vec()),

@@ -1,4 +1,4 @@
-//! Has the gateway hold, or work on, more than it may for one invocation.
+//! Makes the gateway hold more data, or compute longer, than an invocation is allowed.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,8 @@ use crate::bindings::gateway::connector::outcome::Fault;
 use crate::network::request;
 use crate::{Answer, reply, text};
 
-/// Has `count` texts of `bytes` parsed, and keeps of each the document (`all`), a small part (`part`), or nothing.
+/// Parses `count` texts of the size `bytes`. `keep` says whether the guest keeps each document (`all`), a small part (`part`), or
+/// nothing.
 pub(crate) fn documents(input: &Value) -> Answer {
     let text = format!("[\"{}\", 1]", "x".repeat(size(input, "bytes")));
     let kept: Vec<_> = (0..size(input, "count")).map(|_| keep(input, parse(&text))).collect();
@@ -23,7 +24,8 @@ fn keep(input: &Value, document: Document) -> Option<Document> {
     }
 }
 
-/// Has the gateway find the children of a document that has `items` of them, named where `named` is true.
+/// Makes the gateway find the children of a document with `items` children. The document is an object if `named` is true, else
+/// an array.
 pub(crate) fn children(input: &Value) -> Answer {
     let (open, item, close) = if input["named"] == true { ("{", "\"a\":0,", "}") } else { ("[", "0,", "]") };
     let items = item.repeat(size(input, "items"));
@@ -31,11 +33,11 @@ pub(crate) fn children(input: &Value) -> Answer {
     reply(&json!({"length": document.length()}))
 }
 
-/// Reads `count` bodies in the form that the input names, and keeps the responses if it is told to.
+/// Sends the request `count` times and reads each body in the form `form`. Keeps the responses if `keep` is true.
 pub(crate) fn bodies(input: &Value) -> Answer {
     let mut kept = Vec::new();
     for _ in 0..size(input, "count") {
-        let response = http::send(&request(input)).map_err(Fault::Http)?;
+        let response = http::send(request(input)).map_err(Fault::Http)?;
         let document = read(&response, text(input, "form")).map_err(Fault::Http)?;
         if input["keep"] == true {
             kept.push((response, document));
@@ -52,7 +54,7 @@ fn read(response: &Response, form: &str) -> Result<Option<Document>, http::Error
     })
 }
 
-/// Has one text parsed for as long as it is let: the gateway computes, the guest hardly does.
+/// Parses one text again and again. The gateway computes, and the guest hardly does.
 pub(crate) fn parse_without_end(input: &Value) -> Answer {
     let text = format!("[{}0]", "0,".repeat(size(input, "bytes") / 2));
     loop {
@@ -60,7 +62,7 @@ pub(crate) fn parse_without_end(input: &Value) -> Answer {
     }
 }
 
-/// Looks into a document as deep as it goes, one array within the other.
+/// Looks up the innermost of `depth` nested arrays.
 pub(crate) fn deep_pointer(input: &Value) -> Answer {
     let depth = size(input, "depth");
     let document = parse(&format!("{}{}", "[".repeat(depth), "]".repeat(depth)));

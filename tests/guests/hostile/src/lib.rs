@@ -1,6 +1,6 @@
-//! A connector that tells the truth about itself and then breaks every limit and rule there is, one an operation.
+//! A connector with an honest manifest, whose operations break every limit and rule of the contract. Each operation breaks one.
 //!
-//! Each function answers only if the gateway let it, so what a test sees is what the gateway did about it.
+//! An operation answers only if the gateway let it do so. The answer tells the test how the gateway reacted.
 
 mod answers;
 mod hoard;
@@ -8,9 +8,11 @@ mod network;
 mod resources;
 mod state;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use self::bindings::gateway::connector::manifest::{AuthScheme, Effect, Operation, Upstream};
+use self::bindings::gateway::connector::manifest::{
+    Answer as AnswerKind, AuthScheme, CredentialUse, Effect, Imprint, Operation, Setting, Upstream,
+};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::{Guest, Manifest};
 
@@ -24,38 +26,110 @@ mod bindings {
 
 type Answer = Result<Outcome, Fault>;
 
-/// Path, whether the manifest calls it immediate, and what it does.
-type Row = (&'static str, bool, fn(&Value) -> Answer);
+/// An operation.
+struct Row {
+    path: &'static str,
+    immediate: bool,
+    answer: AnswerKind,
+    run: fn(&Value) -> Answer,
+}
+
+/// An operation that answers JSON or a file.
+const fn row(path: &'static str, run: fn(&Value) -> Answer) -> Row {
+    Row { path, immediate: false, answer: AnswerKind::Any, run }
+}
+
+const fn immediate(path: &'static str, run: fn(&Value) -> Answer) -> Row {
+    Row { immediate: true, ..row(path, run) }
+}
+
+const fn json_only(row: Row) -> Row {
+    Row { answer: AnswerKind::Json, ..row }
+}
+
+const fn file_only(row: Row) -> Row {
+    Row { answer: AnswerKind::File, ..row }
+}
 
 const OPERATIONS: &[Row] = &[
-    ("endless_loop", false, resources::endless_loop),
-    ("endless_loop_at_once", true, resources::endless_loop),
-    ("grow_memory", false, resources::grow_memory),
-    ("deep_recursion", false, resources::deep_recursion),
-    ("panic", false, resources::panic),
-    ("huge_reply", false, resources::huge_reply),
-    ("huge_log", false, resources::huge_log),
-    ("many_documents", false, resources::many_documents),
-    ("hoard_documents", false, hoard::documents),
-    ("hoard_documents_at_once", true, hoard::documents),
-    ("hoard_children", false, hoard::children),
-    ("hoard_bodies", false, hoard::bodies),
-    ("parse_without_end", false, hoard::parse_without_end),
-    ("deep_pointer", false, hoard::deep_pointer),
-    ("call", false, network::call),
-    ("call_at_once", true, network::call),
-    ("forward", true, network::forward),
-    ("many_requests", false, network::many_requests),
-    ("many_in_parallel", false, network::many_in_parallel),
-    ("read_body", false, network::read_body),
-    ("keep_state", false, state::keep_state),
-    ("keep_state_at_once", true, state::keep_state),
-    ("storage", false, state::storage),
-    ("setting", true, state::setting),
-    ("document", true, state::document),
-    ("bad_json_reply", false, answers::bad_json_reply),
-    ("fault", true, answers::fault),
-    ("file", false, answers::file),
+    row("endless_loop", resources::endless_loop),
+    immediate("endless_loop_at_once", resources::endless_loop),
+    row("grow_memory", resources::grow_memory),
+    row("deep_recursion", resources::deep_recursion),
+    row("panic", resources::panic),
+    row("huge_reply", resources::huge_reply),
+    row("huge_log", resources::huge_log),
+    row("many_documents", resources::many_documents),
+    row("hoard_documents", hoard::documents),
+    immediate("hoard_documents_at_once", hoard::documents),
+    row("hoard_children", hoard::children),
+    row("hoard_bodies", hoard::bodies),
+    row("parse_without_end", hoard::parse_without_end),
+    row("deep_pointer", hoard::deep_pointer),
+    row("call", network::call),
+    immediate("call_at_once", network::call),
+    row("follow", network::follow),
+    row("forward_link", network::forward_link),
+    immediate("forward", network::forward),
+    json_only(immediate("forward_json", network::forward)),
+    file_only(immediate("forward_file", network::forward)),
+    row("many_requests", network::many_requests),
+    row("many_in_parallel", network::many_in_parallel),
+    row("read_body", network::read_body),
+    row("keep_state", state::keep_state),
+    immediate("keep_state_at_once", state::keep_state),
+    row("storage", state::storage),
+    immediate("setting", state::setting),
+    immediate("document", state::document),
+    row("bad_json_reply", answers::bad_json_reply),
+    immediate("fault", answers::fault),
+    row("file", answers::file),
+    json_only(row("file_as_json", answers::file)),
+    file_only(row("json_as_file", answers::json)),
+];
+
+/// Members of the input of all operations. Each function says which it uses.
+const MEMBERS: &[&str] = &[
+    "as_fault",
+    "body",
+    "bytes",
+    "content_type",
+    "count",
+    "depth",
+    "detail",
+    "file_name",
+    "form",
+    "header",
+    "headers",
+    "items",
+    "json",
+    "keep",
+    "key",
+    "kind",
+    "lines",
+    "max_bytes",
+    "members",
+    "message",
+    "method",
+    "named",
+    "path",
+    "pointer",
+    "reply",
+    "status",
+    "steps",
+    "text",
+    "through",
+    "upstream",
+];
+
+/// Settings with the type that their values have. `fallback` is the only one with a default.
+const SETTINGS: &[(&str, &str, Option<&str>)] = &[
+    ("organization", r#"{"type": "string"}"#, None),
+    ("limit", r#"{"type": "integer", "minimum": 1}"#, None),
+    ("on", r#"{"type": "boolean"}"#, None),
+    ("list", r#"{"type": "array"}"#, None),
+    ("table", r#"{"type": "object"}"#, None),
+    ("fallback", r#"{"type": "string"}"#, Some(r#""by default""#)),
 ];
 
 struct Hostile;
@@ -65,7 +139,8 @@ impl Guest for Hostile {
         let upstream = |name: &str, base_url: &str| Upstream {
             name: name.to_owned(),
             base_url: base_url.to_owned(),
-            redirect_hosts: vec!["elsewhere.example".to_owned()],
+            credential: CredentialUse::None,
+            link_hosts: vec!["elsewhere.example".to_owned()],
             pacing: None,
         };
         Manifest {
@@ -73,38 +148,53 @@ impl Guest for Hostile {
             version: "1.0.0".to_owned(),
             title: "Hostile".to_owned(),
             description: String::new(),
+            imprint: Imprint { license: "Apache-2.0".to_owned(), homepage: None, author: None, icon: None },
             auth: AuthScheme::None,
             upstreams: vec![upstream("api", "http://api.example"), upstream("other", "http://other.example")],
             rate_limits: Vec::new(),
-            operations: OPERATIONS.iter().map(|(path, immediate, _)| operation(path, *immediate)).collect(),
+            settings: SETTINGS.iter().map(|(name, schema, default)| setting(name, schema, *default)).collect(),
+            operations: OPERATIONS.iter().map(operation).collect(),
         }
     }
 
     fn invoke(operation: String, input: String) -> Answer {
-        let Some((_, _, run)) = OPERATIONS.iter().find(|(path, _, _)| *path == operation) else {
+        let Some(row) = OPERATIONS.iter().find(|row| row.path == operation) else {
             return Err(Fault::Failed(format!("there is no `{operation}`")));
         };
         let input = serde_json::from_str(&input).map_err(|error| Fault::Failed(error.to_string()))?;
-        run(&input)
+        (row.run)(&input)
     }
 }
 
-fn operation(path: &str, immediate: bool) -> Operation {
+fn setting(name: &str, schema: &str, default: Option<&str>) -> Setting {
+    Setting {
+        name: name.to_owned(),
+        schema: schema.to_owned(),
+        default: default.map(str::to_owned),
+        documentation: String::new(),
+    }
+}
+
+fn operation(row: &Row) -> Operation {
+    let properties: Map<String, Value> = MEMBERS.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
     Operation {
-        path: path.to_owned(),
-        summary: path.replace('_', " "),
+        path: row.path.to_owned(),
+        summary: row.path.replace('_', " "),
         description: String::new(),
-        input_schema: r#"{"type": "object", "additionalProperties": true}"#.to_owned(),
+        input_schema: json!({"type": "object", "additionalProperties": false, "properties": properties}).to_string(),
         example: None,
         envelope: true,
         effect: Effect::Read,
+        answer: row.answer,
+        answer_schema: None,
+        pagination: None,
         background: false,
-        immediate,
+        immediate: row.immediate,
         rate_limit: None,
     }
 }
 
-/// A member of the input that is text, or nothing.
+/// A member of the input that is text. Empty if there is no such member.
 fn text<'a>(input: &'a Value, name: &str) -> &'a str {
     input[name].as_str().unwrap_or_default()
 }

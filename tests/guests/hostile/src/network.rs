@@ -1,14 +1,48 @@
-//! Sends what the test asks for, and tells what came of it.
+//! Sends requests that the test describes, and answers with the result.
 
 use serde_json::{Value, json};
 
-use crate::bindings::gateway::connector::http::{self, Body, Credential, Error, Method, Request, Response, TypedBytes};
+use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Response, Target, TypedBytes};
 use crate::bindings::gateway::connector::outcome::{Fault, Outcome};
 use crate::{Answer, reply, text};
 
-/// Sends the request that the input describes and replies with its answer or its error.
+/// Sends the request that the input describes, and replies with the response or the error. With `as_fault` the error is the
+/// fault of the operation.
 pub(crate) fn call(input: &Value) -> Answer {
-    match http::send(&request(input)) {
+    result(input, http::send(request(input)))
+}
+
+/// Sends the request that the input describes, follows a link in the response, and replies like [`call`]. The link is in the
+/// header `header`, or at the JSON Pointer `pointer` of the body. The request to the link names the upstream `through`, or the
+/// same upstream.
+pub(crate) fn follow(input: &Value) -> Answer {
+    result(input, link_request(input).and_then(http::send))
+}
+
+/// Forwards a request to the link that [`follow`] describes.
+pub(crate) fn forward_link(input: &Value) -> Answer {
+    link_request(input).map(Outcome::Forward).map_err(Fault::Http)
+}
+
+fn link_request(input: &Value) -> Result<Request, Error> {
+    let response = http::send(request(input))?;
+    let link = match input["header"].as_str() {
+        Some(header) => response.header_link(header)?,
+        None => response.body_link(text(input, "pointer"))?,
+    };
+    let upstream = input["through"].as_str().unwrap_or_else(|| upstream(input)).to_owned();
+    Ok(Request {
+        method: Method::Get,
+        upstream,
+        target: Target::Link(link),
+        headers: Vec::new(),
+        body: None,
+        omit_credential: false,
+    })
+}
+
+fn result(input: &Value, result: Result<Response, Error>) -> Answer {
+    match result {
         Ok(response) => reply(&json!({
             "status": response.status(),
             "headers": response.header(text(input, "header")),
@@ -22,21 +56,21 @@ pub(crate) fn call(input: &Value) -> Answer {
     }
 }
 
-/// Has the gateway send the request that the input describes.
+/// Forwards the request that the input describes.
 pub(crate) fn forward(input: &Value) -> Answer {
     Ok(Outcome::Forward(request(input)))
 }
 
-/// Sends as many requests as it is told to, one after the other.
+/// Sends `count` requests, one after the other.
 pub(crate) fn many_requests(input: &Value) -> Answer {
-    let results = (0..input["count"].as_u64().unwrap_or_default()).map(|_| http::send(&request(input)));
+    let results = (0..input["count"].as_u64().unwrap_or_default()).map(|_| http::send(request(input)));
     reply(&counted(results))
 }
 
-/// Sends as many requests as it is told to, all at once.
+/// Sends `count` requests in parallel.
 pub(crate) fn many_in_parallel(input: &Value) -> Answer {
     let requests: Vec<Request> = (0..input["count"].as_u64().unwrap_or_default()).map(|_| request(input)).collect();
-    reply(&counted(http::send_all(&requests).into_iter()))
+    reply(&counted(http::send_all(requests).into_iter()))
 }
 
 fn counted(results: impl Iterator<Item = Result<Response, Error>>) -> Value {
@@ -52,9 +86,9 @@ fn counted(results: impl Iterator<Item = Result<Response, Error>>) -> Value {
     Value::Object(counts)
 }
 
-/// Reads a body as a whole, in the form the input names.
+/// Reads a whole body in the form `form`: `document`, `text`, or any other text for bytes.
 pub(crate) fn read_body(input: &Value) -> Answer {
-    let response = http::send(&request(input)).map_err(Fault::Http)?;
+    let response = http::send(request(input)).map_err(Fault::Http)?;
     let first = response.peek(4).map_err(Fault::Http)?;
     match text(input, "form") {
         "document" => Ok(Outcome::ReplyDocument(response.document().map_err(Fault::Http)?)),
@@ -66,6 +100,8 @@ pub(crate) fn read_body(input: &Value) -> Answer {
     }
 }
 
+/// The request that the input describes: `upstream` (default `api`), `path`, `method` (default GET), `headers` (a list of pairs)
+/// and `body`. The body is `{"json": text}`, `{"form": pairs}` or `{"content_type", "bytes"}`.
 pub(crate) fn request(input: &Value) -> Request {
     Request {
         method: match text(input, "method") {
@@ -76,15 +112,16 @@ pub(crate) fn request(input: &Value) -> Request {
             "DELETE" => Method::Delete,
             _ => Method::Get,
         },
-        upstream: input["upstream"].as_str().unwrap_or("api").to_owned(),
-        path: text(input, "path").to_owned(),
+        upstream: upstream(input).to_owned(),
+        target: Target::Path(text(input, "path").to_owned()),
         headers: pairs(&input["headers"]),
         body: body(&input["body"]),
-        credential: match input["credential"].as_str() {
-            Some(name) => Credential::FormField(name.to_owned()),
-            None => Credential::Standard,
-        },
+        omit_credential: false,
     }
+}
+
+fn upstream(input: &Value) -> &str {
+    input["upstream"].as_str().unwrap_or("api")
 }
 
 fn body(input: &Value) -> Option<Body> {

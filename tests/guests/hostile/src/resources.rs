@@ -1,4 +1,4 @@
-//! Takes more computing, memory, stack, output or log than it may.
+//! Uses more CPU time, memory, stack, output or log than an invocation is allowed.
 
 use std::hint::black_box;
 
@@ -28,15 +28,16 @@ pub(crate) fn deep_recursion(input: &Value) -> Answer {
     reply(&json!({"deepest": deeper(depth, 1)}))
 }
 
-/// Keeps nothing in the memory, so that it is the WebAssembly stack that grows.
+/// Needs no linear memory, so that the WebAssembly stack grows.
 #[inline(never)]
 fn deeper(depth: u32, sum: u32) -> u32 {
     if depth == 0 { sum } else { deeper(depth - 1, sum.rotate_left(3)).wrapping_mul(31) ^ depth }
 }
 
-#[expect(clippy::panic, reason = "that is what it is for")]
-pub(crate) fn panic(_: &Value) -> Answer {
-    panic!("the guest panics")
+/// Panics with `message`.
+#[expect(clippy::panic, reason = "the operation tests a panic")]
+pub(crate) fn panic(input: &Value) -> Answer {
+    panic!("{}", input["message"].as_str().unwrap_or("the guest panics"))
 }
 
 pub(crate) fn huge_reply(input: &Value) -> Answer {

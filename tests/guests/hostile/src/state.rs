@@ -1,4 +1,4 @@
-//! What outlives an invocation, and what must not.
+//! State that may outlive an invocation, and state that must not.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -13,11 +13,11 @@ use crate::{Answer, reply, text};
 static INVOCATIONS: AtomicU32 = AtomicU32::new(0);
 static NOTES: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
 
-/// Writes into every kind of memory it has, and tells what it found there before.
+/// Writes to every kind of memory that a guest has, and replies with the values that it found there before.
 pub(crate) fn keep_state(_: &Value) -> Answer {
     let invocations = INVOCATIONS.fetch_add(1, Ordering::Relaxed);
     let notes = NOTES.iter().filter(|note| note.swap(0xa5, Ordering::Relaxed) != 0).count();
-    // Taken fresh from the gateway, which promises zeros; nothing in the guest clears it.
+    // New pages come from the gateway, which promises zeros. The guest does not clear them.
     let mut grown = black_box(vec![0_u8; 4 << 20]);
     let remains = grown.iter().filter(|byte| **byte != 0).count();
     grown.fill(0xa5);
@@ -25,7 +25,7 @@ pub(crate) fn keep_state(_: &Value) -> Answer {
     reply(&json!({"invocations": invocations, "notes": notes, "remains": remains}))
 }
 
-/// Runs the steps in `steps`, each `[verb, key, value?, seconds?]`, and replies with what each came to.
+/// Runs `steps`, each `[verb, key, value?, seconds?]`, and replies with the result of each.
 pub(crate) fn storage(input: &Value) -> Answer {
     let steps = input["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
     let results: Vec<Value> = steps.iter().map(step).collect();
@@ -70,13 +70,13 @@ fn named(error: &storage::Error) -> Value {
     }
 }
 
-/// The operator's setting of this name.
+/// Replies with the setting `key`.
 pub(crate) fn setting(input: &Value) -> Answer {
     let setting = config::get(text(input, "key"));
     reply(&json!({"setting": setting.and_then(|text| serde_json::from_str::<Value>(&text).ok())}))
 }
 
-/// Looks into `json` on the gateway's side; with `reply` the part at `pointer` is the answer as it stands there.
+/// Has the gateway parse `json`, and replies with a description of the value at `pointer`. With `reply` the value is the answer.
 pub(crate) fn document(input: &Value) -> Answer {
     let document = match Document::parse(text(input, "json")) {
         Ok(document) => document,

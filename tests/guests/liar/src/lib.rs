@@ -1,12 +1,14 @@
-//! A connector whose story is written into the built module: tests replace the text in `STORY`, so that one build yields
-//! honest modules of several versions, and liars of every kind.
+//! A connector whose manifest depends on a text in the built module. Tests replace the text in `STORY`, so that one build gives
+//! modules with honest manifests of several versions, and modules with wrong manifests.
 
 mod lies;
 
 use serde_json::json;
 
-use self::bindings::gateway::connector::http::{self, Credential, Method, Request};
-use self::bindings::gateway::connector::manifest::{AuthScheme, Effect, Operation, RateLimit, Upstream};
+use self::bindings::gateway::connector::http::{self, Method, Request, Target};
+use self::bindings::gateway::connector::manifest::{
+    Answer, AuthScheme, CredentialUse, Effect, Imprint, Operation, RateLimit, Setting, Upstream,
+};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::{Guest, Manifest};
 
@@ -18,11 +20,11 @@ mod bindings {
     export!(Liar);
 }
 
-/// Padded with blanks; begins with `story=`. A lie's name, or `version=` and a version.
+/// The text. It begins with `story=`, then has the name of a lie, or `version=` and a version. It is padded with spaces.
 #[used]
 static STORY: [u8; 48] = *b"story=version=1.0.0                             ";
 
-/// The story as it stands in the module. The compiler may not know it.
+/// Reads the story from the module. The compiler must not evaluate it, because tests replace the text after the build.
 fn story() -> &'static str {
     let bytes: &'static [u8; 48] = std::hint::black_box(&STORY);
     let text = std::str::from_utf8(bytes).unwrap_or_default().trim_end();
@@ -44,8 +46,8 @@ impl Guest for Liar {
         let version = || Outcome::Reply(json!({"version": story()}).to_string());
         match operation.as_str() {
             "version" | "version_at_once" => Ok(version()),
-            // Begins on one version, and ends when the service has answered.
-            "wait" => http::send(&get("/wait")).map(|_| version()).map_err(Fault::Http),
+            // A test swaps the module while this call waits for the service.
+            "wait" => http::send(get("/wait")).map(|_| version()).map_err(Fault::Http),
             "forward" => Ok(Outcome::Forward(get("/forward"))),
             other => Err(Fault::Failed(format!("there is no `{other}`"))),
         }
@@ -56,10 +58,10 @@ fn get(path: &str) -> Request {
     Request {
         method: Method::Get,
         upstream: "api".to_owned(),
-        path: path.to_owned(),
+        target: Target::Path(path.to_owned()),
         headers: Vec::new(),
         body: None,
-        credential: Credential::Standard,
+        omit_credential: false,
     }
 }
 
@@ -69,14 +71,22 @@ fn honest(version: &str) -> Manifest {
         version: version.to_owned(),
         title: "Liar".to_owned(),
         description: String::new(),
+        imprint: Imprint { license: "Apache-2.0".to_owned(), homepage: None, author: None, icon: None },
         auth: AuthScheme::None,
         upstreams: vec![Upstream {
             name: "api".to_owned(),
             base_url: "http://api.example/v1".to_owned(),
-            redirect_hosts: Vec::new(),
+            credential: CredentialUse::Standard,
+            link_hosts: Vec::new(),
             pacing: None,
         }],
         rate_limits: vec![RateLimit { name: "some".to_owned(), requests: 3, period_seconds: 3600 }],
+        settings: vec![Setting {
+            name: "organization".to_owned(),
+            schema: r#"{"type": "string"}"#.to_owned(),
+            default: None,
+            documentation: String::new(),
+        }],
         operations: vec![
             operation("version", false, None),
             operation("version_at_once", true, Some("some")),
@@ -97,6 +107,9 @@ fn operation(path: &str, immediate: bool, rate_limit: Option<&str>) -> Operation
         example: Some("{}".to_owned()),
         envelope: true,
         effect: Effect::Read,
+        answer: Answer::Json,
+        answer_schema: None,
+        pagination: None,
         background: false,
         immediate,
         rate_limit: rate_limit.map(str::to_owned),

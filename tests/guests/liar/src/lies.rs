@@ -1,16 +1,17 @@
-//! Every lie, by its name.
+//! The lies, each with its name.
 
 use std::hint::black_box;
 
 use crate::bindings::Manifest;
 use crate::bindings::gateway::connector::http;
 use crate::bindings::gateway::connector::manifest::{
-    ApiKey, AuthScheme, ClientAuthentication, KeyHeader, KeyPlacement, Oauth2, Pacing,
+    ApiKey, AuthScheme, ClientAuthentication, CredentialUse, KeyHeader, KeyPlacement, NextPage, Oauth2, Pacing,
+    Pagination,
 };
 use crate::{get, operation};
 
-/// Makes the manifest what the lie says. A name that is none is a broken test, and no manifest at all.
-#[expect(clippy::panic, reason = "a trap is one of the lies, and the end of a broken test")]
+/// Changes the manifest as the lie says. An unknown name is a mistake in a test, so it panics.
+#[expect(clippy::panic, reason = "a panic is one of the lies, and it ends a test that names an unknown lie")]
 pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
     match lie {
         "other identifier" => manifest.identifier = "dex_market_data".to_owned(),
@@ -46,12 +47,30 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         }
         "huge schema" => {
             let padding = "x".repeat(300 << 10);
-            schema(manifest, &format!(r#"{{"type": "object", "description": "{padding}"}}"#));
+            let text = format!(r#"{{"type": "object", "additionalProperties": false, "description": "{padding}"}}"#);
+            schema(manifest, &text);
         }
+        "open schema" => schema(manifest, r#"{"type": "object", "properties": {"word": {"type": "string"}}}"#),
+        "answer schema is no json" => manifest.operations[0].answer_schema = Some("{".to_owned()),
+        "pages into an unknown member" => {
+            manifest.operations[0].pagination = Some(Pagination {
+                items: "/items".to_owned(),
+                next: NextPage::PageNumber(1),
+                input: "/page".to_owned(),
+            });
+        }
+        "setting schema is no json" => manifest.settings[0].schema = "{".to_owned(),
+        "setting with wrong default" => manifest.settings[0].default = Some("7".to_owned()),
+        "same setting twice" => manifest.settings.push(manifest.settings[0].clone()),
+        "huge icon" => manifest.imprint.icon = Some(format!("<svg>{}</svg>", "x".repeat(17 << 10))),
+        "icon is no svg" => manifest.imprint.icon = Some("<html></html>".to_owned()),
+        "homepage without tls" => manifest.imprint.homepage = Some("http://example.com".to_owned()),
         "wrong example" => manifest.operations[0].example = Some(r#"{"word": 1}"#.to_owned()),
         "file as base url" => manifest.upstreams[0].base_url = "file:///etc".to_owned(),
         "user in base url" => manifest.upstreams[0].base_url = "https://user:password@api.example".to_owned(),
-        "wildcard redirect host" => manifest.upstreams[0].redirect_hosts.push("*.example".to_owned()),
+        "wildcard redirect host" => manifest.upstreams[0].link_hosts.push("*.example".to_owned()),
+        "wildcard of a public suffix" => manifest.upstreams[0].link_hosts.push("*.co.uk".to_owned()),
+        "form field without a name" => manifest.upstreams[0].credential = CredentialUse::FormField,
         "no concurrency" => {
             manifest.upstreams[0].pacing = Some(Pacing { interval_ms: 1, concurrency: 0, max_wait_ms: 1 });
         }
@@ -70,7 +89,7 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
             black_box(0);
         },
         "call" => {
-            if http::send(&get("/called-by-describe")).is_ok() {
+            if http::send(get("/called-by-describe")).is_ok() {
                 panic!("a request was sent while the guest described itself");
             }
         }
@@ -85,7 +104,7 @@ fn schema(manifest: &mut Manifest, text: &str) {
 
 fn key_in(header: &str) -> AuthScheme {
     let placement = KeyPlacement::Header(KeyHeader { name: header.to_owned(), prefix: String::new() });
-    AuthScheme::ApiKey(ApiKey { placement, check: None })
+    AuthScheme::ApiKey(ApiKey { placement, form_field: None, check: None })
 }
 
 fn oauth2(authorization_url: &str, token_url: &str) -> AuthScheme {
@@ -104,6 +123,8 @@ fn oauth2(authorization_url: &str, token_url: &str) -> AuthScheme {
         client_authentication: ClientAuthentication::Body,
         token_pointer: String::new(),
         default_lifetime_seconds: None,
+        form_field: None,
+        revokes_replaced_grants: false,
         identity: None,
     })
 }

@@ -1,8 +1,8 @@
-//! A connector that asks WASI for all that a sandbox should not give, and tells what it got.
+//! A connector that asks WASI for everything that the sandbox must not give, and answers with what it got.
 
 use serde_json::{Value, json};
 
-use self::bindings::gateway::connector::manifest::{AuthScheme, Effect, Operation};
+use self::bindings::gateway::connector::manifest::{Answer, AuthScheme, Effect, Imprint, Operation};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::wasi::cli::{environment, stdout};
 use self::bindings::wasi::filesystem::preopens;
@@ -27,17 +27,24 @@ impl Guest for Thief {
             version: "1.0.0".to_owned(),
             title: "Thief".to_owned(),
             description: String::new(),
+            imprint: Imprint { license: "Apache-2.0".to_owned(), homepage: None, author: None, icon: None },
             auth: AuthScheme::None,
             upstreams: Vec::new(),
             rate_limits: Vec::new(),
+            settings: Vec::new(),
             operations: vec![Operation {
                 path: "look_around".to_owned(),
                 summary: "Ask for everything".to_owned(),
                 description: String::new(),
-                input_schema: r#"{"type": "object", "properties": {"port": {"type": "integer"}}}"#.to_owned(),
+                input_schema:
+                    r#"{"type": "object", "additionalProperties": false, "properties": {"port": {"type": "integer"}}}"#
+                        .to_owned(),
                 example: None,
                 envelope: true,
                 effect: Effect::Read,
+                answer: Answer::Json,
+                answer_schema: None,
+                pagination: None,
                 background: false,
                 immediate: false,
                 rate_limit: None,
@@ -62,7 +69,7 @@ impl Guest for Thief {
     }
 }
 
-/// Whether a connection to a port of this machine gets under way.
+/// Returns `true` if the gateway starts a connection to a port of this machine.
 fn connect(port: u16) -> bool {
     let Ok(socket) = tcp_create_socket::create_tcp_socket(IpAddressFamily::Ipv4) else {
         return false;

@@ -1,0 +1,109 @@
+//! The rules between the parts of a table. Every mistake is reported at the word that is wrong, with what to write.
+//!
+//! # Layout
+//! - here: the head and the statements. `row`: one operation. `field`: one field. `template`: paths and headers with names in braces.
+
+mod field;
+mod row;
+mod template;
+
+use contract_rules::schema::Kind;
+use contract_rules::{address, header, limit, name};
+
+use crate::errors::Errors;
+use crate::parse::field::Field;
+use crate::parse::table::Table;
+
+/// Reports all mistakes of a table, and marks the rows that have one.
+pub(crate) fn check(table: &mut Table, errors: &mut Errors) {
+    check_head(table, errors);
+    check_upstreams(table, errors);
+    for (index, setting) in table.settings.iter().enumerate() {
+        check_setting(setting, table.settings.get(..index).unwrap_or_default(), errors);
+    }
+    for header in &table.headers {
+        errors.rule(header.name.span(), header::name(&header.name.value()));
+        template::check(table, &header.value, None, errors);
+    }
+    let broken: Vec<bool> = table
+        .rows
+        .iter()
+        .enumerate()
+        .map(|(index, row)| {
+            let before = errors.count();
+            let earlier = table.rows.get(..index).unwrap_or_default();
+            if earlier.iter().any(|known| known.name.text == row.name.text) {
+                errors.at(row.name.span, format!("`{}` is declared twice", row.name.text));
+            }
+            // The checks would repeat a mistake that the parser has reported.
+            if !row.broken {
+                row::check(table, row, errors);
+            }
+            errors.count() > before
+        })
+        .collect();
+    for (row, broken) in table.rows.iter_mut().zip(broken) {
+        row.broken |= broken;
+    }
+}
+
+fn check_head(table: &Table, errors: &mut Errors) {
+    let Some(head) = &table.head else { return };
+    errors.rule(head.identifier.span(), name::identifier(&head.identifier.to_string()));
+    let before = errors.count();
+    if table.auth.is_none() && before == 0 {
+        errors.at(table.span(), "say how users authenticate: `auth Auth::None;` if they need no account");
+    }
+    if table.rows.is_empty() && before == 0 {
+        errors.at(table.span(), "a connector has at least one operation");
+    }
+    if table.rows.len() > limit::OPERATIONS {
+        errors.at(table.span(), format!("a connector has at most {} operations", limit::OPERATIONS));
+    }
+}
+
+fn check_upstreams(table: &Table, errors: &mut Errors) {
+    for (index, upstream) in table.upstreams.iter().enumerate() {
+        let earlier = table.upstreams.iter().take(index);
+        let url = upstream.base_url.value();
+        if url.ends_with('/') {
+            errors.at(upstream.base_url.span(), "a base URL has no `/` at its end: paths begin with one");
+        } else {
+            let names: Vec<String> = earlier.map(|known| known.name.to_string()).collect();
+            if names.iter().any(|known| upstream.name == known) {
+                errors.at(upstream.name.span(), format!("`{}` is declared twice", upstream.name));
+            }
+            errors.rule(upstream.base_url.span(), address::base_url(&url, names.iter().map(String::as_str)));
+        }
+        for host in &upstream.link_hosts {
+            errors.rule(host.span(), address::link_host(&host.value()));
+        }
+    }
+    if let Some(upstream) = table.upstreams.get(limit::UPSTREAMS) {
+        errors.at(upstream.name.span(), format!("a connector has at most {} upstreams", limit::UPSTREAMS));
+    }
+}
+
+fn check_setting(setting: &Field, earlier: &[Field], errors: &mut Errors) {
+    let name = &setting.spec.name;
+    errors.rule(setting.name_span, name::setting(name));
+    if earlier.iter().any(|known| known.spec.name == *name) {
+        errors.at(setting.name_span, format!("`{name}` is declared twice"));
+    }
+    if setting.spec.optional {
+        errors.at(setting.name_span, "a setting has no `?`: the operator may always leave it out");
+    }
+    if setting.spec.documentation.is_empty() {
+        errors.at(setting.name_span, "say in a `///` comment what the operator sets with this");
+    }
+    if let Some(span) = setting.row_modifier {
+        errors.at(span, "this modifier is for fields of a row");
+    }
+    if matches!(setting.spec.kind, Kind::Entries(_)) {
+        errors.at(
+            setting.kind_span,
+            "`entries` are for fields of a row; a setting takes an object such as `{ name: string }`",
+        );
+    }
+    field::check_type(setting, errors);
+}

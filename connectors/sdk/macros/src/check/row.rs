@@ -1,0 +1,159 @@
+//! One operation.
+
+use contract_rules::schema::{self, Kind};
+use contract_rules::{name, path, pointer};
+use serde_json::Value;
+use syn::LitStr;
+
+use super::{field, template};
+use crate::errors::Errors;
+use crate::parse::clause::{NextPage, Pages};
+use crate::parse::field::Place;
+use crate::parse::json::Json;
+use crate::parse::row::{Action, Row};
+use crate::parse::table::{Table, known};
+
+pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
+    let before = errors.count();
+    let span = row.name.span;
+    errors.rule(span, name::operation(&row.name.text));
+    if row.documentation.is_empty() {
+        errors.at(span, "say in a `///` comment what the operation does; the first paragraph is the summary");
+    }
+    if let Some(limit) = &row.rate_limit
+        && !table.rate_limits.iter().any(|known| known.name == *limit)
+    {
+        let known = known(table.rate_limits.iter().map(|limit| &limit.name));
+        errors.at(limit.span(), format!("there is no rate limit `{limit}`; {known}"));
+    }
+    for (index, declared) in row.fields.iter().enumerate() {
+        if row.fields.iter().take(index).any(|known| known.spec.name == declared.spec.name) {
+            errors.at(declared.name_span, format!("`{}` is declared twice", declared.spec.name));
+        }
+        field::check(row, declared, errors);
+    }
+    check_action(table, row, errors);
+    if let Some(schema) = row.answer_schema.as_ref().filter(|schema| !schema.value.is_object()) {
+        errors.at(schema.span, "the schema of an answer is an object: `{ type: \"object\", … }`");
+    }
+    // Examples and pages refer to the fields, so a mistake there would be repeated here.
+    if errors.count() > before {
+        return;
+    }
+    if let Some(pages) = &row.pages {
+        check_pages(row, pages, errors);
+    }
+    if let Some(example) = &row.example {
+        check_example(row, example, errors);
+    }
+}
+
+fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
+    match &row.action {
+        Action::Request { upstream, path, .. } => {
+            if !table.upstreams.iter().any(|known| known.name == *upstream) {
+                let known = known(table.upstreams.iter().map(|upstream| &upstream.name));
+                errors.at(upstream.span(), format!("there is no upstream `{upstream}`; {known}"));
+            }
+            check_path(table, row, path, errors);
+            check_body(row, errors);
+        }
+        Action::Function(function) => {
+            if row.effect.is_none() {
+                let span = function.segments.first().map_or(row.name.span, |segment| segment.ident.span());
+                errors.at(
+                    span,
+                    "say before `fn` what the function does to the user's data: `read`, `write` or `destructive`",
+                );
+            }
+            if row.via.is_some() || !row.fixed_body.is_empty() || !row.default_query.is_empty() {
+                errors.at(row.name.span, "`via`, `fixed_body` and `default_query` are for rows with a request");
+            }
+        }
+        Action::Unknown => {}
+    }
+}
+
+fn check_path(table: &Table, row: &Row, literal: &LitStr, errors: &mut Errors) {
+    let before = errors.count();
+    let text = literal.value();
+    template::check(table, literal, Some(row), errors);
+    let (_, query) = text.split_once('?').unwrap_or((&text, ""));
+    if query.contains(['{', '}']) {
+        errors.at(literal.span(), "the query in a path is fixed; declare the other parameters as fields");
+    }
+    if errors.count() == before {
+        errors.rule(literal.span(), path::check(&template::filled(&text)));
+    }
+}
+
+fn check_body(row: &Row, errors: &mut Errors) {
+    let in_body = |field: &&crate::parse::field::Field| row.place(field) == Place::Body;
+    let Some(whole) = row.fields.iter().find(|field| row.is_whole_body(field)) else { return };
+    for member in row.fields.iter().filter(in_body).filter(|field| !row.is_whole_body(field)) {
+        errors.at(
+            member.name_span,
+            format!(
+                "`body` is the whole request body, so `{0}` cannot be a member of it; write `{0}` with `in query`, or leave one out",
+                member.spec.name
+            ),
+        );
+    }
+    if !row.fixed_body.is_empty() {
+        errors.at(whole.name_span, "`body` is sent as it is, so it cannot have the members of `fixed_body`");
+    }
+}
+
+/// The pointers have the form of pointers, and the last leads to a declared field.
+fn check_pages(row: &Row, pages: &Pages, errors: &mut Errors) {
+    let next = match &pages.next {
+        NextPage::Cursor(pointer) | NextPage::Link { pointer, .. } => Some(pointer),
+        NextPage::PageNumber(_) | NextPage::Offset => None,
+    };
+    let before = errors.count();
+    for literal in [Some(&pages.items), next, Some(&pages.input)].into_iter().flatten() {
+        errors.rule(literal.span(), pointer::check(&literal.value()));
+    }
+    if errors.count() > before {
+        return;
+    }
+    let input = pages.input.value();
+    let steps: Vec<_> = pointer::steps(&input).collect();
+    let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
+    if let Err(message) = leads_to_field(&row.name.text, &fields, &steps) {
+        errors.at(pages.input.span(), message);
+    }
+}
+
+fn leads_to_field(owner: &str, fields: &[schema::Field], steps: &[impl AsRef<str>]) -> Result<(), String> {
+    let Some((name, rest)) = steps.split_first() else {
+        return Err(format!("say which field of `{owner}` takes the next page, as in `/page`"));
+    };
+    let name = name.as_ref();
+    let Some(field) = fields.iter().find(|field| field.name == name) else {
+        return Err(format!("`{owner}` has no field `{name}`"));
+    };
+    match (&field.kind, rest) {
+        (Kind::Members(fields), rest) => leads_to_field(name, fields, rest),
+        (Kind::Entries(entries) | Kind::TextEntries(entries), [entry]) => {
+            let known = entries.iter().any(|known| known.name == entry.as_ref());
+            if known { Ok(()) } else { Err(format!("`{name}` has no entry `{}`", entry.as_ref())) }
+        }
+        (Kind::Entries(_) | Kind::TextEntries(_), _) => {
+            Err(format!("say which entry takes the next page: `/{name}/…`"))
+        }
+        (Kind::Object, _) | (_, []) => Ok(()),
+        _ => Err(format!("`{name}` is not an object")),
+    }
+}
+
+fn check_example(row: &Row, example: &Json, errors: &mut Errors) {
+    let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
+    if let Value::Object(_) = &example.value {
+        if let Err(mismatch) = schema::accept_object(&fields, &example.value) {
+            errors.at(example.span_at(&mismatch.steps), format!("the example does not fit: {}", mismatch.reason));
+        }
+    } else {
+        errors.at(example.span, "an example is an object: `{ … }`");
+    }
+}

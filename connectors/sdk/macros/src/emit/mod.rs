@@ -1,0 +1,152 @@
+//! The Rust code of a table: a static, the exports of the component, the functions of the settings, an input type for every
+//! function with fields, and a test.
+//!
+//! # Layout
+//! - here: the whole, and the parts that the manifest is made of. `operation`: one operation. `request`: the request of a row.
+//! - `settings`: a function for each setting. `input`: the input types of functions.
+
+mod input;
+mod operation;
+mod request;
+mod settings;
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+
+use crate::parse::row::Row;
+use crate::parse::statement::Upstream;
+use crate::parse::table::Table;
+
+pub(crate) fn table(table: &Table) -> TokenStream {
+    let connector = connector(table);
+    let inputs = input::types(table);
+    let settings = settings::functions(table);
+    let component = component(table);
+    let documentation = &table.documentation;
+    let identifier = table.head.as_ref().map_or_else(String::new, |head| head.identifier.to_string());
+    // Only the compiler can evaluate the auth scheme. The span makes it point at the identifier.
+    let check = quote_spanned! {table.span()=>
+        const _: () = ::connector_sdk::auth::check_identifier(#identifier, &CONNECTOR.auth);
+    };
+    quote! {
+        #check
+        #[doc = #documentation]
+        pub static CONNECTOR: ::connector_sdk::table::Connector = #connector;
+        #inputs
+        #settings
+        #component
+        #[cfg(all(test, not(target_family = "wasm")))]
+        #[test]
+        fn the_manifest_keeps_the_contract() {
+            ::connector_sdk::testing::check(&CONNECTOR);
+        }
+    }
+}
+
+fn connector(table: &Table) -> TokenStream {
+    let (identifier, title) = match &table.head {
+        Some(head) => (head.identifier.to_string(), head.title.value()),
+        None => (String::new(), String::new()),
+    };
+    let documentation = &table.documentation;
+    let auth = table.auth.clone().unwrap_or_else(|| quote!(Auth::None));
+    let icon = optional(table.icon.as_ref().map(|path| quote!(::core::include_str!(#path))));
+    let upstreams = table.upstreams.iter().map(upstream);
+    let rate_limits = table.rate_limits.iter().map(|limit| {
+        let (name, requests, seconds) = (limit.name.to_string(), limit.requests, limit.period_seconds);
+        quote!(::connector_sdk::table::RateLimit { name: #name, requests: #requests, period_seconds: #seconds })
+    });
+    let settings = table.settings.iter().map(settings::setting);
+    let headers = table.headers.iter().map(|header| request::header(table, None, header));
+    let operations = table.rows.iter().filter(|row| !row.broken).map(|row| operation::operation(table, row));
+    quote! {
+        ::connector_sdk::table::Connector {
+            identifier: #identifier,
+            version: ::core::env!("CARGO_PKG_VERSION"),
+            title: #title,
+            description: #documentation,
+            imprint: ::connector_sdk::table::Imprint {
+                license: ::core::env!("CARGO_PKG_LICENSE"),
+                homepage: ::core::env!("CARGO_PKG_HOMEPAGE"),
+                authors: ::core::env!("CARGO_PKG_AUTHORS"),
+                icon: #icon,
+            },
+            auth: {
+                use ::connector_sdk::auth::*;
+                #auth
+            },
+            upstreams: &[#(#upstreams),*],
+            rate_limits: &[#(#rate_limits),*],
+            settings: &[#(#settings),*],
+            headers: &[#(#headers),*],
+            operations: &[#(#operations),*],
+        }
+    }
+}
+
+/// The exports. If all operations only forward, the component is linked with less.
+fn component(table: &Table) -> TokenStream {
+    let invoke = if table.rows.iter().all(|row| is_forward(table, row)) {
+        quote!(
+            ::connector_sdk::run::invoke_forward(&super::CONNECTOR, &operation, &input)
+                .map(|request| ::connector_sdk::bindings::Outcome::Forward(request.into()))
+        )
+    } else {
+        quote!(::connector_sdk::run::invoke(&super::CONNECTOR, &operation, &input))
+    };
+    quote! {
+        #[cfg(target_family = "wasm")]
+        mod component {
+            struct Component;
+            impl ::connector_sdk::bindings::Guest for Component {
+                fn describe() -> ::connector_sdk::bindings::Manifest {
+                    ::connector_sdk::run::manifest(&super::CONNECTOR)
+                }
+                fn invoke(operation: ::std::string::String, input: ::std::string::String) -> ::connector_sdk::run::Answer {
+                    #invoke
+                }
+            }
+            ::connector_sdk::bindings::export!(Component with_types_in ::connector_sdk::bindings);
+        }
+    }
+}
+
+fn upstream(upstream: &Upstream) -> TokenStream {
+    let Upstream { base_url, link_hosts, .. } = upstream;
+    let name = upstream.name.to_string();
+    let credential = optional(upstream.credential.as_ref().map(|word| match word.to_string().as_str() {
+        "standard" => quote!(::connector_sdk::table::CredentialUse::Standard),
+        "form_field" => quote!(::connector_sdk::table::CredentialUse::FormField),
+        _ => quote!(::connector_sdk::table::CredentialUse::None),
+    }));
+    let pacing = optional(upstream.pacing.map(|[interval, concurrency, wait]| {
+        quote!(::connector_sdk::table::Pacing {
+            interval_ms: #interval,
+            concurrency: #concurrency,
+            max_wait_ms: #wait,
+        })
+    }));
+    quote!(::connector_sdk::table::Upstream {
+        name: #name,
+        base_url: #base_url,
+        credential: #credential,
+        link_hosts: &[#(#link_hosts),*],
+        pacing: #pacing,
+    })
+}
+
+/// Whether the operation is its request and nothing else.
+fn is_forward(table: &Table, row: &Row) -> bool {
+    row.is_request() && row.via.is_none() && table.via.is_none()
+}
+
+fn optional(tokens: Option<TokenStream>) -> TokenStream {
+    match tokens {
+        Some(tokens) => quote!(::core::option::Option::Some(#tokens)),
+        None => quote!(::core::option::Option::None),
+    }
+}
+
+fn optional_text(text: Option<String>) -> TokenStream {
+    optional(text.map(|text| quote!(#text)))
+}

@@ -1,0 +1,121 @@
+//! One operation: its part of the manifest, and the code that runs it.
+
+use contract_rules::schema;
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use serde_json::Value;
+use syn::{Ident, Path};
+
+use super::{input, is_forward, optional, optional_text, request};
+use crate::parse::clause::{Answers, NextPage, Pages};
+use crate::parse::json::Json;
+use crate::parse::row::{Action, Effect, Row};
+use crate::parse::table::Table;
+
+pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
+    let path = &row.name.text;
+    let about = about(table, row);
+    let code = match &row.action {
+        Action::Request { method, upstream, path } => {
+            let request = request::request(table, row, method, upstream, path);
+            let code = match row.via.as_ref().or(table.via.as_ref()) {
+                None => quote! {
+                    const RUN: fn(&str) -> ::connector_sdk::run::Answer = |input| ::connector_sdk::run::forward(&REQUEST, input);
+                    const ROW: ::core::option::Option<&'static ::connector_sdk::table::Row> =
+                        ::core::option::Option::Some(&REQUEST);
+                },
+                Some(function) => without_row(
+                    &quote_spanned!(span_of(function)=> |input| ::connector_sdk::run::via(&REQUEST, input, #function)),
+                ),
+            };
+            quote!(static REQUEST: ::connector_sdk::table::Row = #request; #code)
+        }
+        Action::Function(function) => without_row(&call(row, function)),
+        Action::Unknown => return TokenStream::new(),
+    };
+    quote!({
+        #code
+        ::connector_sdk::table::Operation { path: #path, run: RUN, row: ROW, about: &#about }
+    })
+}
+
+fn about(table: &Table, row: &Row) -> TokenStream {
+    let (summary, description) = row.documentation.split_once("\n\n").unwrap_or((&row.documentation, ""));
+    let summary = summary.replace('\n', " ");
+    let summary = summary.strip_suffix('.').unwrap_or(&summary);
+    let description = description.trim();
+    let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
+    let input_schema = schema::object(&fields).to_string();
+    let example = optional_text(row.example.as_ref().map(text));
+    let answer_schema = optional_text(row.answer_schema.as_ref().map(text));
+    let rate_limit = optional_text(row.rate_limit.as_ref().map(Ident::to_string));
+    let pages = optional(row.pages.as_ref().map(pages));
+    let (envelope, background, immediate) = (row.envelope, row.background, is_forward(table, row));
+    let effect = match row.effect() {
+        Some(Effect::Read) => quote!(Read),
+        Some(Effect::Write) | None => quote!(Write),
+        Some(Effect::Destructive) => quote!(Destructive),
+    };
+    let answer = match row.answers {
+        Answers::Json => quote!(Json),
+        Answers::File => quote!(File),
+        Answers::Any => quote!(Any),
+    };
+    quote! {
+        ::connector_sdk::table::About {
+            summary: #summary,
+            description: #description,
+            input_schema: #input_schema,
+            example: #example,
+            envelope: #envelope,
+            effect: ::connector_sdk::table::Effect::#effect,
+            answer: ::connector_sdk::table::AnswerKind::#answer,
+            answer_schema: #answer_schema,
+            pages: #pages,
+            background: #background,
+            immediate: #immediate,
+            rate_limit: #rate_limit,
+        }
+    }
+}
+
+fn text(json: &Json) -> String {
+    Value::to_string(&json.value)
+}
+
+fn pages(pages: &Pages) -> TokenStream {
+    let Pages { items, next, input } = pages;
+    let next = match next {
+        NextPage::Cursor(pointer) => quote!(Cursor(#pointer)),
+        NextPage::Link { pointer, parameter } => quote!(Link { pointer: #pointer, parameter: #parameter }),
+        NextPage::PageNumber(first) => quote!(PageNumber(#first)),
+        NextPage::Offset => quote!(Offset),
+    };
+    quote!(::connector_sdk::table::Pages {
+        items: #items,
+        next: ::connector_sdk::table::NextPage::#next,
+        input: #input,
+    })
+}
+
+/// The span is that of the function's name, so that the compiler reports a wrong signature there.
+fn call(row: &Row, function: &Path) -> TokenStream {
+    let span = span_of(function);
+    if row.has_block {
+        let input = input::type_name(row);
+        quote_spanned!(span=> |input| ::connector_sdk::run::call::<#input>(input, #function))
+    } else {
+        quote_spanned!(span=> |_| ::connector_sdk::run::call_without_input(#function))
+    }
+}
+
+fn without_row(run: &TokenStream) -> TokenStream {
+    quote! {
+        const RUN: fn(&str) -> ::connector_sdk::run::Answer = #run;
+        const ROW: ::core::option::Option<&'static ::connector_sdk::table::Row> = ::core::option::Option::None;
+    }
+}
+
+fn span_of(path: &Path) -> Span {
+    path.segments.last().map_or_else(Span::call_site, |segment| segment.ident.span())
+}

@@ -1,0 +1,204 @@
+//! The request of a row as constant data.
+
+use contract_rules::schema::Kind;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+use serde_json::Value;
+use syn::{Ident, LitStr};
+
+use super::{optional, optional_text};
+use crate::parse::field::{Encoding, Field, Lists, Place};
+use crate::parse::row::{self, Piece, Row, SETTINGS};
+use crate::parse::statement::Header;
+use crate::parse::table::Table;
+
+/// RFC 3986's unreserved characters remain, and `$` and `@`, which OData parameters begin with.
+const QUERY: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'$').remove(b'@');
+
+pub(super) fn request(table: &Table, row: &Row, method: &Ident, upstream: &Ident, path: &LitStr) -> TokenStream {
+    let method = match method.to_string().as_str() {
+        "GET" => quote!(Get),
+        "HEAD" => quote!(Head),
+        "POST" => quote!(Post),
+        "PUT" => quote!(Put),
+        "PATCH" => quote!(Patch),
+        _ => quote!(Delete),
+    };
+    let upstream = upstream.to_string();
+    let path = path.value();
+    let (path, fixed_query) = path.split_once('?').unwrap_or((&path, ""));
+    let pieces = pieces(table, Some(row), path);
+    let fields = row.fields.iter().map(|field| self::field(table, row, field));
+    let default_query = default_query(row);
+    let headers = table.headers.iter().map(|header| self::header(table, Some(row), header));
+    let body = body(row);
+    quote! {
+        ::connector_sdk::table::Row {
+            method: ::connector_sdk::http::Method::#method,
+            upstream: #upstream,
+            path: &[#(#pieces),*],
+            fixed_query: #fixed_query,
+            fields: &[#(#fields),*],
+            default_query: &[#(#default_query),*],
+            headers: &[#(#headers),*],
+            body: #body,
+        }
+    }
+}
+
+fn default_query(row: &Row) -> impl Iterator<Item = TokenStream> {
+    row.default_query.iter().map(|(name, json)| {
+        let name = &name.text;
+        let value = match &json.value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        let parameter = format!("{}={}", utf8_percent_encode(name, QUERY), utf8_percent_encode(&value, QUERY));
+        let unless = row.default_query_unless.iter().map(|name| &name.text);
+        quote!(::connector_sdk::table::DefaultQuery { parameter: #parameter, unless: &[#name #(, #unless)*] })
+    })
+}
+
+fn pieces(table: &Table, row: Option<&Row>, template: &str) -> Vec<TokenStream> {
+    let piece = |piece| match piece {
+        Piece::Text(text) => quote!(::connector_sdk::table::Piece::Text(#text)),
+        Piece::Placeholder(name) => match name.strip_prefix(SETTINGS) {
+            Some(setting) => {
+                let declared = table.settings.iter().find(|known| known.spec.name == setting);
+                let default = declared.and_then(|known| known.spec.default.as_ref()).map(Value::to_string);
+                let default = optional_text(default);
+                quote!(::connector_sdk::table::Piece::Setting(
+                    #setting,
+                    || ::connector_sdk::config::text(#setting, #default)
+                ))
+            }
+            None => {
+                let index = row.and_then(|row| row.fields.iter().position(|field| field.spec.name == name));
+                let index = index.unwrap_or(usize::MAX);
+                quote!(::connector_sdk::table::Piece::Field(#index))
+            }
+        },
+    };
+    row::pieces(template).unwrap_or_default().into_iter().map(piece).collect()
+}
+
+/// A header of the table, for a row or for requests of functions.
+pub(super) fn header(table: &Table, row: Option<&Row>, header: &Header) -> TokenStream {
+    let name = &header.name;
+    let value = pieces(table, row, &header.value.value());
+    let when = header.when.iter().map(|name| &name.text);
+    quote!(::connector_sdk::table::Header { name: #name, value: &[#(#value),*], when: &[#(#when),*] })
+}
+
+fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
+    let spec = &field.spec;
+    let name = &spec.name;
+    let place = place(row, field);
+    let required = !spec.optional;
+    let integer = matches!(&spec.kind, Kind::Integer)
+        || matches!(&spec.kind, Kind::List(item) if matches!(**item, Kind::Integer));
+    let lists = lists(table, row, field);
+    let max_bytes = optional(spec.max_bytes.map(|bytes| {
+        let bytes = Literal::u32_unsuffixed(bytes);
+        quote!(#bytes)
+    }));
+    let default = optional_text(spec.default.as_ref().filter(|_| field.sent).map(Value::to_string));
+    quote!(::connector_sdk::table::Field {
+        name: #name,
+        place: ::connector_sdk::table::Place::#place,
+        required: #required,
+        integer: #integer,
+        lists: ::connector_sdk::table::Lists::#lists,
+        max_bytes: #max_bytes,
+        default: #default,
+    })
+}
+
+fn lists(table: &Table, row: &Row, field: &Field) -> TokenStream {
+    let lists = match (&field.lists, &field.spec.kind) {
+        (None, _) if row.place(field) == Place::Body => return quote!(AsTheyAre),
+        (Some(lists), _) => lists,
+        (None, Kind::Entries(_)) => &table.lists,
+        (None, _) => return quote!(Joined(",")),
+    };
+    match lists {
+        Lists::Joined(separator) => quote!(Joined(#separator)),
+        Lists::Repeated => quote!(Repeated),
+    }
+}
+
+fn place(row: &Row, field: &Field) -> TokenStream {
+    let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
+    let upstream_name = upstream_name(field);
+    match row.place(field) {
+        Place::Path => {
+            let encoding = match field.encoding {
+                Encoding::Segment => quote!(Segment),
+                Encoding::Path => quote!(Path),
+                Encoding::ODataString => quote!(ODataString),
+            };
+            quote!(Path(::connector_sdk::table::Encoding::#encoding))
+        }
+        Place::Query if entries => quote!(QueryEntries),
+        Place::Query => quote!(Query(#upstream_name)),
+        Place::Header if entries => quote!(HeaderEntries),
+        Place::Header => quote!(Header(#upstream_name)),
+        Place::Body if row.is_whole_body(field) => quote!(WholeBody),
+        Place::Body => {
+            let names = body_path(field).into_iter().map(|name| Value::String(name).to_string());
+            quote!(Body(&[#(#names),*]))
+        }
+    }
+}
+
+fn upstream_name(field: &Field) -> String {
+    field.upstream_name.as_ref().map_or_else(|| field.spec.name.clone(), LitStr::value)
+}
+
+/// A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
+fn body_path(field: &Field) -> Vec<String> {
+    let name = upstream_name(field);
+    if name.starts_with('@') { vec![name] } else { name.split('.').map(str::to_owned).collect() }
+}
+
+fn body(row: &Row) -> TokenStream {
+    if let Some(index) = row.fields.iter().position(|field| row.is_whole_body(field)) {
+        return quote!(::connector_sdk::table::Body::Whole(#index));
+    }
+    let fields = row.fields.iter().enumerate().filter(|(_, field)| row.place(field) == Place::Body);
+    let mut members: Vec<_> = fields.map(|(index, field)| (index, body_path(field))).collect();
+    if members.is_empty() && row.fixed_body.is_empty() {
+        return quote!(::connector_sdk::table::Body::None);
+    }
+    group(&mut members, 0);
+    let order = members.iter().map(|(index, _)| index);
+    let fixed: Vec<String> = row
+        .fixed_body
+        .iter()
+        .map(|(name, json)| format!("{}:{}", Value::from(name.text.as_str()), json.value))
+        .collect();
+    let fixed = fixed.join(",");
+    quote!(::connector_sdk::table::Body::Members { fixed: #fixed, fields: &[#(#order),*] })
+}
+
+/// Brings the fields of one inner object together, and keeps the order otherwise.
+fn group(members: &mut Vec<(usize, Vec<String>)>, depth: usize) {
+    let mut grouped: Vec<Vec<(usize, Vec<String>)>> = Vec::new();
+    for member in members.drain(..) {
+        let same = |group: &&mut Vec<(usize, Vec<String>)>| {
+            group.first().is_some_and(|(_, path)| path.get(depth) == member.1.get(depth) && path.len() > depth + 1)
+        };
+        match grouped.iter_mut().find(same) {
+            Some(found) => found.push(member),
+            None => grouped.push(vec![member]),
+        }
+    }
+    for mut inner in grouped {
+        if inner.len() > 1 {
+            group(&mut inner, depth + 1);
+        }
+        members.append(&mut inner);
+    }
+}

@@ -1,0 +1,105 @@
+//! From tokens to the table, as it is written.
+//!
+//! # Layout
+//! - `table`: the head, the statements in their order, and the rows. `statement`: one statement.
+//! - `row`: one operation. `clause`: the clauses of a row.
+//! - `field`: a field, its type and its modifiers. `block`: the fields in braces.
+//! - `json`: JSON values in the table.
+//! - here: how the parser goes on after a mistake.
+
+mod block;
+pub(crate) mod clause;
+pub(crate) mod field;
+pub(crate) mod json;
+pub(crate) mod row;
+pub(crate) mod statement;
+pub(crate) mod table;
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::{Error, Ident, LitStr, Token, bracketed};
+
+use crate::errors::Errors;
+use table::Table;
+
+/// The table of a `connector!` invocation, as far as it can be understood.
+pub(crate) fn table(tokens: TokenStream, errors: &mut Errors) -> Table {
+    let mut table = None;
+    let parser = |input: ParseStream<'_>| {
+        table = Some(Table::parse(input, errors));
+        Ok(())
+    };
+    // After a mistake syn also reports the tokens that were skipped.
+    let result = parser.parse2(tokens);
+    if errors.count() == 0 {
+        errors.note(result);
+    }
+    table.unwrap_or_default()
+}
+
+/// Skips the tokens up to a `;` and the `;` itself.
+fn skip_statement(input: ParseStream<'_>) {
+    while !input.is_empty() {
+        let token = input.parse::<TokenTree>();
+        if matches!(token, Ok(TokenTree::Punct(punct)) if punct.as_char() == ';') {
+            return;
+        }
+    }
+}
+
+/// Skips the tokens up to a `,`, without the `,`.
+fn skip_item(input: ParseStream<'_>) {
+    while !input.is_empty() && !input.peek(Token![,]) {
+        let _token = input.parse::<TokenTree>();
+    }
+}
+
+/// A name that is written as an identifier, or as a string if it is none.
+#[derive(Clone)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+}
+
+impl Parse for Name {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.peek(LitStr) {
+            let literal: LitStr = input.parse()?;
+            return Ok(Self { text: literal.value(), span: literal.span() });
+        }
+        let span = input.span();
+        let ident = input
+            .call(syn::ext::IdentExt::parse_any)
+            .map_err(|_: Error| Error::new(span, "expected a name, in quotes if it is not an identifier"))?;
+        Ok(Self { text: syn::ext::IdentExt::unraw(&ident).to_string(), span: Ident::span(&ident) })
+    }
+}
+
+/// An identifier; `expected` says which words are possible.
+fn word(input: ParseStream<'_>, expected: &str) -> syn::Result<Ident> {
+    let span = input.span();
+    input.call(syn::ext::IdentExt::parse_any).map_err(|_: Error| Error::new(span, expected))
+}
+
+/// A string literal; `expected` says what it is.
+fn literal(input: ParseStream<'_>, expected: &str) -> syn::Result<LitStr> {
+    let span = input.span();
+    input.parse().map_err(|_: Error| Error::new(span, format!("expected {expected} in quotes")))
+}
+
+/// `[a, b]`
+fn list<T>(input: ParseStream<'_>, item: fn(ParseStream<'_>) -> syn::Result<T>) -> syn::Result<Vec<T>> {
+    let span = input.span();
+    if !input.peek(syn::token::Bracket) {
+        return Err(Error::new(span, "expected a list in brackets: `[…]`"));
+    }
+    let content;
+    bracketed!(content in input);
+    Ok(Punctuated::<T, Token![,]>::parse_terminated_with(&content, item)?.into_iter().collect())
+}
+
+/// `["a", "b"]`
+fn literals(input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {
+    list(input, |item| literal(item, "a string"))
+}

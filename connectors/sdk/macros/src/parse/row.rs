@@ -1,0 +1,272 @@
+//! One operation: the fields that a caller gives, and the request or the function that takes them.
+
+use contract_rules::schema::Kind;
+use proc_macro2::TokenTree;
+use syn::parse::ParseStream;
+use syn::{Error, Ident, LitStr, Path, Token, braced};
+
+use super::block::{self, Item};
+use super::clause::{Answers, Pages};
+use super::field::{Field, Place};
+use super::json::{self, Json};
+use super::{Name, list, literal, skip_statement, word};
+use crate::errors::Errors;
+
+pub(crate) struct Row {
+    pub(crate) documentation: String,
+    pub(crate) name: Name,
+    /// `read`, `write` or `destructive` before the method; without it the method decides.
+    pub(crate) effect: Option<Effect>,
+    pub(crate) action: Action,
+    /// The block in braces, as it is written.
+    pub(crate) items: Vec<Item>,
+    /// The fields of the block, and those that the path implies. Filled by [`Table::complete`](super::table::Table::complete).
+    pub(crate) fields: Vec<Field>,
+    /// Whether the row has a block of fields. A function without one takes no argument.
+    pub(crate) has_block: bool,
+    pub(crate) rate_limit: Option<Ident>,
+    pub(crate) envelope: bool,
+    pub(crate) background: bool,
+    pub(crate) via: Option<Path>,
+    pub(crate) fixed_body: Vec<(Name, Json)>,
+    pub(crate) default_query: Vec<(Name, Json)>,
+    pub(crate) default_query_unless: Vec<Name>,
+    pub(crate) example: Option<Json>,
+    pub(crate) answers: Answers,
+    pub(crate) answer_schema: Option<Json>,
+    pub(crate) pages: Option<Pages>,
+    /// Whether the row has a mistake. Then its operation is not emitted.
+    pub(crate) broken: bool,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Effect {
+    Read,
+    Write,
+    Destructive,
+}
+
+pub(crate) enum Action {
+    Request {
+        method: Ident,
+        upstream: Ident,
+        path: LitStr,
+    },
+    Function(Path),
+    /// A mistake was reported here.
+    Unknown,
+}
+
+const METHODS: [&str; 6] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+
+impl Row {
+    /// A row up to its `;`. A part that is wrong is reported, and the rest of the row remains.
+    pub(crate) fn parse(documentation: String, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Self> {
+        let before = errors.count();
+        let name: Name = input.parse()?;
+        input.parse::<Token![:]>()?;
+        let effect = Effect::parse(input);
+        let action = Action::parse(input);
+        let action = errors.note(action).unwrap_or_else(|| {
+            while !input.is_empty() && !input.peek(syn::token::Brace) && !input.peek(Token![;]) {
+                let _token = input.parse::<TokenTree>();
+            }
+            Action::Unknown
+        });
+        let mut row = Self {
+            documentation,
+            name,
+            effect,
+            action,
+            items: Vec::new(),
+            fields: Vec::new(),
+            has_block: false,
+            rate_limit: None,
+            envelope: true,
+            background: false,
+            via: None,
+            fixed_body: Vec::new(),
+            default_query: Vec::new(),
+            default_query_unless: Vec::new(),
+            example: None,
+            answers: Answers::default(),
+            answer_schema: None,
+            pages: None,
+            broken: false,
+        };
+        if input.peek(syn::token::Brace) {
+            row.items = block::parse(input, errors)?;
+            row.has_block = true;
+        }
+        row.clauses(input, errors);
+        row.broken = errors.count() > before;
+        Ok(row)
+    }
+
+    fn clauses(&mut self, input: ParseStream<'_>, errors: &mut Errors) {
+        while !input.peek(Token![;]) {
+            // A `;` is missing if the next row or the end of the table follows.
+            if input.is_empty() || input.peek(Token![#]) || input.peek2(Token![:]) {
+                errors.at(self.name.span, format!("expected `;` at the end of `{}`", self.name.text));
+                return;
+            }
+            let clause = self.clause(input);
+            if errors.note(clause).is_none() {
+                break;
+            }
+        }
+        skip_statement(input);
+    }
+
+    fn clause(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
+        let span = input.span();
+        let clause = word(input, &format!("expected a clause of `{}`, or `;` at its end", self.name.text))?;
+        match clause.to_string().as_str() {
+            "rate_limit" => self.rate_limit = Some(word(input, "expected the name of a rate limit")?),
+            "no_envelope" => self.envelope = false,
+            "background" => self.background = true,
+            "via" => self.via = Some(Path::parse_mod_style(input)?),
+            "fixed_body" => self.fixed_body = members(input)?,
+            "default_query" => {
+                self.default_query = members(input)?;
+                if input.fork().parse::<Ident>().is_ok_and(|word| word == "unless") {
+                    input.parse::<Ident>()?;
+                    self.default_query_unless = list(input, |item| item.parse())?;
+                }
+            }
+            "example" => self.example = Some(input.parse()?),
+            "answers" => self.answers = input.parse()?,
+            "answer_schema" => self.answer_schema = Some(input.parse()?),
+            "pages" => self.pages = Some(input.parse()?),
+            "query" | "headers" => {
+                return Err(Error::new(
+                    span,
+                    format!("`{clause}` is a field: write `{clause}?: entries[…]` in the braces of the row"),
+                ));
+            }
+            other => {
+                return Err(Error::new(
+                    span,
+                    format!(
+                        "unknown clause `{other}`; the clauses are `rate_limit`, `no_envelope`, `background`, `via`, `fixed_body`, \
+                         `default_query`, `answers`, `answer_schema`, `pages` and `example`, and a row ends with `;`"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_request(&self) -> bool {
+        matches!(self.action, Action::Request { .. })
+    }
+
+    /// Whether the method is GET, HEAD or DELETE, so that fields belong to the query.
+    pub(crate) fn is_bodiless(&self) -> bool {
+        matches!(&self.action, Action::Request { method, .. } if method == "GET" || method == "HEAD" || method == "DELETE")
+    }
+
+    /// The effect as it is written, else as the method says.
+    pub(crate) fn effect(&self) -> Option<Effect> {
+        self.effect.or(match &self.action {
+            Action::Request { method, .. } if method == "GET" || method == "HEAD" => Some(Effect::Read),
+            Action::Request { method, .. } if method == "DELETE" => Some(Effect::Destructive),
+            Action::Request { .. } => Some(Effect::Write),
+            Action::Function(_) | Action::Unknown => None,
+        })
+    }
+
+    /// The names in braces of the path, in their order.
+    pub(crate) fn placeholders(&self) -> Vec<String> {
+        let Action::Request { path, .. } = &self.action else { return Vec::new() };
+        let pieces = pieces(&path.value()).unwrap_or_default().into_iter();
+        pieces.filter_map(|piece| if let Piece::Placeholder(name) = piece { Some(name) } else { None }).collect()
+    }
+
+    /// The part of the request that takes a field: as it says, else by its name in the path, its type and the method.
+    pub(crate) fn place(&self, field: &Field) -> Place {
+        match (field.place, &field.spec.kind) {
+            (Some((place, _)), _) => place,
+            (None, _) if self.placeholders().contains(&field.spec.name) => Place::Path,
+            (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.spec.name == "headers" => Place::Header,
+            (None, Kind::Entries(_) | Kind::TextEntries(_)) => Place::Query,
+            (None, _) if self.is_bodiless() => Place::Query,
+            (None, _) => Place::Body,
+        }
+    }
+
+    /// Whether `field` is the whole request body, not a member of it.
+    pub(crate) fn is_whole_body(&self, field: &Field) -> bool {
+        field.spec.name == "body"
+            && matches!(field.spec.kind, Kind::Object | Kind::Members(_))
+            && field.upstream_name.is_none()
+            && self.place(field) == Place::Body
+    }
+}
+
+/// A placeholder that begins so is a setting, not a field.
+pub(crate) const SETTINGS: &str = "settings.";
+
+/// A part of a path or of a header's value.
+pub(crate) enum Piece {
+    Text(String),
+    Placeholder(String),
+}
+
+/// Splits `/a/{b}` at its placeholders.
+pub(crate) fn pieces(template: &str) -> Result<Vec<Piece>, &'static str> {
+    let mut pieces = Vec::new();
+    let mut rest = template;
+    while let Some(open) = rest.find(['{', '}']) {
+        let (text, tail) = rest.split_at(open);
+        let Some(inner) = tail.strip_prefix('{') else { return Err("a `}` without `{`") };
+        let Some((name, tail)) = inner.split_once('}') else { return Err("a `{` without `}`") };
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text.to_owned()));
+        }
+        pieces.push(Piece::Placeholder(name.to_owned()));
+        rest = tail;
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest.to_owned()));
+    }
+    Ok(pieces)
+}
+
+/// `{ name: value }`
+fn members(input: ParseStream<'_>) -> syn::Result<Vec<(Name, Json)>> {
+    if !input.peek(syn::token::Brace) {
+        return Err(input.error("expected members in braces: `{ name: value }`"));
+    }
+    let content;
+    braced!(content in input);
+    Ok(content.parse_terminated(json::member, Token![,])?.into_iter().collect())
+}
+
+impl Effect {
+    fn parse(input: ParseStream<'_>) -> Option<Self> {
+        let effect = match input.fork().parse::<Ident>().ok()?.to_string().as_str() {
+            "read" => Self::Read,
+            "write" => Self::Write,
+            "destructive" => Self::Destructive,
+            _ => return None,
+        };
+        input.parse::<Ident>().ok().map(|_| effect)
+    }
+}
+
+impl Action {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        const FORMS: &str = "expected `GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`, an upstream and a path, or `fn` and a \
+                             function; `read`, `write` or `destructive` may be before it";
+        if input.parse::<Option<Token![fn]>>()?.is_some() {
+            return Ok(Self::Function(Path::parse_mod_style(input)?));
+        }
+        let method = word(input, FORMS)?;
+        if !METHODS.iter().any(|known| method == known) {
+            return Err(Error::new(method.span(), FORMS));
+        }
+        let upstream = word(input, "expected the name of an upstream")?;
+        Ok(Self::Request { method, upstream, path: literal(input, "a path")? })
+    }
+}

@@ -1,0 +1,154 @@
+//! The statements of a table that have a grammar of their own.
+
+use proc_macro2::{TokenStream, TokenTree};
+use serde_json::Value;
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, Ident, LitInt, LitStr, Token};
+
+use super::field::Lists;
+use super::json::Json;
+use super::{Name, list, literal, literals, word};
+
+pub(crate) struct Upstream {
+    pub(crate) name: Ident,
+    pub(crate) base_url: LitStr,
+    /// `credential …`: how requests carry the user's credential.
+    pub(crate) credential: Option<Ident>,
+    /// `links [..]`: other hosts that redirects and links may lead to.
+    pub(crate) link_hosts: Vec<LitStr>,
+    /// `pacing { .. }`: interval, concurrency and maximum wait.
+    pub(crate) pacing: Option<[u32; 3]>,
+}
+
+pub(crate) struct RateLimit {
+    pub(crate) name: Ident,
+    pub(crate) requests: u32,
+    pub(crate) period_seconds: u32,
+}
+
+pub(crate) struct Header {
+    pub(crate) name: LitStr,
+    pub(crate) value: LitStr,
+    /// The header is sent only if the query has one of these. If the list is empty, it is always sent.
+    pub(crate) when: Vec<Name>,
+}
+
+impl Parse for Upstream {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        const CLAUSES: &str = "expected `credential standard`, `links [\"host\"]`, `pacing { .. }` or `;`";
+        let mut upstream = Self {
+            name: word(input, "expected the name of an upstream")?,
+            base_url: literal(input, "a base URL")?,
+            credential: None,
+            link_hosts: Vec::new(),
+            pacing: None,
+        };
+        while !input.peek(Token![;]) {
+            let clause = word(input, CLAUSES)?;
+            match clause.to_string().as_str() {
+                "credential" => upstream.credential = Some(credential(input)?),
+                "links" => upstream.link_hosts = literals(input)?,
+                "pacing" => upstream.pacing = Some(pacing(&input.parse()?)?),
+                _ => return Err(Error::new(clause.span(), CLAUSES)),
+            }
+        }
+        Ok(upstream)
+    }
+}
+
+fn credential(input: ParseStream<'_>) -> syn::Result<Ident> {
+    const USES: &str = "expected `standard`, `none` or `form_field`";
+    let word = word(input, USES)?;
+    if ["standard", "none", "form_field"].iter().any(|known| word == known) {
+        Ok(word)
+    } else {
+        Err(Error::new(word.span(), USES))
+    }
+}
+
+/// `{ interval_ms: 3000, concurrency: 1, max_wait_ms: 15000 }`
+fn pacing(pacing: &Json) -> syn::Result<[u32; 3]> {
+    const FORM: &str = "expected `{ interval_ms: …, concurrency: …, max_wait_ms: … }` with whole numbers and a concurrency of at \
+                        least 1";
+    let number = |name: &str| pacing.value.get(name).and_then(Value::as_u64).and_then(|number| number.try_into().ok());
+    match (number("interval_ms"), number("concurrency"), number("max_wait_ms")) {
+        (Some(interval), Some(concurrency @ 1..), Some(wait)) if pacing.parts.len() == 3 => {
+            Ok([interval, concurrency, wait])
+        }
+        _ => Err(Error::new(pacing.span, FORM)),
+    }
+}
+
+impl Parse for RateLimit {
+    /// `market 300 per minute`, `market 300 per 15 minutes`
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        const FORM: &str = "expected a rate such as `300 per minute` or `300 per 15 minutes`";
+        const UNITS: &str = "expected `second`, `minute`, `hour` or `day`";
+        let name = word(input, "expected the name of the rate limit")?;
+        let span = input.span();
+        let requests: u32 =
+            input.parse::<LitInt>().and_then(|number| number.base10_parse()).map_err(|_| Error::new(span, FORM))?;
+        let per = word(input, FORM)?;
+        if per != "per" {
+            return Err(Error::new(per.span(), FORM));
+        }
+        let count: u32 = match input.parse::<Option<LitInt>>()? {
+            Some(count) => count.base10_parse()?,
+            None => 1,
+        };
+        let unit = word(input, UNITS)?;
+        let seconds = match unit.to_string().trim_end_matches('s') {
+            "second" => 1,
+            "minute" => 60,
+            "hour" => 3600,
+            "day" => 86_400,
+            _ => return Err(Error::new(unit.span(), UNITS)),
+        };
+        if requests == 0 || count == 0 {
+            return Err(Error::new(span, "the numbers of a rate limit are at least 1"));
+        }
+        Ok(Self { name, requests, period_seconds: count.saturating_mul(seconds) })
+    }
+}
+
+impl Parse for Header {
+    /// `"Name" "value"`, `"Name" "value" when query ["$search"]`
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        const WHEN: &str = "expected `when query [..]` or `;`";
+        let mut header = Self {
+            name: literal(input, "the name of a header")?,
+            value: literal(input, "the value of the header")?,
+            when: Vec::new(),
+        };
+        if !input.peek(Token![;]) {
+            for expected in ["when", "query"] {
+                let found = word(input, WHEN)?;
+                if found != expected {
+                    return Err(Error::new(found.span(), WHEN));
+                }
+            }
+            header.when = list(input, |item| item.parse())?;
+        }
+        Ok(header)
+    }
+}
+
+/// `joined ","` or `repeated`
+pub(crate) fn lists(input: ParseStream<'_>) -> syn::Result<Lists> {
+    const FORMS: &str = "expected `joined \",\"` or `repeated`";
+    let word = word(input, FORMS)?;
+    match word.to_string().as_str() {
+        "joined" => Ok(Lists::Joined(literal(input, "a separator")?.value())),
+        "repeated" => Ok(Lists::Repeated),
+        _ => Err(Error::new(word.span(), FORMS)),
+    }
+}
+
+/// Tokens of Rust up to a `;`.
+pub(crate) fn expression(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() && !input.peek(Token![;]) {
+        tokens.extend([input.parse::<TokenTree>()?]);
+    }
+    if tokens.is_empty() { Err(input.error("expected a constant such as `Auth::None`")) } else { Ok(tokens) }
+}

@@ -1,0 +1,246 @@
+//! The whole table: the head, the statements and the rows.
+
+use contract_rules::schema::{self, Kind};
+use proc_macro2::{Span, TokenStream};
+use syn::parse::ParseStream;
+use syn::{Error, Ident, LitStr, Path, Token};
+
+use super::block::{self, Item};
+use super::field::{self, Field, Lists, Place};
+use super::row::{Action, Row, SETTINGS};
+use super::statement::{self, Header, RateLimit, Upstream};
+use super::{Name, literal, literals, skip_statement, word};
+use crate::errors::Errors;
+
+/// A table. If a part has a mistake, that part is left out or has its default.
+pub(crate) struct Table {
+    pub(crate) documentation: String,
+    /// `None` if the head is wrong.
+    pub(crate) head: Option<Head>,
+    /// A Rust expression of the SDK's type `Auth`. `None` if it is missing.
+    pub(crate) auth: Option<TokenStream>,
+    pub(crate) upstreams: Vec<Upstream>,
+    pub(crate) rate_limits: Vec<RateLimit>,
+    pub(crate) settings: Vec<Field>,
+    pub(crate) headers: Vec<Header>,
+    /// `values name [..]`
+    pub(crate) values: Vec<(Ident, Vec<String>)>,
+    /// `fields name { .. }`
+    pub(crate) shared: Vec<(Ident, Vec<Item>)>,
+    /// How lists among the query's entries are sent.
+    pub(crate) lists: Lists,
+    /// Function that every row with a request goes through, unless the row names its own.
+    pub(crate) via: Option<Path>,
+    /// Path of the SVG image, relative to the source file.
+    pub(crate) icon: Option<LitStr>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// `connector identifier "Title";`
+pub(crate) struct Head {
+    pub(crate) identifier: Ident,
+    pub(crate) title: LitStr,
+}
+
+const STATEMENTS: &str = "expected a statement (`auth`, `upstream`, `rate_limit`, `setting`, `header`, `values`, `fields`, `lists`, \
+                          `via` or `icon`) or a row such as `name: GET api \"/path\";`";
+
+impl Default for Table {
+    fn default() -> Self {
+        Self {
+            documentation: String::new(),
+            head: None,
+            auth: None,
+            upstreams: Vec::new(),
+            rate_limits: Vec::new(),
+            settings: Vec::new(),
+            headers: Vec::new(),
+            values: Vec::new(),
+            shared: Vec::new(),
+            lists: Lists::Joined(",".to_owned()),
+            via: None,
+            icon: None,
+            rows: Vec::new(),
+        }
+    }
+}
+
+impl Table {
+    pub(crate) fn parse(input: ParseStream<'_>, errors: &mut Errors) -> Self {
+        let mut table = Self::default();
+        let head = table.head(input);
+        if errors.note(head).is_none() {
+            skip_statement(input);
+        }
+        while !input.is_empty() {
+            if let Err(error) = table.part(input, errors) {
+                errors.add(error);
+                skip_statement(input);
+            }
+        }
+        table.complete(errors);
+        table
+    }
+
+    fn head(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
+        const FORM: &str = "a table begins with `connector identifier \"Title\";`";
+        self.documentation = field::documentation(input)?;
+        let word = word(input, FORM)?;
+        if word != "connector" {
+            return Err(Error::new(word.span(), FORM));
+        }
+        let span = input.span();
+        let identifier =
+            input.parse().map_err(|_: Error| Error::new(span, "expected the identifier of the connector"))?;
+        let title = literal(input, "the title of the connector")?;
+        self.head = Some(Head { identifier, title });
+        end(input)
+    }
+
+    fn part(&mut self, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
+        let documentation = field::documentation(input)?;
+        if input.is_empty() {
+            return Err(input.error("expected a row after the documentation comment"));
+        }
+        if input.peek2(Token![:]) {
+            self.rows.push(Row::parse(documentation, input, errors)?);
+            return Ok(());
+        }
+        self.statement(documentation, input, errors)?;
+        end(input)
+    }
+
+    fn statement(&mut self, documentation: String, input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<()> {
+        let statement = word(input, STATEMENTS)?;
+        if !documentation.is_empty() && statement != "setting" {
+            errors
+                .at(statement.span(), "a documentation comment (`///`) belongs to a row or a setting; write `//` here");
+        }
+        match statement.to_string().as_str() {
+            "auth" => self.auth = Some(statement::expression(input)?),
+            "upstream" => self.upstreams.push(input.parse()?),
+            "rate_limit" => self.rate_limits.push(input.parse()?),
+            "setting" => {
+                let mut setting = Field::parse(input, errors)?;
+                setting.spec.documentation = documentation;
+                self.settings.push(setting);
+            }
+            "header" => self.headers.push(input.parse()?),
+            "values" => {
+                let name = word(input, "expected the name of the values")?;
+                self.values.push((name, literals(input)?.iter().map(LitStr::value).collect()));
+            }
+            "fields" => {
+                let name = word(input, "expected the name of the fields")?;
+                self.shared.push((name, block::parse(input, errors)?));
+            }
+            "lists" => self.lists = statement::lists(input)?,
+            "via" => self.via = Some(Path::parse_mod_style(input)?),
+            "icon" => self.icon = Some(literal(input, "the path of an SVG image")?),
+            _ => return Err(Error::new(statement.span(), STATEMENTS)),
+        }
+        Ok(())
+    }
+
+    /// The place of a missing statement: the connector's name.
+    pub(crate) fn span(&self) -> Span {
+        self.head.as_ref().map_or_else(Span::call_site, |head| head.identifier.span())
+    }
+
+    /// Resolves the names between parts of the table: shared fields, named values, fields that a path implies.
+    fn complete(&mut self, errors: &mut Errors) {
+        let (shared, values) = (&self.shared, &self.values);
+        for item in shared.iter().flat_map(|(_, items)| items) {
+            if let Item::Shared(name) = item {
+                errors.at(name.span(), "shared fields belong to a row, not to other shared fields");
+            }
+        }
+        for setting in &mut self.settings {
+            complete_field(setting, values, errors);
+        }
+        for row in &mut self.rows {
+            let before = errors.count();
+            let mut fields = Vec::new();
+            for item in &row.items {
+                match item {
+                    Item::Field(field) => fields.push((**field).clone()),
+                    Item::Shared(name) => fields.extend(shared_fields(shared, name, errors)),
+                }
+            }
+            if let Action::Request { path, .. } = &row.action {
+                fields.splice(0..0, implied_fields(row, &fields, path.span()));
+            }
+            for field in &mut fields {
+                complete_field(field, values, errors);
+                let place = row.place(field);
+                field.spec.in_path = row.is_request() && place == Place::Path;
+                if let (Kind::Entries(entries), Place::Header) = (&field.spec.kind, place) {
+                    field.spec.kind = Kind::TextEntries(entries.clone());
+                }
+            }
+            row.fields = fields;
+            row.broken |= errors.count() > before;
+        }
+    }
+}
+
+/// A name in the path that no field declares is a required string.
+fn implied_fields(row: &Row, declared: &[Field], span: Span) -> Vec<Field> {
+    let mut implied: Vec<Field> = Vec::new();
+    for name in row.placeholders() {
+        let known = declared.iter().chain(&implied).any(|field| field.spec.name == name);
+        if !known && !name.starts_with(SETTINGS) {
+            implied.push(Field::new(Name { text: name, span }, Kind::String, span));
+        }
+    }
+    implied
+}
+
+fn shared_fields(shared: &[(Ident, Vec<Item>)], name: &Ident, errors: &mut Errors) -> Vec<Field> {
+    let Some((_, items)) = shared.iter().find(|(known, _)| known == name) else {
+        let known = known(shared.iter().map(|(name, _)| name));
+        errors.at(name.span(), format!("there are no shared fields `{name}`; {known}"));
+        return Vec::new();
+    };
+    let field = |item: &Item| if let Item::Field(field) = item { Some((**field).clone()) } else { None };
+    items.iter().filter_map(field).collect()
+}
+
+/// Resolves the named values, and makes the type of an object of its members.
+fn complete_field(field: &mut Field, values: &[(Ident, Vec<String>)], errors: &mut Errors) {
+    if let Some(name) = &field.named_values {
+        match values.iter().find(|(known, _)| known == name) {
+            Some((_, values)) => field.spec.values = Some(values.clone()),
+            None => {
+                let known = known(values.iter().map(|(name, _)| name));
+                errors.at(name.span(), format!("there are no values `{name}`; {known}"));
+            }
+        }
+    }
+    for member in &mut field.members {
+        complete_field(member, values, errors);
+    }
+    let members = || field.members.iter().map(|member| member.spec.clone()).collect::<Vec<schema::Field>>();
+    match &field.spec.kind {
+        Kind::Members(_) => field.spec.kind = Kind::Members(members()),
+        Kind::List(item) if matches!(**item, Kind::Members(_)) => {
+            field.spec.kind = Kind::List(Box::new(Kind::Members(members())));
+        }
+        _ => {}
+    }
+}
+
+/// The names that are declared, for a message about one that is not.
+pub(crate) fn known<'a>(names: impl Iterator<Item = &'a Ident>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    if names.is_empty() {
+        "nothing of the kind is declared".to_owned()
+    } else {
+        format!("declared: {}", names.join(", "))
+    }
+}
+
+fn end(input: ParseStream<'_>) -> syn::Result<()> {
+    let span = input.span();
+    input.parse::<Token![;]>().map(|_| ()).map_err(|_| Error::new(span, "expected `;` at the end of the statement"))
+}

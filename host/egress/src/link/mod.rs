@@ -1,0 +1,91 @@
+//! Addresses that an upstream gave in a response.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use super::credential::Credential;
+use super::error::EgressError;
+use super::upstream::Upstream;
+use contract_rules::limit::PATH_BYTES;
+
+/// An address from a response of an upstream. Only [`Upstream::link`] makes one, so a connector cannot make one up.
+#[derive(Clone, Debug)]
+pub struct Link {
+    upstream: Arc<str>,
+    url: Url,
+}
+
+impl Link {
+    /// The URL, if the link came from this upstream.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if it came from another one.
+    pub(super) fn url(&self, upstream: &Upstream) -> Result<&Url, EgressError> {
+        if *self.upstream == *upstream.name() {
+            return Ok(&self.url);
+        }
+        Err(EgressError::invalid(format!(
+            "the link is from a response of `{}`, and the request is for `{}`: send it to the upstream it is from",
+            self.upstream,
+            upstream.name()
+        )))
+    }
+
+    /// Returns `true` if a request to this link goes to the origin of the upstream, so that it may carry the credential.
+    pub fn is_own(&self, upstream: &Upstream) -> bool {
+        upstream.owns(&self.url)
+    }
+}
+
+impl Upstream {
+    /// The link to an address that a response from `response_url` contained. A relative address is resolved against that URL.
+    /// `credential` is the credential of the user, which an address at another origin must not contain.
+    ///
+    /// The scheme must be `https`. `http` is accepted if the upstream itself has it or may be in a private network.
+    ///
+    /// # Errors
+    /// `BadAnswer` for a text that is not such an address, `Denied` for a host that links may not lead to.
+    pub fn link(
+        &self,
+        response_url: &Url,
+        address: &str,
+        credential: Option<&Credential>,
+    ) -> Result<Link, EgressError> {
+        let bad = |what: &str| EgressError::BadAnswer {
+            upstream: self.name().to_owned(),
+            detail: format!("a link in it is {what}"),
+        };
+        if address.is_empty() || address.len() > PATH_BYTES {
+            return Err(bad("empty or longer than 16 KiB"));
+        }
+        let url = resolve(response_url, address, self.allows_http()).map_err(bad)?;
+        self.permit(&url, "has a link to")?;
+        if !self.owns(&url) && credential.is_some_and(|credential| credential.is_in(&url)) {
+            return Err(bad("an address at another origin that contains the user's credential"));
+        }
+        Ok(Link { upstream: self.shared_name(), url })
+    }
+}
+
+/// An address from a response, as an absolute URL without fragment.
+///
+/// # Errors
+/// A phrase for an address that is not an http or https URL, has a user, or is http although `http` is not allowed.
+pub(super) fn resolve(base: &Url, address: &str, http: bool) -> Result<Url, &'static str> {
+    let mut url = base.join(address).map_err(|_| "something that is not a URL")?;
+    match url.scheme() {
+        "https" => {}
+        "http" if http => {}
+        "http" => return Err("an http URL, although the upstream uses https"),
+        _ => return Err("a URL that is neither https nor http"),
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("a URL with a user in it");
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! The steps of a request: the first one, and one more for each redirect.
+
+use hyper::header::LOCATION;
+use hyper::{Method, StatusCode};
+use secrecy::ExposeSecret;
+use url::Url;
+
+use super::credential::Credential;
+use super::error::EgressError;
+use super::link::resolve;
+use super::request::{Request, Target};
+use super::upstream::{Upstream, same_origin};
+
+/// Maximum number of redirects that one request follows.
+pub(super) const MAX_REDIRECTS: u32 = 3;
+
+/// One step of a request.
+pub(super) struct Hop {
+    pub(super) method: Method,
+    /// `None` for the path of the request.
+    pub(super) url: Option<Url>,
+    /// Whether the request is at the origin that it was made for, and has not left it before. Only then it has all its headers.
+    pub(super) at_origin: bool,
+    /// Whether the request is at the upstream's own origin, and has not left it before. Only then it carries the credential: if
+    /// another origin sent the request back, that origin chose its address.
+    pub(super) home: bool,
+    pub(super) with_body: bool,
+}
+
+impl Hop {
+    /// # Errors
+    /// `InvalidRequest` for a link of another upstream.
+    pub(super) fn first(upstream: &Upstream, request: &Request) -> Result<Self, EgressError> {
+        let mut hop = Self { method: request.method.clone(), url: None, at_origin: true, home: true, with_body: true };
+        if let Target::Link(link) = &request.target {
+            let mut url = link.url(upstream)?.clone();
+            hop.home = upstream.owns(&url);
+            add_query(&mut url, request.carried_as_made(upstream));
+            hop.url = Some(url);
+        }
+        Ok(hop)
+    }
+
+    /// The next step; `None` if the response is not a redirect.
+    ///
+    /// # Errors
+    /// `BadRedirect` or `Denied` if the redirect must not be followed.
+    pub(super) fn next(
+        &self,
+        upstream: &Upstream,
+        request: &Request,
+        response: &reqwest::Response,
+    ) -> Result<Option<Self>, EgressError> {
+        if !upstream.follows_redirects || !is_redirect(response.status()) {
+            return Ok(None);
+        }
+        let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
+        let bad =
+            |what: &str| EgressError::BadRedirect { detail: format!("`{}` redirects to {what}", upstream.name()) };
+        let location = std::str::from_utf8(location.as_bytes()).map_err(|_| bad("something that is not text"))?;
+        let mut url = resolve(response.url(), location, response.url().scheme() == "http").map_err(bad)?;
+        upstream.permit(&url, "redirects to")?;
+
+        let home = self.home && upstream.owns(&url);
+        if home {
+            add_query(&mut url, request.carried_as_made(upstream));
+        } else if request.credential.as_ref().is_some_and(|credential| credential.is_in(&url)) {
+            return Err(bad("another origin with the user's credential in the URL"));
+        }
+        let to_get = match response.status() {
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
+            StatusCode::SEE_OTHER => self.method != Method::HEAD,
+            _ => false,
+        };
+        Ok(Some(Self {
+            method: if to_get { Method::GET } else { self.method.clone() },
+            at_origin: self.at_origin && same_origin(response.url(), &url),
+            url: Some(url),
+            home,
+            with_body: self.with_body && !to_get,
+        }))
+    }
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::MOVED_PERMANENTLY
+            | StatusCode::FOUND
+            | StatusCode::SEE_OTHER
+            | StatusCode::TEMPORARY_REDIRECT
+            | StatusCode::PERMANENT_REDIRECT
+    )
+}
+
+/// Adds a credential that is for the query, unless the URL already has a parameter of its name. Upstreams leave it out of
+/// addresses that they give.
+fn add_query(url: &mut Url, credential: Option<&Credential>) {
+    if let Some((name, value)) = credential.and_then(Credential::query_parameter)
+        && !url.query_pairs().any(|(present, _)| present == name)
+    {
+        url.query_pairs_mut().append_pair(name, value.expose_secret());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! An answer, read with bounded memory.
+
+use std::future::poll_fn;
+use std::mem;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Bytes, BytesMut};
+use hyper::StatusCode;
+use hyper::body::{Body, Frame, SizeHint};
+use hyper::header::{CONTENT_ENCODING, HeaderMap};
+use tokio::time::{Instant, Sleep, sleep_until};
+use url::Url;
+
+use super::error::EgressError;
+use super::mask::MaskStream;
+use super::pacing::Permit;
+use super::request::Request;
+use super::send::root_cause;
+use super::throttle;
+use super::upstream::Upstream;
+
+/// The response of an upstream. The body is read from the connection on demand.
+pub struct Response {
+    /// The address that answered, after redirects, without its query, which may contain the credential. Relative links are
+    /// resolved against it.
+    pub url: Url,
+    /// The status.
+    pub status: StatusCode,
+    /// The headers. An echo of the credential is masked.
+    pub headers: HeaderMap,
+    /// The body: decompressed, masked, counted.
+    pub body: ResponseBody,
+}
+
+impl Response {
+    pub(super) fn new(
+        upstream: &Upstream,
+        request: &Request,
+        answer: reqwest::Response,
+        permit: Option<Permit>,
+    ) -> Result<Self, EgressError> {
+        let mut url = answer.url().clone();
+        url.set_query(None);
+        let (mut head, source) = hyper::Response::<reqwest::Body>::from(answer).into_parts();
+        if source.size_hint().lower() > request.limit {
+            return Err(EgressError::TooLarge { limit: request.limit });
+        }
+        let masker =
+            request.credential.as_ref().map(|credential| credential.masker()).filter(|masker| !masker.is_empty());
+        if let Some(masker) = masker {
+            // What cannot be decoded cannot be searched for the credential. Nobody asked for it either.
+            if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
+                && encoding != "identity"
+                && !is_empty(&source)
+            {
+                let detail = format!("it is encoded as {encoding:?}, though only gzip was asked for");
+                return Err(EgressError::BadAnswer { upstream: upstream.name().to_owned(), detail });
+            }
+            masker.mask_headers(&mut head.headers);
+        }
+        throttle::normalize(&mut head.status, &mut head.headers);
+        let body = ResponseBody {
+            source,
+            ahead: Bytes::new(),
+            mask: masker.map(|masker| MaskStream::new(Arc::clone(masker))),
+            left: request.limit,
+            limit: request.limit,
+            deadline: request.deadline,
+            alarm: None,
+            ended: None,
+            permit,
+            upstream: upstream.shared_name(),
+        };
+        Ok(Self { url, status: head.status, headers: head.headers, body })
+    }
+}
+
+/// A body on its way. It fails once the deadline has passed or the limit is exceeded, and its failure is repeated to whoever
+/// reads on, so that a body that was cut off is never taken for a whole one.
+pub struct ResponseBody {
+    source: reqwest::Body,
+    /// Read by `peek`, not yet handed out.
+    ahead: Bytes,
+    mask: Option<MaskStream>,
+    left: u64,
+    limit: u64,
+    deadline: Instant,
+    /// Set when the body first has to be waited for.
+    alarm: Option<Pin<Box<Sleep>>>,
+    ended: Option<Result<(), EgressError>>,
+    permit: Option<Permit>,
+    upstream: Arc<str>,
+}
+
+impl ResponseBody {
+    /// The same body, failing with `TooLarge` after `limit` bytes if that is less than before.
+    #[must_use]
+    pub fn at_most(mut self, limit: u64) -> Self {
+        let read = self.limit - self.left;
+        self.limit = self.limit.min(limit);
+        self.left = self.limit.saturating_sub(read);
+        self
+    }
+
+    /// The next piece, none at the end.
+    pub async fn next(&mut self) -> Option<Result<Bytes, EgressError>> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// The first bytes, at least `length` of them unless the body is shorter. They stay in the body.
+    ///
+    /// # Errors
+    /// As reading does.
+    pub async fn peek(&mut self, length: usize) -> Result<&[u8], EgressError> {
+        while self.ahead.len() < length {
+            match poll_fn(|context| self.poll_source(context)).await {
+                Some(piece) => self.ahead = joined(mem::take(&mut self.ahead), piece?),
+                None => break,
+            }
+        }
+        Ok(self.ahead.get(..length).unwrap_or(&self.ahead))
+    }
+
+    /// All that is left, in one piece.
+    ///
+    /// # Errors
+    /// `TooLarge` when that is more than `limit`, else as reading does.
+    pub async fn collect(mut self, limit: u64) -> Result<Bytes, EgressError> {
+        let too_large = EgressError::TooLarge { limit: limit.min(self.limit) };
+        if self.size_hint().lower() > limit {
+            return Err(too_large);
+        }
+        let Some(first) = self.next().await.transpose()? else { return Ok(Bytes::new()) };
+        let mut whole = None;
+        let mut size = first.len() as u64;
+        loop {
+            if size > limit {
+                return Err(too_large);
+            }
+            let Some(piece) = self.next().await.transpose()? else { break };
+            size += piece.len() as u64;
+            whole.get_or_insert_with(|| BytesMut::from(&first[..])).extend_from_slice(&piece);
+        }
+        Ok(whole.map_or(first, BytesMut::freeze))
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {
+        if self.ahead.is_empty() {
+            return self.poll_source(context);
+        }
+        Poll::Ready(Some(Ok(mem::take(&mut self.ahead))))
+    }
+
+    fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {
+        loop {
+            if let Some(ended) = &self.ended {
+                return Poll::Ready(ended.clone().err().map(Err));
+            }
+            let frame = match Pin::new(&mut self.source).poll_frame(context) {
+                Poll::Ready(frame) => frame,
+                Poll::Pending => {
+                    ready!(self.poll_alarm(context));
+                    return Poll::Ready(Some(Err(self.fail(EgressError::TimedOut))));
+                }
+            };
+            let piece = match frame {
+                // Trailers are of no use to anybody here.
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => data,
+                    Err(_) => continue,
+                },
+                Some(Err(error)) => {
+                    let detail = root_cause(&error);
+                    let error = EgressError::BadAnswer { upstream: self.upstream.to_string(), detail };
+                    return Poll::Ready(Some(Err(self.fail(error))));
+                }
+                None => {
+                    self.ended = Some(Ok(()));
+                    self.permit = None;
+                    match self.mask.as_mut().map(MaskStream::finish) {
+                        Some(rest) if !rest.is_empty() => return Poll::Ready(Some(Ok(rest))),
+                        _ => return Poll::Ready(None),
+                    }
+                }
+            };
+            let Some(left) = self.left.checked_sub(piece.len() as u64) else {
+                let limit = self.limit;
+                return Poll::Ready(Some(Err(self.fail(EgressError::TooLarge { limit }))));
+            };
+            self.left = left;
+            let piece = match &mut self.mask {
+                Some(mask) => mask.push(piece),
+                None => piece,
+            };
+            if !piece.is_empty() {
+                return Poll::Ready(Some(Ok(piece)));
+            }
+        }
+    }
+
+    fn poll_alarm(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let deadline = self.deadline;
+        self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline))).as_mut().poll(context)
+    }
+
+    /// Ends the body, and lets go of the connection and of the place in the queue.
+    fn fail(&mut self, error: EgressError) -> EgressError {
+        self.source = reqwest::Body::default();
+        self.permit = None;
+        self.ended = Some(Err(error.clone()));
+        error
+    }
+
+    fn held(&self) -> u64 {
+        (self.ahead.len() + self.mask.as_ref().map_or(0, MaskStream::held)) as u64
+    }
+}
+
+/// Two pieces as one; copies nothing where there was none before.
+fn joined(former: Bytes, piece: Bytes) -> Bytes {
+    if former.is_empty() {
+        return piece;
+    }
+    let mut whole = BytesMut::from(former);
+    whole.extend_from_slice(&piece);
+    whole.freeze()
+}
+
+/// The layers below tell the end of a body by its size, if at all.
+fn is_empty(source: &reqwest::Body) -> bool {
+    source.is_end_stream() || source.size_hint().exact() == Some(0)
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = EgressError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
+        self.poll_next(context).map_ok(Frame::data)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        !matches!(self.ended, Some(Err(_))) && self.held() == 0 && is_empty(&self.source)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let source = self.source.size_hint();
+        let mut hint = SizeHint::new();
+        hint.set_lower(source.lower() + self.held());
+        if let Some(upper) = source.upper() {
+            hint.set_upper(upper + self.held());
+        }
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests;

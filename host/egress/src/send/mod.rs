@@ -1,0 +1,201 @@
+//! The life of one request.
+
+use bytes::Bytes;
+use hyper::Method;
+use hyper::header::{
+    CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, HeaderMap, HeaderValue,
+};
+use secrecy::SecretString;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::address::ForbiddenAddress;
+use super::client::Egress;
+use super::credential::{Credential, CredentialUse};
+use super::error::EgressError;
+use super::headers::portable;
+use super::pacing::Permit;
+use super::redirect::{Hop, MAX_REDIRECTS};
+use super::request::{Request, Target};
+use super::response::Response;
+use super::retry;
+use super::throttle;
+use super::upstream::{Attempt, Observer, Upstream};
+
+impl Egress {
+    /// Sends a request, tries again where that is safe, follows redirects where that is allowed. Any status that is left in
+    /// the end is a response.
+    ///
+    /// # Errors
+    /// `EgressError` when there is no response, or its body is larger than the limit by its own account.
+    pub async fn send(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
+        match timeout_at(request.deadline, self.follow(upstream, request)).await {
+            Ok(result) => result,
+            Err(_) => Err(EgressError::TimedOut),
+        }
+    }
+
+    async fn follow(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
+        if let (Some(_), CredentialUse::FormField(field)) = (request.carried(upstream), &upstream.credential) {
+            field.check(request)?;
+        }
+        let mut hop = Hop::first(upstream, request)?;
+        let mut permit = None;
+        let mut redirects = 0;
+        loop {
+            let answer = self.attempts(upstream, request, &hop, &mut permit).await?;
+            let Some(next) = hop.next(upstream, request, &answer)? else {
+                let mut response = Response::new(upstream, request, answer, permit)?;
+                throttle::recognize(&mut response).await;
+                return Ok(response);
+            };
+            if redirects == MAX_REDIRECTS {
+                let detail = format!("`{}` redirects more than {MAX_REDIRECTS} times", upstream.name());
+                return Err(EgressError::BadRedirect { detail });
+            }
+            redirects += 1;
+            hop = next;
+        }
+    }
+
+    /// Sends one hop until there is an answer worth showing or nothing more to try.
+    pub(super) async fn attempts(
+        &self,
+        upstream: &Upstream,
+        request: &Request,
+        hop: &Hop,
+        permit: &mut Option<Permit>,
+    ) -> Result<reqwest::Response, EgressError> {
+        let mut retries = 0;
+        loop {
+            if let Some(pacer) = &upstream.pacer
+                && hop.home
+            {
+                // The place of the attempt before is given back first: with a concurrency of 1 it is the only one.
+                drop(permit.take());
+                *permit = Some(pacer.enter(request.deadline).await?);
+            }
+            let outgoing = compose(upstream, request, hop)?;
+            let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
+            let result = self.client(upstream.allow_private).execute(outgoing).await;
+            if let (Some(watch), Ok(answer)) = (&mut watch, &result) {
+                watch.status = Some(answer.status().as_u16());
+            }
+            drop(watch);
+            let pause = match &result {
+                Ok(answer) if retry::transient(answer.status()) && retry::idempotent(&hop.method) => {
+                    retry::pause(retries, retry::retry_after(answer.headers()), request.deadline)
+                }
+                Err(error) if worth_retrying(error, hop) => retry::pause(retries, None, request.deadline),
+                _ => None,
+            };
+            let Some(pause) = pause else { return result.map_err(describe) };
+            drop(result);
+            drop(permit.take());
+            retries += 1;
+            sleep(pause).await;
+        }
+    }
+}
+
+/// Reports an attempt when it is over, be it because its caller went away.
+struct Watch<'a> {
+    observer: &'a Observer,
+    retry: u32,
+    started: Instant,
+    status: Option<u16>,
+}
+
+impl<'a> Watch<'a> {
+    fn start(observer: &'a Observer, retry: u32) -> Self {
+        Self { observer, retry, started: Instant::now(), status: None }
+    }
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        (self.observer)(Attempt { retry: self.retry, elapsed: self.started.elapsed(), status: self.status });
+    }
+}
+
+fn compose(upstream: &Upstream, request: &Request, hop: &Hop) -> Result<reqwest::Request, EgressError> {
+    let credential = request.carried(upstream).filter(|_| hop.home);
+    let as_made = request.carried_as_made(upstream).filter(|_| hop.home);
+    let url = match (&hop.url, &request.target) {
+        (Some(url), _) => url.clone(),
+        (None, Target::Path(path)) => upstream.target_with(path, as_made.and_then(Credential::query_parameter))?,
+        (None, Target::Link(link)) => link.url(upstream)?.clone(),
+    };
+    let mut headers = if hop.at_origin { request.headers.map().clone() } else { portable(request.headers.map()) };
+    let secret = match &upstream.credential {
+        CredentialUse::FormField(field) => credential.and_then(Credential::secret).map(|secret| (&*field.name, secret)),
+        CredentialUse::None | CredentialUse::Standard => None,
+    };
+    let body = body(request, hop, &mut headers, secret)?;
+    if let Some(credential) = as_made {
+        credential.apply_header(&mut headers);
+    }
+    let mut outgoing = reqwest::Request::new(hop.method.clone(), url);
+    *outgoing.headers_mut() = headers;
+    *outgoing.body_mut() = body.map(reqwest::Body::from);
+    Ok(outgoing)
+}
+
+fn body(
+    request: &Request,
+    hop: &Hop,
+    headers: &mut HeaderMap,
+    secret: Option<(&str, &SecretString)>,
+) -> Result<Option<Bytes>, EgressError> {
+    if hop.with_body {
+        let body = request.body.encode(headers, secret)?;
+        // Some services refuse these methods with 411 if there is no `Content-Length`.
+        if body.is_none() && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH) {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+        }
+        return Ok(body);
+    }
+    for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION] {
+        headers.remove(name);
+    }
+    Ok(None)
+}
+
+/// A connection that was never made has done nothing, so any request may be sent again; one that broke may have done its
+/// work, so only an idempotent one may. What was refused, by us or by TLS, would be refused again.
+fn worth_retrying(error: &reqwest::Error, hop: &Hop) -> bool {
+    let refused = find::<ForbiddenAddress>(error).is_some() || find::<rustls::Error>(error).is_some();
+    !refused && !error.is_builder() && (error.is_connect() || retry::idempotent(&hop.method))
+}
+
+/// The error in our own terms. The library's has the whole URL in its text; only the host is kept.
+fn describe(error: reqwest::Error) -> EgressError {
+    let host = error.url().and_then(|url| url.host_str()).unwrap_or("the upstream").to_owned();
+    if let Some(forbidden) = find::<ForbiddenAddress>(&error) {
+        return forbidden.denial(&host);
+    }
+    let detail = if error.is_timeout() { "connecting took too long".to_owned() } else { root_cause(&error) };
+    EgressError::Unreachable { host, detail }
+}
+
+/// The text of the innermost cause: the one that says something. Texts of the client library are passed over, as they hold the
+/// whole URL.
+pub(super) fn root_cause(error: &reqwest::Error) -> String {
+    let mut root = None;
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        if !cause.is::<reqwest::Error>() {
+            root = Some(cause);
+        }
+        next = cause.source();
+    }
+    root.map_or_else(|| "the connection failed".to_owned(), ToString::to_string)
+}
+
+/// Looks for a cause by its type, also inside of `io::Error`, which passes over the error that it wraps.
+fn find<'a, E: std::error::Error + 'static>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a E> {
+    let wrapped = || error.downcast_ref::<std::io::Error>()?.get_ref().and_then(|wrapped| find(wrapped));
+    error.downcast_ref().or_else(wrapped).or_else(|| error.source().and_then(|source| find(source)))
+}
+
+#[cfg(test)]
+mod tests;

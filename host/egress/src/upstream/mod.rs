@@ -1,0 +1,288 @@
+//! A service that may be called: its address, the granted hosts, its use of the credential, and the pacing of its calls.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use url::{Host, Url};
+
+use super::address::{self, ForbiddenAddress};
+use super::credential::CredentialUse;
+use super::error::EgressError;
+use super::host::HostPattern;
+use super::pacing::Pacer;
+use contract_rules::path;
+
+/// The settings of an upstream.
+#[derive(Clone, Debug, Default)]
+pub struct UpstreamSettings {
+    /// For messages. Distinct among the upstreams of a connector: a link belongs to the upstream of this name.
+    pub name: String,
+    /// Absolute `https` or `http` URL without query, fragment or user. If it is empty, calls fail.
+    pub base_url: String,
+    /// How requests carry the credential of the user.
+    pub credential: CredentialUse,
+    /// Hosts that may be called: `host`, `host:port` if the port is not the default of the scheme, or `*.domain`. The host of
+    /// the base URL must be here by its own name; a wildcard does not grant it.
+    pub granted_hosts: Vec<String>,
+    /// Hosts, besides the host of the base URL, that redirects and links may lead to. They must be granted too.
+    pub link_hosts: Vec<String>,
+    /// Minimum pause and maximum concurrency of calls.
+    pub pacing: Option<Pacing>,
+    /// Whether loopback and private addresses may be reached.
+    pub allow_private_network: bool,
+}
+
+/// The settings of the queue in front of an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Minimum time between the starts of two calls.
+    pub interval: Duration,
+    /// Maximum number of concurrent calls; 0 counts as 1.
+    pub concurrency: u32,
+    /// Maximum time in the queue. A call that would wait longer is refused.
+    pub max_wait: Duration,
+}
+
+/// Called at the end of each attempt to call an upstream. It runs on the task of the call, so it must not take long.
+pub type Observer = Arc<dyn Fn(Attempt) + Send + Sync>;
+
+/// One exchange with an upstream, up to the head of the response.
+#[derive(Clone, Copy, Debug)]
+pub struct Attempt {
+    /// 0 for the first attempt, 1 for the first retry, and so on.
+    pub retry: u32,
+    /// Time from the start of the attempt to the head of the response, without the time in the pacing queue.
+    pub elapsed: Duration,
+    /// The status; `None` if there was no response.
+    pub status: Option<u16>,
+}
+
+/// An upstream, made from its settings once, so that a request needs no parsing of addresses.
+pub struct Upstream {
+    name: Arc<str>,
+    base: Option<Base>,
+    pub(super) credential: CredentialUse,
+    link_hosts: Vec<HostPattern>,
+    granted: Vec<HostPattern>,
+    pub(super) pacer: Option<Arc<Pacer>>,
+    pub(super) allow_private: bool,
+    pub(super) observer: Option<Observer>,
+    pub(super) follows_redirects: bool,
+}
+
+struct Base {
+    url: Url,
+    /// The path without a slash at its end. The path of a request is appended to it.
+    path: String,
+    /// The error of every request, if the host is not granted or is a forbidden address.
+    refusal: Option<EgressError>,
+}
+
+impl Upstream {
+    /// # Errors
+    /// `InvalidRequest` for a wrong address in the settings.
+    pub fn new(settings: UpstreamSettings) -> Result<Self, EgressError> {
+        let granted = HostPattern::parse_all(&settings.granted_hosts)?;
+        let base = match settings.base_url.as_str() {
+            "" => None,
+            text => Some(Base::new(text, &granted, settings.allow_private_network)?),
+        };
+        Ok(Self {
+            name: settings.name.into(),
+            base,
+            credential: settings.credential,
+            link_hosts: HostPattern::parse_all(&settings.link_hosts)?,
+            granted,
+            pacer: settings.pacing.map(|pacing| Arc::new(Pacer::new(pacing))),
+            allow_private: settings.allow_private_network,
+            observer: None,
+            follows_redirects: true,
+        })
+    }
+
+    /// An upstream for a single URL, with a grant for the host of the URL only, and the path of a request to the URL.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if the URL is not an http or https URL without user.
+    pub fn of_url(name: &str, url: &Url, allow_private_network: bool) -> Result<(Self, String), EgressError> {
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let path = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let mut base_url = url.clone();
+        base_url.set_query(None);
+        base_url.set_fragment(None);
+        let upstream = Self::new(UpstreamSettings {
+            name: name.to_owned(),
+            base_url: base_url.into(),
+            granted_hosts: vec![host],
+            allow_private_network,
+            ..UpstreamSettings::default()
+        })?;
+        Ok((upstream, path))
+    }
+
+    /// Makes redirects ordinary responses, which are not followed.
+    #[must_use]
+    pub fn without_redirects(mut self) -> Self {
+        self.follows_redirects = false;
+        self
+    }
+
+    /// Calls `observer` at the end of every attempt.
+    #[must_use]
+    pub fn observed(mut self, observer: Observer) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Takes over the queue of the upstream that this one replaces, if origin and pacing are the same.
+    pub fn inherit(&mut self, old: &Self) {
+        let same_origin = self.origin_url().map(Url::origin) == old.origin_url().map(Url::origin);
+        if let (Some(new), Some(former)) = (&self.pacer, &old.pacer)
+            && same_origin
+            && new.pacing() == former.pacing()
+        {
+            self.pacer = Some(Arc::clone(former));
+        }
+    }
+
+    /// Uses the queue of another upstream, if the pacing is the same.
+    pub fn share_queue(&mut self, other: &Self) {
+        if let (Some(own), Some(others)) = (&self.pacer, &other.pacer)
+            && own.pacing() == others.pacing()
+        {
+            self.pacer = Some(Arc::clone(others));
+        }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn shared_name(&self) -> Arc<str> {
+        Arc::clone(&self.name)
+    }
+
+    fn origin_url(&self) -> Option<&Url> {
+        self.base.as_ref().map(|base| &base.url)
+    }
+
+    /// The URL of a request for a path.
+    ///
+    /// # Errors
+    /// `NotConfigured`; `Denied` if the host is not granted or is a forbidden address; `InvalidRequest` for a path that could
+    /// lead out of the base URL.
+    pub fn target(&self, path: &str) -> Result<Url, EgressError> {
+        self.target_with(path, None)
+    }
+
+    pub(super) fn target_with(&self, path: &str, query: Option<(&str, &SecretString)>) -> Result<Url, EgressError> {
+        let base = self.base.as_ref().ok_or_else(|| EgressError::NotConfigured { upstream: self.name.to_string() })?;
+        if let Some(refusal) = &base.refusal {
+            return Err(refusal.clone());
+        }
+        path::check(path).map_err(|broken| EgressError::invalid(broken.rule()))?;
+        let (path, own_query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        // Starts from the parsed base URL, so that scheme, host and port are not parsed again.
+        let mut url = base.url.clone();
+        if !path.is_empty() {
+            url.set_path(&format!("{}{path}", base.path));
+        }
+        url.set_query(own_query);
+        if let Some((name, value)) = query {
+            url.query_pairs_mut().append_pair(name, value.expose_secret());
+        }
+        if !url.path().starts_with(&base.path) {
+            return Err(EgressError::invalid("the path does not make a URL below the upstream's base URL"));
+        }
+        Ok(url)
+    }
+
+    /// Returns `true` if a URL has the origin of the base URL, so that a request to it may carry the credential.
+    pub(super) fn owns(&self, url: &Url) -> bool {
+        self.origin_url().is_some_and(|base| same_origin(base, url))
+    }
+
+    /// Whether links may be http URLs.
+    pub(super) fn allows_http(&self) -> bool {
+        self.allow_private || self.origin_url().is_some_and(|base| base.scheme() == "http")
+    }
+
+    /// Checks that a redirect or a link may lead to a URL. `verb` is the text between the name of the upstream and the host.
+    ///
+    /// # Errors
+    /// `Denied` that names the host.
+    pub(super) fn permit(&self, url: &Url, verb: &str) -> Result<(), EgressError> {
+        if !self.owns(url) {
+            let host = url.host_str().unwrap_or_default();
+            if !self.link_hosts.iter().any(|entry| entry.covers(url)) {
+                let detail = format!("`{}` {verb} {host}, which is not among its link hosts", self.name);
+                return Err(EgressError::denied(detail));
+            }
+            if !self.granted.iter().any(|entry| entry.covers(url)) {
+                return Err(EgressError::denied(format!("`{}` {verb} {host}, which was not granted", self.name)));
+            }
+        }
+        literal(url, self.allow_private)
+    }
+}
+
+/// Returns `true` if two URLs have the same scheme, host and port.
+pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
+    one.scheme() == other.scheme()
+        && one.host() == other.host()
+        && one.port_or_known_default() == other.port_or_known_default()
+}
+
+impl Base {
+    fn new(text: &str, granted: &[HostPattern], allow_private: bool) -> Result<Self, EgressError> {
+        let wrong = |why: &str| EgressError::invalid(format!("the base URL of an upstream {why}"));
+        let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
+        if !matches!(url.scheme(), "https" | "http") {
+            return Err(wrong("must begin with https:// or http://"));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(wrong("must not contain a user or password"));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(wrong("must not have a query or fragment"));
+        }
+        let refusal = if granted.iter().any(|entry| entry.is_exactly(&url)) {
+            literal(&url, allow_private).err()
+        } else {
+            let host = url.host_str().unwrap_or_default();
+            Some(EgressError::denied(format!("the host {host} was not granted to this connector")))
+        };
+        let path = url.path().trim_end_matches('/').to_owned();
+        Ok(Self { url, path, refusal })
+    }
+}
+
+/// Checks a host that is an IP address. The resolver checks names only.
+fn literal(url: &Url, allow_private: bool) -> Result<(), EgressError> {
+    if allow_private {
+        return Ok(());
+    }
+    let checked = match url.host() {
+        Some(Host::Ipv4(address)) => address::check(address.into()),
+        Some(Host::Ipv6(address)) => address::check(address.into()),
+        Some(Host::Domain(_)) | None => Ok(()),
+    };
+    checked.map_err(|forbidden| forbidden.denial(url.host_str().unwrap_or_default()))
+}
+
+impl ForbiddenAddress {
+    /// The error for callers. It does not contain the address that a name was resolved to, because callers must not learn the
+    /// structure of a private network.
+    pub(super) fn denial(&self, host: &str) -> EgressError {
+        EgressError::denied(format!(
+            "{host} leads to a {} address; the operator can allow it with `allow_private_network`",
+            self.class
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests;

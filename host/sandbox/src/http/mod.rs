@@ -1,0 +1,252 @@
+//! The `http` interface: requests go out through egress, and responses stay in the gateway until the guest reads them.
+//!
+//! - `outbound`: the requests of one invocation, and the user's credential
+//! - `response`: a response and its body
+
+mod outbound;
+mod response;
+
+use bytes::Bytes;
+use futures_util::future::join_all;
+use wasmtime::component::Resource;
+
+use super::bindings::gateway::connector::http as wit;
+pub use super::bindings::gateway::connector::http::Error;
+use super::bindings::gateway::connector::http::{Host, HostLink, HostResponse};
+use super::host_memory::{Held, TooMuchHeld};
+use super::invocation::Guest;
+use super::json::Document;
+use super::limits::MAX_REQUESTS;
+use egress::EgressError;
+
+pub use self::outbound::{CredentialSource, Outbound, Request, to_guest};
+use self::response::Source;
+pub use self::response::{Response, ResponseBody};
+
+/// Maximum number of requests of one `send-all`.
+const MAX_PARALLEL: usize = 64;
+
+/// Maximum number of bytes that `peek` gives.
+const MAX_PEEK: u32 = 4096;
+
+/// An address from a response, as the guest holds it.
+pub struct Link {
+    address: egress::Link,
+    /// Counts the address.
+    _held: Held,
+}
+
+impl Link {
+    fn into_address(self) -> egress::Link {
+        self.address
+    }
+}
+
+impl Guest {
+    /// Counts a request. Returns `false` if the invocation has sent too many.
+    fn admit_request(&mut self) -> bool {
+        self.requests = self.requests.saturating_add(1);
+        self.requests <= MAX_REQUESTS
+    }
+
+    /// Puts a response into the table of the guest.
+    fn add_response(
+        &mut self,
+        upstream: String,
+        sent: Result<egress::Response, EgressError>,
+    ) -> wasmtime::Result<Result<Resource<Response>, Error>> {
+        let response = match sent {
+            Ok(response) => response,
+            Err(error) => return Ok(Err(to_guest(error))),
+        };
+        let headers: usize = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        let url = response.url.clone();
+        let _held = self.host_memory.hold(headers + url.as_str().len() + upstream.len())?;
+        let source = Some(Source { upstream, url, _held });
+        Ok(Ok(self.table.push(Response { source, ..response.into() })?))
+    }
+
+    async fn read(&mut self, response: &Resource<Response>) -> wasmtime::Result<Result<Bytes, Error>> {
+        let limit = self.limits.response_bytes;
+        let body = self.table.get_mut(response)?.read(limit, &mut self.host_memory).await?;
+        Ok(body.map_err(to_guest))
+    }
+
+    /// A body as text. Each byte that is not UTF-8 becomes three.
+    fn lossy(&self, body: &Bytes) -> Result<String, TooMuchHeld> {
+        match std::str::from_utf8(body) {
+            Ok(text) => self.host_memory.admit(text.len()).map(|()| text.to_owned()),
+            Err(_) => {
+                self.host_memory.admit(body.len().saturating_mul(3))?;
+                Ok(String::from_utf8_lossy(body).into_owned())
+            }
+        }
+    }
+
+    /// Puts the link to an address in a response into the table of the guest.
+    fn add_link(
+        &mut self,
+        response: &Resource<Response>,
+        address: &str,
+    ) -> wasmtime::Result<Result<Resource<Link>, Error>> {
+        let Some(source) = &self.table.get(response)?.source else {
+            wasmtime::bail!("the response has no source");
+        };
+        match self.call.outbound.link(&source.upstream, &source.url, address) {
+            Ok(link) => {
+                // A relative address takes the beginning of the response's own.
+                let _held = self.host_memory.hold(source.url.as_str().len() + address.len())?;
+                Ok(Ok(self.table.push(Link { address: link, _held })?))
+            }
+            Err(error) => Ok(Err(to_guest(error))),
+        }
+    }
+}
+
+impl Host for Guest {
+    async fn send(&mut self, request: wit::Request) -> wasmtime::Result<Result<Resource<Response>, Error>> {
+        let request = Request::take(request, &mut self.table)?;
+        if !self.admit_request() {
+            return Ok(Err(Error::TooManyRequests));
+        }
+        let _held = self.host_memory.hold(request.size())?;
+        let upstream = request.upstream.clone();
+        let sent = self.call.outbound.send(request, self.limits.download_bytes).await;
+        self.add_response(upstream, sent)
+    }
+
+    async fn send_all(
+        &mut self,
+        requests: Vec<wit::Request>,
+    ) -> wasmtime::Result<Vec<Result<Resource<Response>, Error>>> {
+        let requests = requests
+            .into_iter()
+            .map(|request| Request::take(request, &mut self.table))
+            .collect::<wasmtime::Result<Vec<Request>>>()?;
+        if requests.len() > MAX_PARALLEL {
+            let detail = format!("at most {MAX_PARALLEL} requests in one send-all");
+            return Ok(requests.iter().map(|_| Err(Error::InvalidRequest(detail.clone()))).collect());
+        }
+        let _held = self.host_memory.hold(requests.iter().map(Request::size).sum())?;
+        let admitted: Vec<bool> = requests.iter().map(|_| self.admit_request()).collect();
+        let outbound = &self.call.outbound;
+        let limit = self.limits.download_bytes;
+        let sent = join_all(requests.into_iter().zip(admitted).map(|(request, admitted)| async move {
+            let upstream = request.upstream.clone();
+            if admitted { Some((upstream, outbound.send(request, limit).await)) } else { None }
+        }))
+        .await;
+        sent.into_iter()
+            .map(|sent| match sent {
+                Some((upstream, sent)) => self.add_response(upstream, sent),
+                None => Ok(Err(Error::TooManyRequests)),
+            })
+            .collect()
+    }
+}
+
+impl HostLink for Guest {
+    fn drop(&mut self, link: Resource<Link>) -> wasmtime::Result<()> {
+        self.table.delete(link)?;
+        Ok(())
+    }
+}
+
+impl HostResponse for Guest {
+    fn status(&mut self, response: Resource<Response>) -> wasmtime::Result<u16> {
+        Ok(self.table.get(&response)?.status.as_u16())
+    }
+
+    fn header(&mut self, response: Resource<Response>, name: String) -> wasmtime::Result<Vec<String>> {
+        let headers = &self.table.get(&response)?.headers;
+        let values = headers.get_all(name).iter();
+        Ok(values.filter_map(|value| value.to_str().ok()).map(str::to_owned).collect())
+    }
+
+    fn header_link(
+        &mut self,
+        response: Resource<Response>,
+        name: String,
+    ) -> wasmtime::Result<Result<Resource<Link>, Error>> {
+        let value = self.table.get(&response)?.headers.get(&name);
+        let Some(address) = value.and_then(|value| value.to_str().ok()).map(str::to_owned) else {
+            return Ok(Err(Error::BadAnswer("the response has no header of this name with an address".to_owned())));
+        };
+        self.compute(|guest| guest.add_link(&response, &address))
+    }
+
+    async fn body_link(
+        &mut self,
+        response: Resource<Response>,
+        pointer: String,
+    ) -> wasmtime::Result<Result<Resource<Link>, Error>> {
+        let body = match self.read(&response).await? {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.compute(|guest| {
+            let document = match Document::parse(body) {
+                Ok(document) => document,
+                Err(error) => return Ok(Err(not_json(&error))),
+            };
+            let end = guest.cpu.end();
+            let found = document.pointer(&pointer, &mut guest.host_memory, end)?;
+            let address = found.map(|found| found.as_string(&guest.host_memory)).transpose()?.flatten();
+            match address {
+                Some(address) => guest.add_link(&response, &address),
+                None => Ok(Err(Error::BadAnswer("the response has no text at this JSON Pointer".to_owned()))),
+            }
+        })
+    }
+
+    async fn peek(&mut self, response: Resource<Response>, length: u32) -> wasmtime::Result<Result<Vec<u8>, Error>> {
+        let length = length.min(MAX_PEEK) as usize;
+        Ok(match &mut self.table.get_mut(&response)?.body {
+            ResponseBody::Unread(body) => body.peek(length).await.map(<[u8]>::to_vec).map_err(to_guest),
+            ResponseBody::Read(body) => Ok(body.get(..length).unwrap_or(body).to_vec()),
+            ResponseBody::Failed(error) => Err(to_guest(error.clone())),
+        })
+    }
+
+    async fn bytes(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Vec<u8>, Error>> {
+        let body = match self.read(&response).await? {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.compute(|guest| {
+            guest.host_memory.admit(body.len())?;
+            Ok(Ok(body.to_vec()))
+        })
+    }
+
+    async fn text(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<String, Error>> {
+        let body = match self.read(&response).await? {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.compute(|guest| Ok(Ok(guest.lossy(&body)?)))
+    }
+
+    async fn document(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Resource<Document>, Error>> {
+        let body = match self.read(&response).await? {
+            Ok(body) if body.trim_ascii().is_empty() => Bytes::from_static(b"{}"),
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
+        self.compute(|guest| {
+            Ok(match Document::parse(body) {
+                Ok(document) => Ok(guest.table.push(document)?),
+                Err(error) => Err(not_json(&error)),
+            })
+        })
+    }
+
+    fn drop(&mut self, response: Resource<Response>) -> wasmtime::Result<()> {
+        self.table.delete(response)?;
+        Ok(())
+    }
+}
+
+fn not_json(error: &serde_json::Error) -> Error {
+    Error::BadAnswer(format!("the upstream's response is not JSON: {error}"))
+}

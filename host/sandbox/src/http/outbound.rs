@@ -1,0 +1,222 @@
+//! The requests of one invocation.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures_util::future::{BoxFuture, ready};
+use hyper::StatusCode;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+use wasmtime::component::ResourceTable;
+
+use super::Link;
+use crate::bindings::gateway::connector::http as wit;
+use egress::{Credential, Egress, EgressError, Headers, Upstream, whole_seconds};
+
+/// Sends the requests of one invocation to its upstreams.
+#[derive(Clone)]
+pub struct Outbound {
+    /// `None` while a module describes itself: it then may not send requests.
+    way: Option<Way>,
+    /// The number of requests, over all clones.
+    sent: Arc<AtomicU32>,
+}
+
+#[derive(Clone)]
+struct Way {
+    egress: Egress,
+    upstreams: Arc<HashMap<String, Upstream>>,
+    deadline: Instant,
+    credentials: Option<Arc<dyn CredentialSource>>,
+}
+
+/// The source of the user's credential for the requests of an invocation.
+pub trait CredentialSource: Send + Sync {
+    /// The credential that requests carry now.
+    fn credential(&self) -> Credential;
+
+    /// Another credential than the one that an upstream has just refused with 401; `None` if there is no other one.
+    fn refresh<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
+}
+
+/// A credential that nothing refreshes.
+impl CredentialSource for Credential {
+    fn credential(&self) -> Credential {
+        self.clone()
+    }
+
+    fn refresh<'a>(&'a self, _: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
+        Box::pin(ready(None))
+    }
+}
+
+/// A request that a connector composed. Its rules are checked when it is sent.
+pub struct Request {
+    /// The name of an upstream.
+    pub(super) upstream: String,
+    method: wit::Method,
+    target: egress::Target,
+    headers: Vec<(String, String)>,
+    body: Option<wit::Body>,
+    omit_credential: bool,
+}
+
+impl Request {
+    /// Takes a request of the guest, and the link that it owns out of `table`.
+    ///
+    /// # Errors
+    /// If the link is not in the table.
+    pub(crate) fn take(request: wit::Request, table: &mut ResourceTable) -> wasmtime::Result<Self> {
+        Ok(Self {
+            target: match request.target {
+                wit::Target::Path(path) => egress::Target::Path(path),
+                wit::Target::Link(link) => egress::Target::Link(table.delete::<Link>(link)?.into_address()),
+            },
+            upstream: request.upstream,
+            method: request.method,
+            headers: request.headers,
+            body: request.body,
+            omit_credential: request.omit_credential,
+        })
+    }
+
+    /// The memory that the request takes until its response is there. A form may have three times its size once it is encoded.
+    pub(super) fn size(&self) -> usize {
+        let pairs =
+            |pairs: &[(String, String)]| pairs.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
+        let body = match &self.body {
+            None => 0,
+            Some(wit::Body::Json(text)) => text.len(),
+            Some(wit::Body::Form(fields)) => 4 * pairs(fields),
+            Some(wit::Body::Bytes(typed)) => typed.bytes.len(),
+        };
+        let target = match &self.target {
+            egress::Target::Path(path) => path.len(),
+            // A link is counted when it is made.
+            egress::Target::Link(_) => 0,
+        };
+        body + target + pairs(&self.headers)
+    }
+}
+
+impl Outbound {
+    /// Sends requests to the upstreams of one connector until `deadline`. `credentials` is `None` if the users of the connector
+    /// need no account.
+    pub fn new(
+        egress: Egress,
+        upstreams: Arc<HashMap<String, Upstream>>,
+        deadline: Instant,
+        credentials: Option<Arc<dyn CredentialSource>>,
+    ) -> Self {
+        Self { way: Some(Way { egress, upstreams, deadline, credentials }), sent: Arc::default() }
+    }
+
+    /// Refuses every request.
+    pub fn nowhere() -> Self {
+        Self { way: None, sent: Arc::default() }
+    }
+
+    /// The number of requests so far.
+    pub fn sent(&self) -> u32 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request of a connector. `limit` is the maximum size of the response's body in bytes.
+    ///
+    /// If the upstream refuses the credential with 401 and the source has a better one, the request is sent a second time,
+    /// whatever its method: an upstream that answers 401 has not acted on the request.
+    ///
+    /// # Errors
+    /// See [`EgressError`].
+    pub async fn send(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
+        let (way, upstream) = self.upstream(&request.upstream)?;
+        let used = way.credentials.as_ref().map(|source| source.credential());
+        let mut request = egress::Request {
+            method: method(request.method),
+            target: request.target,
+            headers: Headers::untrusted(request.headers.iter().map(|(name, value)| (name, value)))?,
+            body: body(request.body),
+            credential: used.clone(),
+            omit_credential: request.omit_credential,
+            deadline: way.deadline,
+            limit,
+        };
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        let response = way.egress.send(upstream, &request).await?;
+        let (StatusCode::UNAUTHORIZED, Some(_), Some(source), Some(used)) =
+            (response.status, request.carried(upstream), &way.credentials, &used)
+        else {
+            return Ok(response);
+        };
+        let Ok(Some(better)) = timeout_at(way.deadline, source.refresh(used)).await else {
+            return Ok(response);
+        };
+        // Frees the place in the upstream's queue before the second request needs one.
+        drop(response);
+        request.credential = Some(better);
+        way.egress.send(upstream, &request).await
+    }
+
+    /// The link to an address in a response that `upstream` sent from `response_url`.
+    ///
+    /// # Errors
+    /// See [`Upstream::link`].
+    pub(super) fn link(&self, upstream: &str, response_url: &Url, address: &str) -> Result<egress::Link, EgressError> {
+        let (way, upstream) = self.upstream(upstream)?;
+        let credential = way.credentials.as_ref().map(|source| source.credential());
+        upstream.link(response_url, address, credential.as_ref())
+    }
+
+    fn upstream(&self, name: &str) -> Result<(&Way, &Upstream), EgressError> {
+        let Some(way) = &self.way else {
+            return Err(EgressError::Denied {
+                detail: "a module must not send requests while it describes itself".to_owned(),
+            });
+        };
+        let upstream = way
+            .upstreams
+            .get(name)
+            .ok_or_else(|| EgressError::InvalidRequest { detail: format!("the manifest has no upstream `{name}`") })?;
+        Ok((way, upstream))
+    }
+}
+
+fn body(body: Option<wit::Body>) -> egress::Body {
+    match body {
+        None => egress::Body::Empty,
+        Some(wit::Body::Json(text)) => egress::Body::Json(text.into()),
+        Some(wit::Body::Form(fields)) => egress::Body::Form(fields),
+        Some(wit::Body::Bytes(typed)) => {
+            egress::Body::Typed { content_type: typed.content_type, bytes: typed.bytes.into() }
+        }
+    }
+}
+
+fn method(method: wit::Method) -> hyper::Method {
+    match method {
+        wit::Method::Get => hyper::Method::GET,
+        wit::Method::Head => hyper::Method::HEAD,
+        wit::Method::Post => hyper::Method::POST,
+        wit::Method::Put => hyper::Method::PUT,
+        wit::Method::Patch => hyper::Method::PATCH,
+        wit::Method::Delete => hyper::Method::DELETE,
+    }
+}
+
+/// An error in the terms of the contract.
+pub fn to_guest(error: EgressError) -> wit::Error {
+    match error {
+        EgressError::InvalidRequest { detail } => wit::Error::InvalidRequest(detail),
+        EgressError::Denied { detail } => wit::Error::Denied(detail),
+        EgressError::RateLimited { retry_after } => {
+            wit::Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))
+        }
+        EgressError::TimedOut => wit::Error::TimedOut,
+        EgressError::TooLarge { .. } => wit::Error::TooLarge(error.to_string()),
+        EgressError::Unreachable { .. } => wit::Error::Unreachable(error.to_string()),
+        EgressError::BadAnswer { .. } => wit::Error::BadAnswer(error.to_string()),
+        EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
+        EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
+    }
+}

@@ -1,0 +1,44 @@
+//! The limits of the contract. Sizes are in bytes.
+
+/// Names of connectors, upstreams, rate limits, settings, operations and fields.
+pub const NAME_BYTES: usize = 64;
+/// Version of a connector.
+pub const VERSION_BYTES: usize = 64;
+/// A title, summary, description or documentation.
+pub const TEXT_BYTES: usize = 64 << 10;
+/// Licence and author in the imprint.
+pub const IMPRINT_BYTES: usize = 256;
+/// The icon in the imprint.
+pub const ICON_BYTES: usize = 16 << 10;
+/// Upstreams of a connector.
+pub const UPSTREAMS: usize = 16;
+/// Rate limits of a connector.
+pub const RATE_LIMITS: usize = 64;
+/// Settings of a connector.
+pub const SETTINGS: usize = 64;
+/// Operations of a connector; it has at least one.
+pub const OPERATIONS: usize = 512;
+/// The schema of an operation's input or answer.
+pub const SCHEMA_BYTES: usize = 256 << 10;
+/// The schema of a setting.
+pub const SETTING_SCHEMA_BYTES: usize = 16 << 10;
+/// The path of a request with its query.
+pub const PATH_BYTES: usize = 16 << 10;
+/// Headers of a request.
+pub const HEADERS: usize = 64;
+/// Requests of one `send-all`.
+pub const PARALLEL_REQUESTS: usize = 64;
+/// Bytes of one `peek`.
+pub const PEEK_BYTES: usize = 4096;
+/// A key in the storage; it has at least one byte.
+pub const STORAGE_KEY_BYTES: usize = 256;
+/// A value in the storage.
+pub const STORAGE_VALUE_BYTES: usize = 64 << 10;
+/// Keys in a storage.
+pub const STORAGE_KEYS: usize = 1024;
+/// A line of the log.
+pub const LOG_LINE_BYTES: usize = 4 << 10;
+/// Lines of the log in an invocation.
+pub const LOG_LINES: usize = 256;
+/// The further members of a fault.
+pub const FAULT_MEMBERS_BYTES: usize = 64 << 10;

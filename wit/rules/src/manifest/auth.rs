@@ -1,0 +1,67 @@
+//! The auth scheme of a manifest.
+
+use std::collections::HashSet;
+
+use super::check::Violations;
+use super::{ApiKey, Auth, Manifest, Oauth2, shorten};
+use crate::{address, ensure, header, name, pointer};
+
+/// The form field for the credential, if the scheme names one.
+pub(super) fn form_field<'a>(auth: &Auth<'a>) -> Option<&'a str> {
+    match auth {
+        Auth::None => None,
+        Auth::Oauth2(oauth2) => oauth2.form_field,
+        Auth::ApiKey(key) => key.form_field,
+    }
+}
+
+pub(super) fn check(manifest: &Manifest<'_>, operations: &HashSet<&str>, found: &mut Violations) {
+    let operation = match &manifest.auth {
+        Auth::None => None,
+        Auth::Oauth2(oauth2) => {
+            let own = name::identifier_is_no_provider(manifest.identifier, oauth2.provider);
+            found.add(format!("identifier `{}`", shorten(manifest.identifier)), own);
+            check_oauth2(oauth2, found);
+            oauth2.identity.as_ref().map(|identity| identity.operation)
+        }
+        Auth::ApiKey(key) => {
+            check_key(key, found);
+            key.check
+        }
+    };
+    if let Some(operation) = operation.filter(|operation| !operations.contains(operation)) {
+        found.add("auth", Err(format!("there is no operation `{}`", shorten(operation)).into()));
+    }
+    let named = form_field(&manifest.auth).is_none_or(|field| !field.is_empty());
+    found.add("auth.form-field", ensure(named, "the name of a form field is not empty"));
+}
+
+fn check_oauth2(oauth2: &Oauth2<'_>, found: &mut Violations) {
+    let urls = [
+        ("authorization-url", Some(oauth2.authorization_url)),
+        ("token-url", Some(oauth2.token_url)),
+        ("refresh-url", oauth2.refresh_url),
+        ("revocation", oauth2.revocation_url),
+    ];
+    for (key, url) in urls {
+        if let Some(url) = url.filter(|url| !url.is_empty()) {
+            found.add(format!("oauth2.{key} `{}`", shorten(url)), address::secret_url(url));
+        }
+    }
+    let separator = matches!(oauth2.scope_separator, " " | ",");
+    found.add("oauth2.scope-separator", ensure(separator, "scopes are separated by a space or a comma"));
+    let identity = oauth2.identity.iter().flat_map(|identity| &identity.pointers);
+    for text in identity.chain([&oauth2.token_pointer]) {
+        found.add(format!("oauth2, pointer `{}`", shorten(text)), pointer::check(text));
+    }
+}
+
+/// A user's key must not replace a header that decides where a request goes, where it ends, or how it is to be read.
+fn check_key(key: &ApiKey<'_>, found: &mut Violations) {
+    if let Some(name) = key.header {
+        found.add(format!("api-key, header `{}`", shorten(name)), header::key(name));
+    }
+    if let Some(name) = key.query {
+        found.add("api-key, query", ensure(!name.is_empty(), "the name of a query parameter is not empty"));
+    }
+}

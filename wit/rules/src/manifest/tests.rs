@@ -1,0 +1,147 @@
+//! Manifests that break one rule each.
+
+use super::*;
+
+fn manifest() -> Manifest<'static> {
+    Manifest {
+        identifier: "example",
+        version: "1.0.0",
+        title: "Example",
+        description: "",
+        imprint: Imprint { license: "MIT", homepage: None, author: None, icon: None },
+        auth: Auth::None,
+        upstreams: vec![upstream("api", "https://api.example")],
+        rate_limits: vec![RateLimit { name: "slow", requests: 1, period_seconds: 60 }],
+        settings: vec![Setting { name: "contact", schema: "{}", default: Some("1"), documentation: "" }],
+        operations: vec![operation("list")],
+    }
+}
+
+fn upstream<'a>(name: &'a str, base_url: &'a str) -> Upstream<'a> {
+    Upstream { name, base_url, credential_in_form: false, link_hosts: vec!["*.example.com"], concurrency: Some(1) }
+}
+
+fn operation(path: &str) -> Operation<'_> {
+    Operation {
+        path,
+        summary: "List",
+        description: "",
+        input_schema: r#"{"type": "object", "properties": {"page": {}}, "additionalProperties": false}"#,
+        example: Some(r#"{"page": 1}"#),
+        envelope: true,
+        answer_schema: Some("{}"),
+        pagination: Some(Pagination { items: "/items", next: Some("/next"), input: "/page" }),
+        rate_limit: Some("slow"),
+    }
+}
+
+fn oauth2() -> Oauth2<'static> {
+    Oauth2 {
+        provider: "acme",
+        authorization_url: "https://acme.example/authorize",
+        token_url: "",
+        refresh_url: None,
+        revocation_url: Some("https://acme.example/{client_id}/token"),
+        scope_separator: " ",
+        token_pointer: "",
+        form_field: None,
+        identity: Some(Identity { operation: "list", pointers: vec!["/id"] }),
+    }
+}
+
+/// The violations of the manifest after a change, both kinds together.
+fn violations(change: impl FnOnce(&mut Manifest<'static>)) -> Vec<String> {
+    let mut manifest = manifest();
+    change(&mut manifest);
+    check(&manifest).into_iter().chain(check_schemas(&manifest)).map(|violation| violation.to_string()).collect()
+}
+
+#[track_caller]
+fn only(change: impl FnOnce(&mut Manifest<'static>), part: &str, rule: &str) {
+    let found = violations(change);
+    let [violation] = found.as_slice() else { panic!("{found:?}") };
+    assert!(violation.starts_with(part) && violation.contains(rule), "{violation}");
+}
+
+#[test]
+fn a_manifest_that_keeps_the_rules_has_no_violation() {
+    assert!(violations(|_| {}).is_empty());
+    assert!(violations(|manifest| manifest.auth = Auth::Oauth2(oauth2())).is_empty());
+}
+
+#[test]
+fn names_limits_and_texts_are_checked() {
+    only(|manifest| manifest.identifier = "Example", "identifier `Example`", "begins with a letter");
+    only(|manifest| manifest.version = "", "version", "1 to 64");
+    only(|manifest| manifest.title = Box::leak("x".repeat(65 << 10).into_boxed_str()), "title", "64 KiB");
+    only(|manifest| manifest.operations.clear(), "operations", "at least one");
+    only(|manifest| manifest.operations.push(operation("list")), "operation `list`", "twice");
+    only(|manifest| manifest.operations.push(operation("auth-schema")), "operation `auth-schema`", "answers this path");
+    only(|manifest| manifest.rate_limits[0].requests = 0, "rate limit `slow`", "at least 1");
+    only(|manifest| manifest.operations[0].rate_limit = Some("fast"), "operation `list`", "no rate limit `fast`");
+    let many = || (0..17).map(|number| &*Box::leak(format!("u{number}").into_boxed_str()));
+    only(|manifest| manifest.upstreams = many().map(|name| upstream(name, "")).collect(), "upstreams", "at most 16");
+    only(|manifest| manifest.settings[0].name = "Contact", "setting `Contact`", "`a-z`");
+}
+
+#[test]
+fn the_imprint_is_checked() {
+    only(|manifest| manifest.imprint.homepage = Some("acme.example"), "imprint.homepage", "https://");
+    for icon in ["png", "<html><svg></svg></html>", "<svgx>", "", "<!-- <svg>"] {
+        only(|manifest| manifest.imprint.icon = Some(icon), "imprint.icon", "SVG");
+    }
+    for icon in ["<svg/>", "<?xml version=\"1.0\"?>\n<!-- a -->\n<!DOCTYPE svg>\n<svg xmlns=\"x\"></svg>"] {
+        assert!(violations(|manifest| manifest.imprint.icon = Some(icon)).is_empty(), "{icon}");
+    }
+    only(|manifest| manifest.imprint.license = Box::leak("x".repeat(257).into_boxed_str()), "imprint.license", "256");
+}
+
+#[test]
+fn addresses_are_checked() {
+    only(|manifest| manifest.upstreams[0].base_url = "ftp://a.example", "upstream `api`, base-url", "absolute");
+    only(|manifest| manifest.upstreams[0].base_url = "{api}/me", "upstream `api`, base-url", "before this one");
+    only(
+        |manifest| manifest.upstreams[0].link_hosts = vec!["*.com"],
+        "upstream `api`, link host `*.com`",
+        "registrable",
+    );
+    only(|manifest| manifest.upstreams[0].concurrency = Some(0), "upstream `api`", "at least 1");
+}
+
+#[test]
+fn the_auth_scheme_is_checked() {
+    let auth = |change: fn(&mut Oauth2<'static>)| {
+        move |manifest: &mut Manifest<'static>| {
+            let mut scheme = oauth2();
+            change(&mut scheme);
+            manifest.auth = Auth::Oauth2(scheme);
+        }
+    };
+    only(auth(|scheme| scheme.provider = "example"), "identifier `example`", "name of the connector's provider");
+    only(auth(|scheme| scheme.token_url = "http://acme.example"), "oauth2.token-url", "https://");
+    only(auth(|scheme| scheme.token_pointer = "data"), "oauth2, pointer `data`", "begins with `/`");
+    only(auth(|scheme| scheme.identity.as_mut().unwrap().operation = "me"), "auth", "no operation `me`");
+    only(auth(|scheme| scheme.form_field = Some("")), "auth.form-field", "not empty");
+    only(|manifest| manifest.upstreams[0].credential_in_form = true, "upstream `api`", "form-field");
+    let key = ApiKey { header: Some("Host"), query: None, form_field: None, check: None };
+    only(|manifest| manifest.auth = Auth::ApiKey(key), "api-key, header `Host`", "cannot hold a key");
+}
+
+#[test]
+fn schemas_and_examples_are_checked() {
+    only(|manifest| manifest.operations[0].input_schema = "{", "operation `list`", "is not JSON");
+    only(|manifest| manifest.operations[0].example = Some("{\"x\": 1}"), "operation `list`", "does not name");
+    only(
+        |manifest| manifest.operations[0].answer_schema = Some("{"),
+        "operation `list`",
+        "schema of the answer is not JSON",
+    );
+    only(|manifest| manifest.settings[0].default = Some("x"), "setting `contact`", "default is not JSON");
+    let reserved =
+        r#"{"type": "object", "properties": {"page": {}, "response_fields": {}}, "additionalProperties": false}"#;
+    only(|manifest| manifest.operations[0].input_schema = reserved, "operation `list`", "member of the envelope");
+    let pages = |manifest: &mut Manifest<'static>| {
+        manifest.operations[0].pagination = Some(Pagination { items: "", next: None, input: "/query/page" });
+    };
+    only(pages, "operation `list`", "its pagination is for `/query/page`");
+}

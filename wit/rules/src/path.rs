@@ -1,0 +1,162 @@
+//! The path of a request. The gateway appends it to a base URL, and it must not lead out of it.
+
+use crate::limit::PATH_BYTES;
+use crate::{Broken, ensure};
+
+/// Checks a path with its query.
+///
+/// # Errors
+/// The rule that the path breaks.
+pub fn check(path: &str) -> Result<(), Broken> {
+    ensure(path.len() <= PATH_BYTES, "a path has at most 16384 bytes")?;
+    ensure(path.is_empty() || path.starts_with(['/', '?']), "a path begins with `/`")?;
+    ensure(!path.starts_with("//"), "a path does not begin with `//`")?;
+    if let Some(byte) = path.bytes().find(|byte| !byte.is_ascii_graphic() || matches!(byte, b'\\' | b'#')) {
+        let what = match byte {
+            b'\\' => "a backslash",
+            b'#' => "a fragment",
+            b' ' => "a space",
+            0x80.. => "a character beyond ASCII",
+            _ => "a control character",
+        };
+        return Err(format!("a path does not hold {what}; percent-encode it").into());
+    }
+    let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    ensure(!has_dot_segment(path), "a path has no segments `.` or `..`, in any encoding")
+}
+
+/// Whether a path without its query has a segment `.` or `..` (RFC 3986, section 5.2.4).
+///
+/// Reads the path as the most lenient server would: it undoes percent-encoding, repeatedly if need be; it counts encoded slashes and
+/// backslashes as separators; and it takes the text behind a semicolon for the parameters of the segment.
+#[must_use]
+pub fn has_dot_segment(path: &str) -> bool {
+    let mut dots = 0;
+    let mut other = false;
+    let mut parameters = false;
+    let mut rest = path.as_bytes();
+    while let Some((byte, after)) = decode(rest) {
+        rest = after;
+        match byte {
+            b'/' | b'\\' => {
+                if !other && (dots == 1 || dots == 2) {
+                    return true;
+                }
+                (dots, other, parameters) = (0, false, false);
+            }
+            b';' => parameters = true,
+            _ if parameters => {}
+            b'.' => dots += 1,
+            _ => other = true,
+        }
+    }
+    !other && (dots == 1 || dots == 2)
+}
+
+/// The first byte with percent-encoding undone, and the bytes behind it. `None` at the end.
+fn decode(path: &[u8]) -> Option<(u8, &[u8])> {
+    let (mut byte, mut rest) = path.split_first().map(|(first, rest)| (*first, rest))?;
+    while byte == b'%'
+        && let [high, low, after @ ..] = rest
+        && let (Some(high), Some(low)) = (hex(*high), hex(*low))
+    {
+        byte = high * 16 + low;
+        rest = after;
+    }
+    Some((byte, rest))
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check, has_dot_segment};
+
+    #[test]
+    fn ordinary_paths_pass() {
+        let paths = [
+            "",
+            "/",
+            "?a=1",
+            "/a",
+            "/a/b.json?x=..&y=/../z",
+            "/.well-known",
+            "/a..b/...",
+            "/a.",
+            "/..a",
+            "/a%2Fb",
+            "/%",
+            "/%zz",
+            "/100%25",
+            "/a;v=.",
+            "/{id}",
+            "/a//b",
+        ];
+        for path in paths {
+            assert_eq!(check(path), Ok(()), "{path}");
+        }
+    }
+
+    #[test]
+    fn dot_segments_are_refused_in_every_encoding() {
+        let paths = [
+            "/.",
+            "/..",
+            "/../a",
+            "/a/..",
+            "/a/../b",
+            "/a/./b",
+            "/%2e",
+            "/%2E%2e/a",
+            "/.%2e/a",
+            "/%2e./a",
+            "/a/..?x",
+            "/a%2f..%2fb",
+            "/a%5C..%5cb",
+            "/a%2f..",
+            "/%252e%252e/a",
+            "/%25252e./a",
+            "/..;/a",
+            "/..;x=1",
+            "/.%3bx",
+        ];
+        for path in paths {
+            assert!(check(path).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn dots_inside_of_a_name_are_no_dot_segment() {
+        for path in ["", "a.b", "...", "a..b", "%41", "100%", "%2", "a;v=.", "%zz..", "\u{e9}%"] {
+            assert!(!has_dot_segment(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_cannot_change_the_host_or_the_request() {
+        let paths = [
+            "a",
+            "@evil.test/",
+            ".evil.test",
+            ":80@evil.test",
+            "//evil.test/a",
+            "\\\\evil.test",
+            "/\\evil.test",
+            "/a\\b",
+            "/a#b",
+            "/a b",
+            "/a\r\nHost: x",
+            "/a\n",
+            "/a\tb",
+            "/a\0",
+            "/ä",
+            "/a?b=\u{7f}",
+        ];
+        for path in paths {
+            assert!(check(path).is_err(), "{path:?}");
+        }
+        assert!(check(&format!("/{}", "a".repeat(16 * 1024))).is_err());
+    }
+}
