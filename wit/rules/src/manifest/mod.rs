@@ -3,7 +3,7 @@
 //! The types here are those of the interface `manifest` in `wit/connector.wit`, as borrowed text: the gateway and the SDK have
 //! different generated types for the same records, and both are turned into these. Only the parts that a rule looks at are there.
 //!
-//! [`check`] looks at names, limits, addresses and references. [`check_schemas`] parses the schemas and examples; a gateway
+//! [`check()`] looks at names, limits, addresses and references. [`check_schemas`] parses the schemas and examples; a gateway
 //! that checks unknown connectors calls it where their code is compiled.
 
 mod auth;
