@@ -1,9 +1,11 @@
 //! The settings of one connector.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use url::Url;
+
+use super::error::Location;
 
 /// The settings of one connector.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,12 +16,25 @@ pub struct Connector {
     pub oauth: Oauth,
     /// `true` if upstreams and OAuth endpoints may be at loopback and private addresses.
     pub allow_private_network: bool,
-    /// Passed to the connector unchanged.
-    pub settings: Map<String, Value>,
+    /// Hosts that redirects and links from an upstream may lead to, besides those of the manifest. They are granted by being set.
+    pub link_hosts: BTreeMap<String, Vec<String>>,
+    /// Values of the settings that the connector declares. The registry validates them when it loads the connector.
+    pub settings: BTreeMap<String, Setting>,
     /// Limits of one call.
     pub limits: Limits,
     /// Minimum distance between requests to each upstream. It cannot go below the manifest's.
     pub pacing: Option<Pacing>,
+}
+
+/// The value of one setting of a connector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The value.
+    pub value: Value,
+    /// The text of the environment variable, if one sets the value. A text that reads as a number may be meant as a string.
+    pub text: Option<String>,
+    /// For messages about the value.
+    pub location: Location,
 }
 
 /// Values that replace those of a manifest's OAuth scheme. `None` leaves the manifest's value.
@@ -74,12 +89,5 @@ impl Default for Limits {
 impl Default for Pacing {
     fn default() -> Self {
         Self { interval_ms: 0, max_wait_ms: 10_000, concurrency: 1 }
-    }
-}
-
-impl Connector {
-    /// The settings in the form of the contract: each value as JSON text.
-    pub fn settings_as_json(&self) -> HashMap<String, String> {
-        self.settings.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
     }
 }

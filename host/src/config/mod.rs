@@ -21,7 +21,7 @@ mod settings;
 mod source;
 mod value;
 
-pub use self::connector::{Connector, Limits, Oauth, Pacing};
+pub use self::connector::{Connector, Limits, Oauth, Pacing, Setting};
 pub use self::error::{ConfigError, Location, Problem};
 pub use self::load::environment;
 pub use self::settings::{Config, LogFormat, OauthClient};

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::error::{Location, Problem};
 use super::source::Source;
-use crate::schema;
+use contract::words::most_alike;
 
 /// The error of a conversion: the expected value, to be read after "must be".
 pub(super) type Expected = String;
@@ -33,7 +33,7 @@ pub(super) struct Section<'a> {
 pub(super) struct Given<'a> {
     pub(super) value: &'a Value,
     /// The text of the variable, if a variable set the value.
-    text: Option<&'a str>,
+    pub(super) text: Option<&'a str>,
 }
 
 impl<'a> Given<'a> {
@@ -135,6 +135,11 @@ impl Section<'_> {
         });
     }
 
+    /// The location of a key.
+    pub(super) fn location(&self, name: &str) -> Location {
+        self.report.source.location(&self.named(name))
+    }
+
     /// Removes a key with an unacceptable name, and reports why.
     pub(super) fn refuse(&mut self, name: &str, message: &str) {
         self.table.remove(name);
@@ -159,7 +164,7 @@ fn nearest(unknown: &str, known: &[String]) -> Option<String> {
         return Some(key.clone());
     }
     let siblings = known.iter().filter(|key| split(key).0 == section).map(|key| split(key).1);
-    let sibling = schema::nearest(name, siblings)?;
+    let sibling = most_alike(name, siblings)?;
     Some(if section.is_empty() { sibling.to_owned() } else { format!("{section}.{sibling}") })
 }
 

@@ -159,6 +159,25 @@ pub(super) fn strings(given: &Given<'_>) -> Result<Vec<String>, Expected> {
         .ok_or_else(|| found("a list of strings, such as [\"one\", \"two\"]", given))
 }
 
+/// Hosts such as `files.example.com` and `127.0.0.1:9000`, and wildcards such as `*.example.com`.
+pub(super) fn link_hosts(given: &Given<'_>) -> Result<Vec<String>, Expected> {
+    let hosts = strings(given)?;
+    match hosts.iter().find(|host| !is_link_host(host)) {
+        None => Ok(hosts),
+        Some(_) => Err(
+            "a list of hosts, such as [\"files.example.com\", \"*.example.com\"]; a wildcard is `*.` and a registrable domain"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Returns whether a text is a name or an address, with a port if it is not the default of the scheme, or a wildcard.
+fn is_link_host(text: &str) -> bool {
+    let (host, port) = text.rsplit_once(':').unwrap_or((text, "443"));
+    contract::site::link_host(text).is_ok()
+        || !host.starts_with('*') && contract::site::link_host(host).is_ok() && port.parse::<u16>().is_ok()
+}
+
 /// Any value, in the JSON form that the connector gets.
 pub(super) fn json(value: &Value) -> Result<Json, Expected> {
     Ok(match value {
@@ -174,15 +193,4 @@ pub(super) fn json(value: &Value) -> Result<Json, Expected> {
             table.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect::<Result<_, Expected>>()?,
         ),
     })
-}
-
-/// Returns whether a text has the form of a connector's identifier.
-pub(super) fn is_identifier(name: &str) -> bool {
-    is_name(name) && name.starts_with(|first: char| first.is_ascii_lowercase())
-}
-
-/// Returns whether a text has the form of an upstream's name.
-pub(super) fn is_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }

@@ -11,7 +11,7 @@ use url::Url;
 use super::answer::Answer;
 use super::error::TokenError;
 use super::recipients::Recipients;
-use egress::{Body, Credential, Egress, EgressError, Headers, Request, Upstream, retry_after};
+use egress::{Body, Credential, Egress, EgressError, Headers, Request, Target, Upstream, retry_after};
 
 /// Longest time for one call to a provider, including the answer's body. A refresh lease must outlive it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
@@ -79,10 +79,11 @@ impl Endpoint {
         }
         let request = Request {
             method,
-            path: self.path.clone(),
+            target: Target::Path(self.path.clone()),
             headers,
             body,
             credential,
+            omit_credential: false,
             deadline: Instant::now() + CALL_TIMEOUT,
             limit: MAX_ANSWER_BYTES,
         };

@@ -24,7 +24,9 @@ impl Recipients {
         let oauth = &settings.oauth;
         let of_oauth = [&oauth.authorization_url, &oauth.token_url, &oauth.revocation_url, &oauth.userinfo_url];
         let urls = settings.upstreams.values().chain(of_oauth.into_iter().flatten());
-        let granted = grants.iter().filter_map(|host| Url::parse(&format!("https://{host}/")).ok());
+        // A wildcard covers the hosts of many owners, so it does not approve the site.
+        let hosts = grants.iter().filter(|host| !host.starts_with("*."));
+        let granted = hosts.filter_map(|host| Url::parse(&format!("https://{host}/")).ok());
         Self::Sites(granted.chain(urls.cloned()).map(|url| site(&url).to_owned()).collect())
     }
 
@@ -40,7 +42,7 @@ impl Recipients {
 /// The registrable domain of a URL, or its host if it has no registrable domain.
 pub fn site(url: &Url) -> &str {
     match url.host() {
-        Some(Host::Domain(name)) => psl::domain_str(name).unwrap_or(name),
+        Some(Host::Domain(name)) => contract::site::registrable(name).unwrap_or(name),
         _ => url.host_str().unwrap_or_default(),
     }
 }
@@ -85,6 +87,12 @@ mod tests {
     fn a_grant_for_one_user_of_a_shared_domain_is_none_for_its_neighbours() {
         let recipients = Recipients::vouched_for(&["ada.github.io".to_owned()], &settings("", ""));
         assert!(!recipients.include(&Url::parse("https://thief.github.io/token").unwrap()));
+    }
+
+    #[test]
+    fn a_wildcard_grant_approves_no_site() {
+        let recipients = Recipients::vouched_for(&["*.acme.co.uk".to_owned()], &settings("", ""));
+        assert!(!recipients.include(&Url::parse("https://api.acme.co.uk/token").unwrap()));
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub(crate) fn scheme() -> Oauth2 {
         client_authentication: ClientAuthentication::Body,
         token_pointer: String::new(),
         default_lifetime_seconds: None,
+        form_field: None,
+        revokes_replaced_grants: false,
         identity: None,
     }
 }
