@@ -48,7 +48,7 @@ pub trait CredentialSource: Send + Sync {
     fn credential(&self) -> Credential;
 
     /// Another one than the one that a service has just refused with 401; none where there is none to be had.
-    fn renew<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
+    fn refresh<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
 }
 
 /// A credential by itself, which nothing renews.
@@ -57,7 +57,7 @@ impl CredentialSource for Credential {
         self.clone()
     }
 
-    fn renew<'a>(&'a self, _: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
+    fn refresh<'a>(&'a self, _: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
         Box::pin(ready(None))
     }
 }
@@ -142,7 +142,7 @@ impl Outbound {
         else {
             return Ok(response);
         };
-        let Ok(Some(better)) = timeout_at(way.deadline, source.renew(used)).await else {
+        let Ok(Some(better)) = timeout_at(way.deadline, source.refresh(used)).await else {
             return Ok(response);
         };
         // Gives its place in the upstream's queue back before another is asked for.

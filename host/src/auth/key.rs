@@ -43,7 +43,7 @@ pub(super) enum Form {
     /// One of our keys, but not as we made it.
     Damaged,
     /// Something else.
-    Foreign,
+    Other,
 }
 
 /// Makes a key: what is stored of it, and the key itself, which is to be shown once and is nowhere else.
@@ -87,7 +87,7 @@ pub(super) fn hash(token: &str) -> KeyHash {
 
 pub(super) fn check(token: &str) -> Form {
     if !token.starts_with(PREFIX) {
-        return Form::Foreign;
+        return Form::Other;
     }
     let is_whole = token.len() == PREFIX.len() + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
         && token.split_at_checked(token.len() - CHECKSUM_CHARACTERS).is_some_and(|(text, end)| checksum(text) == end);

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret;
 use url::Url;
 
 use super::callback::hash;
-use super::{BeginError, Failure, Integrations};
+use super::{BeginError, IntegrationError, Integrations};
 use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
@@ -21,7 +21,7 @@ use store::{Authorization, Holder};
 const LIFE: Duration = Duration::from_secs(10 * 60);
 
 /// An authorization that was started.
-pub struct Begun {
+pub struct StartedAuthorization {
     /// Where the user is to be sent.
     pub authorization_url: Url,
     /// What the provider hands back. Whoever shows it completes the authorization, once.
@@ -81,7 +81,7 @@ impl Integrations {
         scheme: &Oauth2,
         user_identifier: Option<String>,
         destination: Destination,
-    ) -> Result<Begun, BeginError> {
+    ) -> Result<StartedAuthorization, BeginError> {
         let provider = self.configured(connector, scheme)?;
         let redirect_uri = redirect_uri(&self.config, &holder.connector);
         let state = random_state()?;
@@ -89,9 +89,9 @@ impl Integrations {
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
-            Some(verifier) => {
-                Some(self.vault.seal(&context, verifier.expose_secret().as_bytes()).await.map_err(Failure::from)?)
-            }
+            Some(verifier) => Some(
+                self.vault.seal(&context, verifier.expose_secret().as_bytes()).await.map_err(IntegrationError::from)?,
+            ),
         };
         let expires_at = SystemTime::now() + LIFE;
         let authorization = Authorization {
@@ -103,8 +103,8 @@ impl Integrations {
             verifier,
             expires_at,
         };
-        self.store.save_authorization(authorization).await.map_err(Failure::from)?;
-        Ok(Begun { authorization_url, state, expires_at })
+        self.store.save_authorization(authorization).await.map_err(IntegrationError::from)?;
+        Ok(StartedAuthorization { authorization_url, state, expires_at })
     }
 
     /// The provider, if the operator has set and granted all that users will need.
@@ -130,9 +130,9 @@ impl Integrations {
 }
 
 /// 256 random bits, as letters that pass through any URL.
-fn random_state() -> Result<String, Failure> {
+fn random_state() -> Result<String, IntegrationError> {
     let mut bytes = [0; 32];
-    SystemRandom::new().fill(&mut bytes).map_err(|_| Failure::NoRandomness)?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| IntegrationError::NoRandomness)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 

@@ -26,49 +26,51 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 const CAPACITY: usize = 10_000;
 
 /// An integration, and its credential once it was needed.
-pub(super) struct Row {
+pub(super) struct CachedIntegration {
     pub(super) integration: Integration,
-    pub(super) opened: OnceCell<Opened>,
+    pub(super) opened: OnceCell<UnsealedCredential>,
 }
 
 /// A credential that was unsealed.
 #[derive(Clone)]
-pub(super) struct Opened {
+pub(super) struct UnsealedCredential {
     pub(super) credential: Credential,
     /// Whether there is a refresh token.
-    pub(super) renewable: bool,
+    pub(super) is_refreshable: bool,
 }
 
-impl Row {
+impl CachedIntegration {
     pub(super) fn new(integration: Integration) -> Arc<Self> {
         Self::opened(integration, None)
     }
 
     /// A row whose credential is at hand.
-    pub(super) fn opened(integration: Integration, opened: Option<Opened>) -> Arc<Self> {
+    pub(super) fn opened(integration: Integration, opened: Option<UnsealedCredential>) -> Arc<Self> {
         Arc::new(Self { integration, opened: OnceCell::new_with(opened) })
     }
 }
 
 /// A holder's integrations, oldest first.
-pub(super) struct Rows {
+pub(super) struct CachedIntegrations {
     /// SHA-256 of the connector's module: another version may put keys elsewhere.
     pub(super) module: String,
-    pub(super) rows: Vec<Arc<Row>>,
+    pub(super) rows: Vec<Arc<CachedIntegration>>,
     read_at: Instant,
 }
 
-impl Rows {
-    /// Rows that were read now. Those that have not changed keep the credential that is ready.
+impl CachedIntegrations {
+    /// CachedIntegrations that were read now. Those that have not changed keep the credential that is ready.
     fn new(module: &str, integrations: Vec<Integration>, former: Option<&Self>, read_at: Instant) -> Self {
         let former = former.filter(|former| former.module == module).map_or(&[][..], |former| &former.rows);
         let keep = |read: Integration| {
-            let same = |row: &&Arc<Row>| row.integration.id == read.id && row.integration.version == read.version;
+            let same = |row: &&Arc<CachedIntegration>| {
+                row.integration.id == read.id && row.integration.version == read.version
+            };
             match former.iter().find(same) {
-                None => Row::new(read),
+                None => CachedIntegration::new(read),
                 Some(row) if row.integration == read => Arc::clone(row),
                 // Selected, or sealed under another key: the credential is the same.
-                Some(row) => Row::opened(read, row.opened.get().cloned()),
+                Some(row) => CachedIntegration::opened(read, row.opened.get().cloned()),
             }
         };
         Self { module: module.to_owned(), rows: integrations.into_iter().map(keep).collect(), read_at }
@@ -81,7 +83,7 @@ impl Rows {
 
 /// The place of one holder.
 struct Slot {
-    rows: ArcSwapOption<Rows>,
+    rows: ArcSwapOption<CachedIntegrations>,
     /// Held by whoever reads the database: the others wait for what it finds.
     reading: tokio::sync::Mutex<()>,
     /// When it was last used, in seconds.
@@ -111,7 +113,7 @@ impl Cache {
         holder: &Holder,
         module: &str,
         read: impl Future<Output = Result<Vec<Integration>, E>>,
-    ) -> Result<Arc<Rows>, E> {
+    ) -> Result<Arc<CachedIntegrations>, E> {
         let slot = self.slot(holder);
         let good = || slot.rows.load_full().filter(|rows| rows.is_good(module));
         if let Some(rows) = good() {
@@ -123,7 +125,7 @@ impl Cache {
         }
         let read_at = Instant::now();
         let found = read.await?;
-        let rows = Arc::new(Rows::new(module, found, slot.rows.load().as_deref(), read_at));
+        let rows = Arc::new(CachedIntegrations::new(module, found, slot.rows.load().as_deref(), read_at));
         slot.rows.store(Some(Arc::clone(&rows)));
         Ok(rows)
     }
@@ -134,7 +136,7 @@ impl Cache {
         // Whoever reads at this moment may have seen what was before.
         let _turn = slot.reading.lock().await;
         if let Some(rows) = slot.rows.load_full() {
-            let outdated = Rows {
+            let outdated = CachedIntegrations {
                 module: rows.module.clone(),
                 rows: rows.rows.clone(),
                 read_at: rows.read_at.checked_sub(FRESH_FOR).unwrap_or(rows.read_at),
@@ -197,7 +199,7 @@ mod tests {
         Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: connector.to_owned() }
     }
 
-    async fn read(cache: &Cache, module: &str, version: i64, reads: &Cell<u32>) -> Arc<Rows> {
+    async fn read(cache: &Cache, module: &str, version: i64, reads: &Cell<u32>) -> Arc<CachedIntegrations> {
         let found = async {
             reads.set(reads.get() + 1);
             Ok::<_, Infallible>(vec![integration("int_1", version)])
@@ -233,13 +235,14 @@ mod tests {
 
     #[tokio::test]
     async fn a_row_that_is_sealed_anew_keeps_its_credential_and_takes_on_the_new_bytes() {
-        let opened = Opened { credential: Credential::bearer("a-token".into()).unwrap(), renewable: true };
+        let opened =
+            UnsealedCredential { credential: Credential::bearer("a-token".into()).unwrap(), is_refreshable: true };
         let read_at = Instant::now();
-        let before = Rows::new("m", vec![integration("int_1", 1)], None, read_at);
+        let before = CachedIntegrations::new("m", vec![integration("int_1", 1)], None, read_at);
         assert!(before.rows[0].opened.set(opened).is_ok());
         let mut resealed = integration("int_1", 1);
         resealed.details.secret = Some(Sealed { key_id: "new".to_owned(), bytes: vec![1] });
-        let after = Rows::new("m", vec![resealed.clone()], Some(&before), read_at);
+        let after = CachedIntegrations::new("m", vec![resealed.clone()], Some(&before), read_at);
         assert_eq!(after.rows[0].integration, resealed);
         assert!(after.rows[0].opened.get().is_some());
     }

@@ -6,7 +6,7 @@ use ring::digest::{SHA256, digest};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::{Failure, Grant, Integrations};
+use super::{AccountSecret, IntegrationError, Integrations};
 use crate::oauth::TokenError;
 use crate::registry::Connector;
 use contract::Oauth2;
@@ -99,7 +99,11 @@ impl Integrations {
     ///
     /// # Errors
     /// When the store does not answer; inside, when there is no such authorization.
-    pub async fn take(&self, connector: &str, state: &str) -> Result<Result<Authorization, NoAuthorization>, Failure> {
+    pub async fn take(
+        &self,
+        connector: &str,
+        state: &str,
+    ) -> Result<Result<Authorization, NoAuthorization>, IntegrationError> {
         Ok(match self.store.take_authorization(&hash(state)).await? {
             Taken::Fresh(authorization) if authorization.holder.connector == connector => Ok(*authorization),
             Taken::Fresh(_) => Err(NoAuthorization::OtherConnector),
@@ -119,7 +123,7 @@ impl Integrations {
         connector: &Connector,
         scheme: &Oauth2,
         code: SecretString,
-    ) -> Result<Grant, Finish> {
+    ) -> Result<AccountSecret, Finish> {
         let Authorization { holder, user_identifier, redirect_uri, .. } = authorization;
         let provider = self.provider(connector, scheme);
         let connector = holder.connector.as_str();
@@ -142,7 +146,7 @@ impl Integrations {
             tracing::warn!(connector, %error, "a code is not exchanged");
             Finish::from(&error)
         })?;
-        Ok(Grant::OAuth2 { tokens, scopes: provider.scopes().to_vec(), since })
+        Ok(AccountSecret::OAuth2 { tokens, scopes: provider.scopes().to_vec(), since })
     }
 
     /// Stores what a user gave, in place of what they gave before.
@@ -154,18 +158,19 @@ impl Integrations {
         holder: &Holder,
         user_identifier: Option<&str>,
         account: Account,
-        grant: &Grant,
-    ) -> Result<Integration, Failure> {
+        account_secret: &AccountSecret,
+    ) -> Result<Integration, IntegrationError> {
         let own = account.email.as_ref().or(account.id.as_ref()).map(String::as_str);
         let user_identifier = user_identifier.or(own).unwrap_or(UNNAMED).to_owned();
-        let secret = match grant.to_bytes() {
+        let secret = match account_secret.to_bytes() {
             None => None,
             Some(bytes) => {
                 Some(self.vault.seal(&holder.secret_context(&user_identifier), bytes.expose_secret()).await?)
             }
         };
-        let details = grant.details(account, secret);
-        let integration = self.store.connect_integration(holder, &user_identifier, grant.auth_type(), details).await?;
+        let details = account_secret.details(account, secret);
+        let integration =
+            self.store.connect_integration(holder, &user_identifier, account_secret.auth_type(), details).await?;
         self.cache.changed(holder).await;
         tracing::info!(
             integration = integration.id,
@@ -176,10 +181,10 @@ impl Integrations {
         Ok(integration)
     }
 
-    async fn open_text(&self, context: &[&str], sealed: &store::Sealed) -> Result<SecretString, Failure> {
+    async fn open_text(&self, context: &[&str], sealed: &store::Sealed) -> Result<SecretString, IntegrationError> {
         let bytes = self.vault.unseal(context, sealed).await?;
-        let text =
-            std::str::from_utf8(bytes.expose_secret()).map_err(|_| Failure::Secret("it is no text".to_owned()))?;
+        let text = std::str::from_utf8(bytes.expose_secret())
+            .map_err(|_| IntegrationError::Secret("it is no text".to_owned()))?;
         Ok(text.into())
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::freshness::Reason;
 use super::key::NoKey;
-use super::standing::Reason;
 use crate::oauth::{NoTokens, NotConfigured};
 use egress::EgressError;
 use store::StoreError;
@@ -13,7 +13,7 @@ use store::vault::VaultError;
 
 /// The gateway's own parts failed.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub enum IntegrationError {
     /// The database does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -31,19 +31,19 @@ pub enum Failure {
     Stopping,
 }
 
-impl From<NoTokens> for Failure {
+impl From<NoTokens> for IntegrationError {
     fn from(error: NoTokens) -> Self {
         Self::Secret(error.to_string())
     }
 }
 
-impl From<NoKey> for Failure {
+impl From<NoKey> for IntegrationError {
     fn from(error: NoKey) -> Self {
         Self::Secret(error.to_string())
     }
 }
 
-impl From<EgressError> for Failure {
+impl From<EgressError> for IntegrationError {
     fn from(error: EgressError) -> Self {
         Self::Secret(error.to_string())
     }
@@ -74,7 +74,7 @@ pub enum AccessError {
     },
     /// The credential has expired or was refused, and there is no new one for now.
     #[error("the credential cannot be renewed now: {}", reason.detail)]
-    NotRenewed {
+    NotRefreshed {
         /// The integration.
         user_identifier: String,
         /// Who must act, and why.
@@ -84,7 +84,7 @@ pub enum AccessError {
     },
     /// The gateway's own parts failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] IntegrationError),
 }
 
 impl From<StoreError> for AccessError {
@@ -101,5 +101,5 @@ pub enum BeginError {
     NotConfigured(#[from] NotConfigured),
     /// The gateway's own parts failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] IntegrationError),
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::cache::Row;
-use super::{AccessError, Failure, Integrations};
+use super::cache::CachedIntegration;
+use super::{AccessError, IntegrationError, Integrations};
 use store::{AuthType, Holder, Integration};
 
 /// Whether a holder has an integration.
@@ -20,7 +20,7 @@ impl Integrations {
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn get(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, Failure> {
+    pub async fn get(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, IntegrationError> {
         Ok(self.store.integration(holder, user_identifier).await?)
     }
 
@@ -28,7 +28,7 @@ impl Integrations {
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn list(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, Failure> {
+    pub async fn list(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, IntegrationError> {
         Ok(self.store.integrations_of_subject(tenant, subject).await?)
     }
 
@@ -36,7 +36,11 @@ impl Integrations {
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn select(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, Failure> {
+    pub async fn select(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+    ) -> Result<Option<Integration>, IntegrationError> {
         let selected = self.store.select_integration(holder, user_identifier).await?;
         self.cache.changed(holder).await;
         Ok(selected)
@@ -51,9 +55,9 @@ impl Integrations {
         holder: &Holder,
         auth_type: AuthType,
         named: Option<&str>,
-    ) -> Result<Existence, Failure> {
+    ) -> Result<Existence, IntegrationError> {
         let integrations = self.store.integrations_of(holder).await?;
-        let rows: Vec<_> = integrations.into_iter().map(Row::new).collect();
+        let rows: Vec<_> = integrations.into_iter().map(CachedIntegration::new).collect();
         let rows = usable(&rows, auth_type);
         let chosen = choose(&rows, named).ok();
         Ok(Existence {
@@ -64,12 +68,15 @@ impl Integrations {
 }
 
 /// Those that a scheme can use: a connector's next version may authenticate in another way.
-pub(super) fn usable(rows: &[Arc<Row>], auth_type: AuthType) -> Vec<Arc<Row>> {
+pub(super) fn usable(rows: &[Arc<CachedIntegration>], auth_type: AuthType) -> Vec<Arc<CachedIntegration>> {
     rows.iter().filter(|row| row.integration.auth_type == auth_type).cloned().collect()
 }
 
 /// The one that an operation runs on: the one that is named, else the one that is selected, else the only one.
-pub(super) fn choose<'a>(rows: &'a [Arc<Row>], named: Option<&str>) -> Result<&'a Arc<Row>, AccessError> {
+pub(super) fn choose<'a>(
+    rows: &'a [Arc<CachedIntegration>],
+    named: Option<&str>,
+) -> Result<&'a Arc<CachedIntegration>, AccessError> {
     if let Some(named) = named {
         let found = rows.iter().find(|row| row.integration.user_identifier == named);
         return found.ok_or_else(|| AccessError::Required { named: Some(named.to_owned()) });
@@ -88,15 +95,15 @@ mod tests {
     use super::*;
     use crate::integrations::tests::integration;
 
-    fn row(user_identifier: &str, selected: bool) -> Arc<Row> {
-        Row::new(Integration {
+    fn row(user_identifier: &str, selected: bool) -> Arc<CachedIntegration> {
+        CachedIntegration::new(Integration {
             user_identifier: user_identifier.to_owned(),
             selected,
             ..integration(user_identifier, 1)
         })
     }
 
-    fn chosen(rows: &[Arc<Row>], named: Option<&str>) -> String {
+    fn chosen(rows: &[Arc<CachedIntegration>], named: Option<&str>) -> String {
         match choose(rows, named) {
             Ok(row) => row.integration.user_identifier.clone(),
             Err(AccessError::Required { named }) => format!("required {named:?}"),

@@ -4,7 +4,7 @@
 //! - `begin`: an authorization is started; `callback`: the user comes back; `provider`: the provider of a connector
 //! - `grant`: what a user gave; `key`: one that is a key; `schema`: what a caller sends to begin
 //! - `lookup`: finding, listing and selecting; `record`: the record as callers see it; `remove`: giving back and deleting
-//! - `session`: the credential of one operation, and its renewal when the service refuses it; `refusals`: how often;
+//! - `session`: the credential of one operation, and its renewal when the service refuses it; `refresh_limit`: how often;
 //!   `cache`: credentials that are ready
 //! - `standing`: what can be done with a credential at a moment; `refresh`: getting the next one; `sweep`: ahead of time; `tasks`: work
 //!   that is never cut off
@@ -13,21 +13,21 @@
 //! Invariants: a credential is in the store before it is used; it goes into no record, no log and no error; it is
 //! renewed by one process at a time; a holder sees its own integrations only.
 
+mod account_secret;
 mod begin;
 mod cache;
 mod callback;
 mod error;
-mod grant;
+mod freshness;
 mod key;
+mod live_credential;
 mod lookup;
 mod provider;
 mod record;
 mod refresh;
-mod refusals;
+mod refresh_limit;
 mod remove;
 mod schema;
-mod session;
-mod standing;
 mod sweep;
 mod tasks;
 
@@ -36,20 +36,20 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-pub use self::begin::{Begun, Destination, redirect_uri};
+pub use self::account_secret::{AccountSecret, auth_type};
+pub use self::begin::{Destination, StartedAuthorization, redirect_uri};
 pub use self::callback::{Finish, NoAuthorization};
-pub use self::error::{AccessError, BeginError, Failure};
-pub use self::grant::{Grant, auth_type};
+pub use self::error::{AccessError, BeginError, IntegrationError};
+pub use self::freshness::{Owner, Reason};
 pub use self::key::Key;
+pub use self::live_credential::LiveCredential;
 pub use self::lookup::Existence;
 pub use self::record::{record, time};
 pub use self::schema::{describe, init_schema};
-pub use self::session::Session;
-pub use self::standing::{Owner, Reason};
 
 use self::cache::Cache;
-use self::refresh::Flights;
-use self::refusals::Refusals;
+use self::refresh::OngoingRefreshes;
+use self::refresh_limit::RefreshLimit;
 use self::tasks::Tasks;
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -68,8 +68,8 @@ pub struct Integrations {
     config: Arc<Config>,
     metrics: Arc<Metrics>,
     cache: Cache,
-    flights: Flights,
-    refusals: Refusals,
+    refreshes: OngoingRefreshes,
+    refresh_limit: RefreshLimit,
     tasks: Tasks,
 }
 
@@ -83,8 +83,8 @@ impl Integrations {
             config,
             metrics,
             cache: Cache::new(),
-            flights: Flights::default(),
-            refusals: Refusals::new(),
+            refreshes: OngoingRefreshes::default(),
+            refresh_limit: RefreshLimit::new(),
             tasks: Tasks::default(),
         }
     }

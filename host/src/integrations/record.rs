@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use super::standing::{Reason, status};
+use super::freshness::{Reason, status};
 use store::Integration;
 
 /// The record as it is true at a moment.

@@ -1,7 +1,7 @@
 //! Getting the next credential of an integration.
 //!
 //! Many providers take each refresh token once, and some end the whole grant when it comes twice. So one task in the process
-//! renews an integration ([`Flights`]), and of all processes the one that holds the lease in its row. Whoever has waited for
+//! renews an integration ([`OngoingRefreshes`]), and of all processes the one that holds the lease in its row. Whoever has waited for
 //! another reads the row again and finds the work done. What a provider has answered is written before anybody uses it,
 //! even if the one who asked has gone away; only a process that is killed between the two loses it, and then the
 //! integration is found expired at its next renewal.
@@ -15,9 +15,9 @@ use futures_util::future::{BoxFuture, Shared};
 use secrecy::{ExposeSecret, SecretSlice};
 use tokio::time::{Instant, sleep};
 
-use super::grant::Grant;
-use super::standing::{Owner, Reason, due_at, retry_at};
-use super::{Failure, Integrations};
+use super::account_secret::AccountSecret;
+use super::freshness::{Owner, Reason, due_at, retry_at};
+use super::{IntegrationError, Integrations};
 use crate::metrics::OutcomeLabels;
 use crate::oauth::{CALL_TIMEOUT, TokenError, Tokens};
 use contract::AuthScheme;
@@ -41,28 +41,28 @@ const MARGIN: Duration = Duration::from_secs(1);
 
 /// Renewals under way in this process, by integration and the version that is to be replaced.
 #[derive(Default)]
-pub(super) struct Flights(Mutex<HashMap<Key, Flight>>);
+pub(super) struct OngoingRefreshes(Mutex<HashMap<Key, OngoingRefresh>>);
 
 type Key = (String, i64);
 
 /// Done when the renewal is over, however it ended: the row says how.
-pub(super) type Flight = Shared<BoxFuture<'static, ()>>;
+pub(super) type OngoingRefresh = Shared<BoxFuture<'static, ()>>;
 
-impl Flights {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Flight>> {
+impl OngoingRefreshes {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, OngoingRefresh>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Takes a flight off the list, also when its task ends by a panic.
-struct Landing {
+/// Takes a refresh off the list, also when its task ends by a panic.
+struct RemoveWhenDone {
     integrations: Arc<Integrations>,
     key: Key,
 }
 
-impl Drop for Landing {
+impl Drop for RemoveWhenDone {
     fn drop(&mut self) {
-        self.integrations.flights.lock().remove(&self.key);
+        self.integrations.refreshes.lock().remove(&self.key);
     }
 }
 
@@ -100,30 +100,30 @@ impl Outcome {
 impl Integrations {
     /// Renews the credential of an integration unless its row is newer than `version` already. It goes on to its end whether or
     /// not anybody waits for it.
-    pub(super) fn refresh(self: &Arc<Self>, id: &str, version: i64) -> Flight {
+    pub(super) fn refresh(self: &Arc<Self>, id: &str, version: i64) -> OngoingRefresh {
         let key = (id.to_owned(), version);
-        let mut flights = self.flights.lock();
-        if let Some(flight) = flights.get(&key) {
-            return flight.clone();
+        let mut refreshes = self.refreshes.lock();
+        if let Some(refresh) = refreshes.get(&key) {
+            return refresh.clone();
         }
-        let landing = Landing { integrations: Arc::clone(self), key: key.clone() };
+        let entry = RemoveWhenDone { integrations: Arc::clone(self), key: key.clone() };
         let task = self.tasks.spawn(async move {
-            let (id, version) = &landing.key;
-            landing.integrations.renew_and_tell(id, *version).await;
+            let (id, version) = &entry.key;
+            entry.integrations.refresh_and_record(id, *version).await;
         });
-        let flight = task.map(|_| ()).boxed().shared();
-        flights.insert(key, flight.clone());
-        flight
+        let refresh = task.map(|_| ()).boxed().shared();
+        refreshes.insert(key, refresh.clone());
+        refresh
     }
 
-    async fn renew_and_tell(&self, id: &str, version: i64) {
+    async fn refresh_and_record(&self, id: &str, version: i64) {
         let mut connector = String::new();
         let outcome = match self.lease(id, version).await {
             Ok(None) => Outcome::Superseded,
             Ok(Some(lease)) => {
                 let Lease { integration, fence, .. } = &lease;
                 connector.clone_from(&integration.holder.connector);
-                let outcome = self.renew(&lease).await;
+                let outcome = self.refresh_leased(&lease).await;
                 // What was written has freed the lease. Where nothing was, nobody is to wait for it.
                 if !matches!(outcome, Ok(Outcome::Refreshed))
                     && let Err(error) = self.store.release_refresh(id, *fence).await
@@ -141,16 +141,16 @@ impl Integrations {
     }
 
     /// Waits for the turn to renew an integration. None when somebody else has done it, or it is no longer to be done.
-    async fn lease(&self, id: &str, version: i64) -> Result<Option<Lease>, Failure> {
+    async fn lease(&self, id: &str, version: i64) -> Result<Option<Lease>, IntegrationError> {
         let enough = Instant::now() + 2 * LEASE;
-        while self.still(id, version).await?.is_some() && Instant::now() < enough {
+        while self.unchanged(id, version).await?.is_some() && Instant::now() < enough {
             let taken_at = Instant::now();
             let Some(fence) = self.store.lease_refresh(id, LEASE).await? else {
                 sleep(POLL).await;
                 continue;
             };
             // Whoever held it before may have come to its end between the two.
-            if let Some(integration) = self.still(id, version).await? {
+            if let Some(integration) = self.unchanged(id, version).await? {
                 return Ok(Some(Lease { integration, fence, taken_at }));
             }
             self.store.release_refresh(id, fence).await?;
@@ -160,13 +160,13 @@ impl Integrations {
     }
 
     /// The integration, if it is active and nobody has written it since.
-    async fn still(&self, id: &str, version: i64) -> Result<Option<Integration>, Failure> {
+    async fn unchanged(&self, id: &str, version: i64) -> Result<Option<Integration>, IntegrationError> {
         let integration = self.store.integration_by_id(id).await?;
         Ok(integration.filter(|now| now.version == version && now.details.status == Status::Active))
     }
 
     /// Asks the provider, and writes what it says.
-    async fn renew(&self, lease: &Lease) -> Result<Outcome, Failure> {
+    async fn refresh_leased(&self, lease: &Lease) -> Result<Outcome, IntegrationError> {
         let Lease { integration, fence, .. } = lease;
         let fence = *fence;
         let Some(connector) = self.registry.get(&integration.holder.connector) else {
@@ -179,7 +179,9 @@ impl Integrations {
             Ok(provider) => provider,
             Err(error) => return self.postpone(integration, fence, operator(&format!("{error}."))).await,
         };
-        let Grant::OAuth2 { tokens: former, .. } = self.grant(integration, &connector.manifest().auth).await? else {
+        let AccountSecret::OAuth2 { tokens: former, .. } =
+            self.account_secret(integration, &connector.manifest().auth).await?
+        else {
             return Ok(Outcome::Superseded);
         };
         let Some(refresh_token) = &former.refresh_token else {
@@ -192,11 +194,11 @@ impl Integrations {
         let asked_at = SystemTime::now();
         match provider.refresh(refresh_token).await {
             Ok(tokens) => {
-                match self.keep(integration, fence, &former, &tokens, asked_at).await? {
-                    Kept::Written => return Ok(Outcome::Refreshed),
+                match self.write_tokens(integration, fence, &former, &tokens, asked_at).await? {
+                    Written::Written => return Ok(Outcome::Refreshed),
                     // To revoke one grant of a user may end the other.
-                    Kept::Replaced => {}
-                    Kept::Gone => {
+                    Written::Replaced => {}
+                    Written::Gone => {
                         if let Err(error) = provider.revoke(&tokens).await {
                             tracing::warn!(integration = integration.id, %error, "tokens that nobody needs are not revoked");
                         }
@@ -209,12 +211,12 @@ impl Integrations {
     }
 
     /// What is written after a success.
-    async fn renewed(
+    async fn refreshed_details(
         &self,
         integration: &Integration,
         tokens: &Tokens,
         asked_at: SystemTime,
-    ) -> Result<Details, Failure> {
+    ) -> Result<Details, IntegrationError> {
         let context = integration.holder.secret_context(&integration.user_identifier);
         let secret = self.vault.seal(&context, tokens.to_bytes().expose_secret()).await?;
         let former = integration.details.clone();
@@ -231,19 +233,19 @@ impl Integrations {
     }
 
     /// Writes what exists nowhere else.
-    async fn keep(
+    async fn write_tokens(
         &self,
         integration: &Integration,
         fence: i64,
         former: &Tokens,
         tokens: &Tokens,
         asked_at: SystemTime,
-    ) -> Result<Kept, Failure> {
+    ) -> Result<Written, IntegrationError> {
         let (mut pause, mut attempts) = (FIRST_WRITE_PAUSE, 0);
         loop {
             let kept = async {
-                let details = self.renewed(integration, tokens, asked_at).await?;
-                self.try_keep(integration, fence, former, &details).await
+                let details = self.refreshed_details(integration, tokens, asked_at).await?;
+                self.try_write_tokens(integration, fence, former, &details).await
             };
             attempts += 1;
             match kept.await {
@@ -257,37 +259,37 @@ impl Integrations {
         }
     }
 
-    async fn try_keep(
+    async fn try_write_tokens(
         &self,
         integration: &Integration,
         fence: i64,
         former: &Tokens,
         details: &Details,
-    ) -> Result<Kept, Failure> {
+    ) -> Result<Written, IntegrationError> {
         let id = &integration.id;
         if self.store.update_leased(id, integration.version, fence, details.clone()).await?.is_some() {
-            return Ok(Kept::Written);
+            return Ok(Written::Written);
         }
         // Somebody wrote the row, or the lease ran out while this process stood still. As long as the row holds the tokens that
         // these came from, these are the newer ones.
         while let Some(now) = self.store.integration_by_id(id).await? {
             if !self.holds(&now, former.to_bytes().expose_secret()).await? {
-                return Ok(Kept::Replaced);
+                return Ok(Written::Replaced);
             }
             if self.store.update_integration(id, now.version, details.clone()).await?.is_some() {
-                return Ok(Kept::Written);
+                return Ok(Written::Written);
             }
         }
-        Ok(Kept::Gone)
+        Ok(Written::Gone)
     }
 
     /// Whether a row holds this secret.
-    pub(super) async fn holds(&self, integration: &Integration, secret: &[u8]) -> Result<bool, Failure> {
+    pub(super) async fn holds(&self, integration: &Integration, secret: &[u8]) -> Result<bool, IntegrationError> {
         Ok(self.secret(integration).await?.is_some_and(|held| held.expose_secret() == secret))
     }
 
     /// What is sealed in a row.
-    pub(super) async fn secret(&self, integration: &Integration) -> Result<Option<SecretSlice<u8>>, Failure> {
+    pub(super) async fn secret(&self, integration: &Integration) -> Result<Option<SecretSlice<u8>>, IntegrationError> {
         let Some(sealed) = &integration.details.secret else { return Ok(None) };
         let context = integration.holder.secret_context(&integration.user_identifier);
         Ok(Some(self.vault.unseal(&context, sealed).await?))
@@ -299,7 +301,7 @@ impl Integrations {
         fence: i64,
         former: &Tokens,
         error: &TokenError,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, IntegrationError> {
         tracing::warn!(
             integration = integration.id,
             connector = integration.holder.connector,
@@ -320,20 +322,24 @@ impl Integrations {
             }
             TokenError::Misconfigured { .. } => self.postpone(integration, fence, operator(&detail)).await,
             TokenError::Unavailable { retry_after, .. } => {
-                let trouble =
-                    Trouble { owner: Owner::Provider, detail, patience: *retry_after, outcome: Outcome::Unavailable };
-                self.postpone(integration, fence, trouble).await
+                let postponement = Postponement {
+                    owner: Owner::Provider,
+                    detail,
+                    patience: *retry_after,
+                    outcome: Outcome::Unavailable,
+                };
+                self.postpone(integration, fence, postponement).await
             }
             TokenError::NotUnderstood { .. } => {
-                let trouble =
-                    Trouble { owner: Owner::Provider, detail, patience: None, outcome: Outcome::NotUnderstood };
-                self.postpone(integration, fence, trouble).await
+                let postponement =
+                    Postponement { owner: Owner::Provider, detail, patience: None, outcome: Outcome::NotUnderstood };
+                self.postpone(integration, fence, postponement).await
             }
         }
     }
 
     /// Writes that only the user can mend it.
-    async fn expire(&self, integration: &Integration, fence: i64, detail: &str) -> Result<Outcome, Failure> {
+    async fn expire(&self, integration: &Integration, fence: i64, detail: &str) -> Result<Outcome, IntegrationError> {
         let details = Details {
             status: Status::Expired,
             reason: Reason::new(Owner::User, detail).to_text(),
@@ -345,15 +351,20 @@ impl Integrations {
     }
 
     /// Writes what is wrong and when to try again. A credential that is still good goes on serving.
-    async fn postpone(&self, integration: &Integration, fence: i64, trouble: Trouble) -> Result<Outcome, Failure> {
+    async fn postpone(
+        &self,
+        integration: &Integration,
+        fence: i64,
+        postponement: Postponement,
+    ) -> Result<Outcome, IntegrationError> {
         let now = SystemTime::now();
         let details = Details {
-            reason: Reason::new(trouble.owner, trouble.detail).to_text(),
-            next_refresh_at: Some(retry_at(integration.details.expires_at, trouble.patience, now)),
+            reason: Reason::new(postponement.owner, postponement.detail).to_text(),
+            next_refresh_at: Some(retry_at(integration.details.expires_at, postponement.patience, now)),
             ..integration.details.clone()
         };
         self.store.update_leased(&integration.id, integration.version, fence, details).await?;
-        Ok(trouble.outcome)
+        Ok(postponement.outcome)
     }
 }
 
@@ -366,7 +377,7 @@ struct Lease {
 }
 
 /// What became of new tokens.
-enum Kept {
+enum Written {
     Written,
     /// The user has connected the account anew meanwhile.
     Replaced,
@@ -375,7 +386,7 @@ enum Kept {
 }
 
 /// Why a renewal is put off.
-struct Trouble {
+struct Postponement {
     owner: Owner,
     detail: String,
     /// How long the provider wants to be left alone.
@@ -383,11 +394,11 @@ struct Trouble {
     outcome: Outcome,
 }
 
-fn operator(detail: &str) -> Trouble {
-    Trouble { owner: Owner::Operator, detail: detail.to_owned(), patience: None, outcome: Outcome::Misconfigured }
+fn operator(detail: &str) -> Postponement {
+    Postponement { owner: Owner::Operator, detail: detail.to_owned(), patience: None, outcome: Outcome::Misconfigured }
 }
 
-fn failed(id: &str, error: &Failure) -> Outcome {
+fn failed(id: &str, error: &IntegrationError) -> Outcome {
     tracing::error!(integration = id, %error, "a credential is not renewed");
     Outcome::Failed
 }

@@ -6,10 +6,10 @@ use std::time::SystemTime;
 use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
 
-use super::grant::Grant;
+use super::account_secret::AccountSecret;
+use super::freshness::Freshness;
 use super::refresh::{LEASE, POLL};
-use super::standing::Standing;
-use super::{Failure, Integrations};
+use super::{IntegrationError, Integrations};
 use crate::oauth::Revocation;
 use contract::AuthScheme;
 use store::{Holder, Integration};
@@ -20,19 +20,23 @@ impl Integrations {
     ///
     /// # Errors
     /// When the store does not answer.
-    pub async fn remove(self: &Arc<Self>, holder: &Holder, user_identifier: &str) -> Result<Option<bool>, Failure> {
+    pub async fn remove(
+        self: &Arc<Self>,
+        holder: &Holder,
+        user_identifier: &str,
+    ) -> Result<Option<bool>, IntegrationError> {
         let Some(Integration { id, .. }) = self.store.integration(holder, user_identifier).await? else {
             return Ok(None);
         };
         let this = Arc::clone(self);
-        let task = self.tasks.spawn(async move { this.give_back_and_delete(&id).await });
+        let task = self.tasks.spawn(async move { this.revoke_and_delete(&id).await });
         // It ends early only with the process.
-        task.await.unwrap_or(Err(Failure::Stopping))
+        task.await.unwrap_or(Err(IntegrationError::Stopping))
     }
 
-    async fn give_back_and_delete(self: &Arc<Self>, id: &str) -> Result<Option<bool>, Failure> {
-        self.freshen(id).await?;
-        let fence = self.hold_still(id).await?;
+    async fn revoke_and_delete(self: &Arc<Self>, id: &str) -> Result<Option<bool>, IntegrationError> {
+        self.refresh_for_revocation(id).await?;
+        let fence = self.lease_for_removal(id).await?;
         let Some(mut row) = self.store.integration_by_id(id).await? else { return Ok(None) };
         let secret = self.secret(&row).await.ok().flatten();
         // In this order: a process that dies in between leaves something that can be removed again.
@@ -62,13 +66,13 @@ impl Integrations {
     }
 
     /// Renews a token that has expired where the provider wants it as the proof that it may be taken back.
-    async fn freshen(self: &Arc<Self>, id: &str) -> Result<(), Failure> {
+    async fn refresh_for_revocation(self: &Arc<Self>, id: &str) -> Result<(), IntegrationError> {
         let Some(row) = self.store.integration_by_id(id).await? else { return Ok(()) };
         let Some(connector) = self.registry.get(&row.holder.connector) else { return Ok(()) };
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
         let wants_access_token =
             self.provider(&connector, scheme).is_ok_and(|provider| provider.revokes_by_access_token());
-        if wants_access_token && Standing::of(&row.details, SystemTime::now()) == Standing::Stale {
+        if wants_access_token && Freshness::of(&row.details, SystemTime::now()) == Freshness::Expired {
             self.refresh(id, row.version).await;
         }
         Ok(())
@@ -76,7 +80,7 @@ impl Integrations {
 
     /// Keeps others from renewing while the grant is given back: a token that is renewed then would live on at the provider.
     /// Says by which number the lease is given back; none where another does not come to an end, or there is nothing to renew.
-    async fn hold_still(&self, id: &str) -> Result<Option<i64>, Failure> {
+    async fn lease_for_removal(&self, id: &str) -> Result<Option<i64>, IntegrationError> {
         let enough = Instant::now() + LEASE;
         loop {
             let fence = self.store.lease_refresh(id, LEASE).await?;
@@ -94,8 +98,10 @@ impl Integrations {
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return false };
         let result = async {
             let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
-            let Grant::OAuth2 { tokens, .. } =
-                self.grant(integration, &connector.manifest().auth).await.map_err(|error| error.to_string())?
+            let AccountSecret::OAuth2 { tokens, .. } = self
+                .account_secret(integration, &connector.manifest().auth)
+                .await
+                .map_err(|error| error.to_string())?
             else {
                 return Ok(false);
             };

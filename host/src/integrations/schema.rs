@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::account_secret::auth_type;
 use super::begin::redirect_uri;
-use super::grant::auth_type;
 use super::key::Key;
 use crate::config::Config;
 use contract::{AuthScheme, Oauth2};

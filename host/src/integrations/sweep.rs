@@ -8,8 +8,8 @@ use futures_util::stream;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::standing::Standing;
-use super::{Failure, Integrations};
+use super::freshness::Freshness;
+use super::{IntegrationError, Integrations};
 use store::Details;
 
 /// How often is looked for what is due.
@@ -31,7 +31,7 @@ impl Integrations {
         loop {
             ticks.tick().await;
             self.cache.forget_idle();
-            self.refusals.tidy();
+            self.refresh_limit.tidy();
             match self.refresh_due().await {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
@@ -43,7 +43,7 @@ impl Integrations {
         }
     }
 
-    async fn refresh_due(self: &Arc<Self>) -> Result<(), Failure> {
+    async fn refresh_due(self: &Arc<Self>) -> Result<(), IntegrationError> {
         let due = self.store.due_for_refresh(SystemTime::now(), BATCH).await?;
         stream::iter(due)
             .for_each_concurrent(PARALLEL, |id| async move {
@@ -62,7 +62,7 @@ impl Integrations {
 }
 
 fn is_due(details: &Details) -> bool {
-    matches!(Standing::of(details, SystemTime::now()), Standing::Due | Standing::Stale)
+    matches!(Freshness::of(details, SystemTime::now()), Freshness::Due | Freshness::Expired)
 }
 
 /// At random, up to a quarter of a tick.

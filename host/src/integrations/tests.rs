@@ -62,8 +62,8 @@ pub(super) fn integration(id: &str, version: i64) -> Integration {
 }
 
 /// Tokens that are good for so long.
-fn grant(life: Duration) -> Grant {
-    Grant::OAuth2 {
+fn account_secret(life: Duration) -> AccountSecret {
+    AccountSecret::OAuth2 {
         tokens: Tokens {
             access_token: "an-access-token".into(),
             refresh_token: Some("a-refresh-token".into()),
@@ -83,8 +83,8 @@ fn account(email: &str) -> Account {
 async fn an_account_is_named_by_the_caller_else_by_its_email_else_by_its_id() {
     let site = site().await;
     let connect = async |named: Option<&str>, account: Account| {
-        let grant = grant(Duration::from_secs(3600));
-        site.integrations.connect(&holder("ann"), named, account, &grant).await.unwrap().user_identifier
+        let secret = account_secret(Duration::from_secs(3600));
+        site.integrations.connect(&holder("ann"), named, account, &secret).await.unwrap().user_identifier
     };
     assert_eq!(connect(Some("work"), account("ann@example.com")).await, "work");
     assert_eq!(connect(None, account("ann@example.com")).await, "ann@example.com");
@@ -96,9 +96,9 @@ async fn an_account_is_named_by_the_caller_else_by_its_email_else_by_its_id() {
 async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
     let site = site().await;
     let integrations = &site.integrations;
-    let grant = grant(Duration::from_secs(3600));
+    let secret = account_secret(Duration::from_secs(3600));
     for subject in ["ann", "bob"] {
-        integrations.connect(&holder(subject), Some("mail"), account("a@example.com"), &grant).await.unwrap();
+        integrations.connect(&holder(subject), Some("mail"), account("a@example.com"), &secret).await.unwrap();
     }
     assert_eq!(integrations.list("acme", "ann").await.unwrap().len(), 1);
     assert_eq!(integrations.list("other", "ann").await.unwrap().len(), 0);
@@ -113,8 +113,8 @@ async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
 #[tokio::test]
 async fn a_record_holds_no_credential() {
     let site = site().await;
-    let grant = grant(Duration::from_secs(3600));
-    let integration = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    let secret = account_secret(Duration::from_secs(3600));
+    let integration = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     let shown = format!("{integration:?} {}", record(&integration, SystemTime::now()));
     assert!(!shown.contains("-token"), "{shown}");
 }
@@ -122,8 +122,8 @@ async fn a_record_holds_no_credential() {
 #[tokio::test]
 async fn a_credential_that_cannot_be_renewed_for_the_operators_fault_goes_on_and_says_so() {
     let site = site().await;
-    let grant = grant(Duration::from_secs(60));
-    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    let secret = account_secret(Duration::from_secs(60));
+    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     site.integrations.refresh(&before.id, before.version).await;
     let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     let shown = record(&after, SystemTime::now());
@@ -135,8 +135,8 @@ async fn a_credential_that_cannot_be_renewed_for_the_operators_fault_goes_on_and
 #[tokio::test]
 async fn a_hundred_who_want_the_same_renewal_share_one() {
     let site = site().await;
-    let grant = grant(Duration::from_secs(60));
-    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    let secret = account_secret(Duration::from_secs(60));
+    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     join_all((0..100).map(|_| site.integrations.refresh(&before.id, before.version))).await;
     let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     assert_eq!(after.version, before.version + 1);

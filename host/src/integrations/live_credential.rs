@@ -7,12 +7,12 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use secrecy::ExposeSecret;
 
-use super::cache::{Opened, Row};
-use super::grant::{Grant, auth_type};
+use super::account_secret::{AccountSecret, auth_type};
+use super::cache::{CachedIntegration, UnsealedCredential};
+use super::freshness::{Freshness, Owner, Reason};
 use super::key::Key;
 use super::lookup::{choose, usable};
-use super::standing::{Owner, Reason, Standing};
-use super::{AccessError, Failure, Integrations};
+use super::{AccessError, IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use crate::registry::Connector;
 use contract::AuthScheme;
@@ -25,11 +25,11 @@ use store::{AuthType, Details, Holder, Integration, Status};
 const ATTEMPTS: usize = 4;
 
 /// What an operation runs with: an integration and its credential, from its beginning to its end.
-pub struct Session {
+pub struct LiveCredential {
     integrations: Arc<Integrations>,
     connector: Arc<Connector>,
     /// The row as it was last read, and the credential that requests carry now.
-    present: Mutex<(Arc<Row>, Credential)>,
+    present: Mutex<(Arc<CachedIntegration>, Credential)>,
     /// Whether the one renewal that an operation may ask for was made. Parallel requests wait for it here.
     renewed: tokio::sync::Mutex<bool>,
     /// Why there is no better credential, once one was asked for.
@@ -41,12 +41,12 @@ impl Integrations {
     ///
     /// # Errors
     /// When there is none, none can be chosen, or it has no good credential.
-    pub async fn session(
+    pub async fn live_credential(
         self: &Arc<Self>,
         connector: &Arc<Connector>,
         holder: &Holder,
         named: Option<&str>,
-    ) -> Result<Session, AccessError> {
+    ) -> Result<LiveCredential, AccessError> {
         let scheme = &connector.manifest().auth;
         for _ in 0..ATTEMPTS {
             let read = self.store.integrations_of(holder);
@@ -54,20 +54,20 @@ impl Integrations {
             let usable = usable(&rows.rows, auth_type(scheme));
             let row = choose(&usable, named)?;
             let Integration { id, version, details, .. } = &row.integration;
-            match Standing::of(details, SystemTime::now()) {
-                Standing::Good => {}
+            match Freshness::of(details, SystemTime::now()) {
+                Freshness::Fresh => {}
                 // It goes on by itself.
-                Standing::Due => drop(self.refresh(id, *version)),
-                Standing::Stale => {
+                Freshness::Due => drop(self.refresh(id, *version)),
+                Freshness::Expired => {
                     self.refresh(id, *version).await;
                     self.cache.changed(holder).await;
                     continue;
                 }
-                Standing::Waiting(pause) => return Err(not_renewed(&row.integration, pause)),
-                Standing::Over => return Err(reauthorize(&row.integration)),
+                Freshness::RetryIn(pause) => return Err(not_refreshed(&row.integration, pause)),
+                Freshness::Ended => return Err(reauthorize(&row.integration)),
             }
             let opened = row.opened.get_or_try_init(|| self.open(&row.integration, scheme)).await?.clone();
-            return Ok(Session {
+            return Ok(LiveCredential {
                 integrations: Arc::clone(self),
                 connector: Arc::clone(connector),
                 present: Mutex::new((Arc::clone(row), opened.credential)),
@@ -75,41 +75,52 @@ impl Integrations {
                 ended: Mutex::new(None),
             });
         }
-        Err(Failure::Secret("it changes faster than it can be read".to_owned()).into())
+        Err(IntegrationError::Secret("it changes faster than it can be read".to_owned()).into())
     }
 
     /// Unseals a credential and makes it ready for requests.
-    async fn open(&self, integration: &Integration, scheme: &AuthScheme) -> Result<Opened, Failure> {
-        let grant = self.grant(integration, scheme).await?;
-        let renewable = matches!(&grant, Grant::OAuth2 { tokens, .. } if tokens.refresh_token.is_some());
-        let credential =
-            grant.credential()?.ok_or_else(|| Failure::Secret("the connector's users need none".to_owned()))?;
-        Ok(Opened { credential, renewable })
+    async fn open(
+        &self,
+        integration: &Integration,
+        scheme: &AuthScheme,
+    ) -> Result<UnsealedCredential, IntegrationError> {
+        let secret = self.account_secret(integration, scheme).await?;
+        let is_refreshable = matches!(&secret, AccountSecret::OAuth2 { tokens, .. } if tokens.refresh_token.is_some());
+        let credential = secret
+            .credential()?
+            .ok_or_else(|| IntegrationError::Secret("the connector's users need none".to_owned()))?;
+        Ok(UnsealedCredential { credential, is_refreshable })
     }
 
     /// Unseals what the user gave.
-    pub(super) async fn grant(&self, integration: &Integration, scheme: &AuthScheme) -> Result<Grant, Failure> {
-        let none = || Failure::Secret("there is none of the connector's kind".to_owned());
+    pub(super) async fn account_secret(
+        &self,
+        integration: &Integration,
+        scheme: &AuthScheme,
+    ) -> Result<AccountSecret, IntegrationError> {
+        let none = || IntegrationError::Secret("there is none of the connector's kind".to_owned());
         let bytes = self.secret(integration).await?.ok_or_else(none)?;
         Ok(match scheme {
-            AuthScheme::Oauth2(_) => Grant::OAuth2 {
+            AuthScheme::Oauth2(_) => AccountSecret::OAuth2 {
                 tokens: Tokens::from_bytes(bytes.expose_secret())?,
                 scopes: integration.details.scopes.clone(),
                 since: integration.updated_at,
             },
-            AuthScheme::ApiKey(key) => Grant::ApiKey(Key::from_bytes(bytes.expose_secret())?, key.placement.clone()),
+            AuthScheme::ApiKey(key) => {
+                AccountSecret::ApiKey(Key::from_bytes(bytes.expose_secret())?, key.placement.clone())
+            }
             AuthScheme::None => return Err(none()),
         })
     }
 
     /// Another credential than the one that a service has refused. None where there can be no other: a key is what it is; and
-    /// where refusals come so often that it cannot be for the credential's age.
+    /// where refresh_limit come so often that it cannot be for the credential's age.
     async fn replacement(
         self: &Arc<Self>,
         known: &Integration,
         refused: &Credential,
         scheme: &AuthScheme,
-    ) -> Result<Option<(Arc<Row>, Credential)>, AccessError> {
+    ) -> Result<Option<(Arc<CachedIntegration>, Credential)>, AccessError> {
         if known.auth_type != AuthType::OAuth2 {
             return Ok(None);
         }
@@ -119,21 +130,21 @@ impl Integrations {
         if !opened.credential.holds_the_same(refused) {
             return Ok(Some(ready(row, opened)));
         }
-        if !opened.renewable {
+        if !opened.is_refreshable {
             return Err(self.give_up(&row).await?);
         }
         // A renewal that failed a moment ago would fail again.
         if let (Some(_), Some(pause)) = (&row.details.reason, pause(&row.details)) {
-            return Err(not_renewed(&row, pause));
+            return Err(not_refreshed(&row, pause));
         }
-        if !self.refusals.allow(&row) {
+        if !self.refresh_limit.allow(&row) {
             return Ok(None);
         }
         self.refresh(&row.id, row.version).await;
         let row = self.reread(known).await?;
         let opened = self.open(&row, scheme).await?;
         if opened.credential.holds_the_same(refused) {
-            return Err(not_renewed(&row, pause(&row.details).unwrap_or(Duration::from_secs(1))));
+            return Err(not_refreshed(&row, pause(&row.details).unwrap_or(Duration::from_secs(1))));
         }
         Ok(Some(ready(row, opened)))
     }
@@ -147,7 +158,7 @@ impl Integrations {
     }
 
     /// Notes that the service refuses a credential that nothing renews.
-    async fn give_up(&self, row: &Integration) -> Result<AccessError, Failure> {
+    async fn give_up(&self, row: &Integration) -> Result<AccessError, IntegrationError> {
         let reason = Reason::new(Owner::User, "The service no longer accepts the access that the user gave.");
         let details =
             Details { status: Status::Revoked, reason: reason.to_text(), next_refresh_at: None, ..row.details.clone() };
@@ -158,9 +169,9 @@ impl Integrations {
     }
 }
 
-fn ready(integration: Integration, opened: Opened) -> (Arc<Row>, Credential) {
+fn ready(integration: Integration, opened: UnsealedCredential) -> (Arc<CachedIntegration>, Credential) {
     let credential = opened.credential.clone();
-    (Row::opened(integration, Some(opened)), credential)
+    (CachedIntegration::opened(integration, Some(opened)), credential)
 }
 
 /// How long until a renewal is tried again.
@@ -176,28 +187,28 @@ fn reauthorize(integration: &Integration) -> AccessError {
     }
 }
 
-fn not_renewed(integration: &Integration, retry_after: Duration) -> AccessError {
+fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
     let reason = Reason::of(&integration.details, SystemTime::now());
-    AccessError::NotRenewed {
+    AccessError::NotRefreshed {
         user_identifier: integration.user_identifier.clone(),
         reason: reason.unwrap_or_else(|| Reason::new(Owner::Provider, "The service did not renew the access in time.")),
         retry_after,
     }
 }
 
-impl Session {
+impl LiveCredential {
     /// The integration's id: the partition of the connector's storage.
     pub fn integration_id(&self) -> String {
         self.with_present(|(row, _)| row.integration.id.clone())
     }
 
     /// Why there is no better credential than one that the service has refused, if one was asked for.
-    pub fn take_end(&self) -> Option<AccessError> {
+    pub fn take_access_error(&self) -> Option<AccessError> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether a refused credential means that the user has to authorize again.
-    pub fn is_authorization(&self) -> bool {
+    pub fn is_oauth2(&self) -> bool {
         self.with_present(|(row, _)| row.integration.auth_type == AuthType::OAuth2)
     }
 
@@ -207,11 +218,11 @@ impl Session {
         AccessError::Reauthorize { user_identifier, detail }
     }
 
-    fn with_present<T>(&self, read: impl FnOnce(&mut (Arc<Row>, Credential)) -> T) -> T {
+    fn with_present<T>(&self, read: impl FnOnce(&mut (Arc<CachedIntegration>, Credential)) -> T) -> T {
         read(&mut self.present.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn renew_once(&self, refused: &Credential) -> Option<Credential> {
+    async fn refresh_once(&self, refused: &Credential) -> Option<Credential> {
         let mut renewed = self.renewed.lock().await;
         let (row, present) = self.with_present(|present| present.clone());
         if !present.is(refused) {
@@ -235,12 +246,12 @@ impl Session {
     }
 }
 
-impl CredentialSource for Session {
+impl CredentialSource for LiveCredential {
     fn credential(&self) -> Credential {
         self.with_present(|(_, credential)| credential.clone())
     }
 
-    fn renew<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
-        self.renew_once(refused).boxed()
+    fn refresh<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
+        self.refresh_once(refused).boxed()
     }
 }

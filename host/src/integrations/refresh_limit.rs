@@ -14,14 +14,14 @@ use store::Integration;
 const IN_A_ROW: NonZeroU32 = NonZeroU32::new(20).unwrap();
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Counts renewals for refusals, by integration.
-pub(super) struct Refusals {
+/// Counts renewals for refresh_limit, by integration.
+pub(super) struct RefreshLimit {
     limiter: DefaultKeyedRateLimiter<String>,
     /// The version of each that was counted last.
     counted: Mutex<HashMap<String, i64>>,
 }
 
-impl Refusals {
+impl RefreshLimit {
     pub(super) fn new() -> Self {
         let quota = Quota::with_period(PERIOD).unwrap_or(Quota::per_minute(IN_A_ROW)).allow_burst(IN_A_ROW);
         Self { limiter: RateLimiter::keyed(quota), counted: Mutex::default() }
@@ -60,17 +60,17 @@ mod tests {
 
     #[test]
     fn calls_that_are_refused_together_count_once_and_endless_refusals_are_bounded() {
-        let refusals = Refusals::new();
-        assert!((0..1000).all(|_| refusals.allow(&integration("a", 1))));
-        let renewed = (2..1000).take_while(|version| refusals.allow(&integration("a", *version))).count();
+        let refresh_limit = RefreshLimit::new();
+        assert!((0..1000).all(|_| refresh_limit.allow(&integration("a", 1))));
+        let renewed = (2..1000).take_while(|version| refresh_limit.allow(&integration("a", *version))).count();
         assert!(renewed < 100, "{renewed}");
-        refusals.tidy();
-        assert!(!refusals.allow(&integration("a", 1000)));
+        refresh_limit.tidy();
+        assert!(!refresh_limit.allow(&integration("a", 1000)));
     }
 
     #[test]
     fn each_of_a_holders_integrations_counts_for_itself() {
-        let refusals = Refusals::new();
-        assert!((0..1000).all(|number| refusals.allow(&integration(&number.to_string(), 1))));
+        let refresh_limit = RefreshLimit::new();
+        assert!((0..1000).all(|number| refresh_limit.allow(&integration(&number.to_string(), 1))));
     }
 }

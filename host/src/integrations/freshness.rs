@@ -18,32 +18,32 @@ const MOST_PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 /// What can be done with a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Freshness {
     /// Used.
-    Good,
+    Fresh,
     /// Used, and renewed meanwhile.
     Due,
     /// Renewed before it is used.
-    Stale,
+    Expired,
     /// Nothing for so long: it has expired, and renewing it failed a moment ago.
-    Waiting(Duration),
+    RetryIn(Duration),
     /// Nothing: the user has to authorize again.
-    Over,
+    Ended,
 }
 
-impl Standing {
+impl Freshness {
     pub(super) fn of(details: &Details, now: SystemTime) -> Self {
         if details.status != Status::Active {
-            return Self::Over;
+            return Self::Ended;
         }
         let is_expired = details.expires_at.is_some_and(|at| at <= now);
         match (is_expired, details.next_refresh_at) {
             (false, Some(at)) if at <= now => Self::Due,
-            (false, _) => Self::Good,
-            (true, None) => Self::Over,
+            (false, _) => Self::Fresh,
+            (true, None) => Self::Ended,
             (true, Some(at)) => match at.duration_since(now) {
-                Ok(pause) if !pause.is_zero() => Self::Waiting(pause),
-                _ => Self::Stale,
+                Ok(pause) if !pause.is_zero() => Self::RetryIn(pause),
+                _ => Self::Expired,
             },
         }
     }
@@ -101,9 +101,9 @@ impl Reason {
     /// Why an integration is not well at a moment; none when it is.
     pub(super) fn of(details: &Details, now: SystemTime) -> Option<Self> {
         let stored = details.reason.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        let is_over = Standing::of(details, now) == Standing::Over;
+        let has_ended = Freshness::of(details, now) == Freshness::Ended;
         stored.or_else(|| {
-            is_over
+            has_ended
                 .then(|| Self::new(Owner::User, "The access has expired, and the service gave no means to renew it."))
         })
     }
@@ -111,8 +111,8 @@ impl Reason {
 
 /// The status at a moment: what nothing renews expires without anybody writing it down.
 pub(super) fn status(details: &Details, now: SystemTime) -> Status {
-    match Standing::of(details, now) {
-        Standing::Over if details.status == Status::Active => Status::Expired,
+    match Freshness::of(details, now) {
+        Freshness::Ended if details.status == Status::Active => Status::Expired,
         _ => details.status,
     }
 }
@@ -143,22 +143,22 @@ mod tests {
         }
     }
 
-    fn standing(expires: Option<i64>, next: Option<i64>) -> Standing {
-        Standing::of(&details(expires, next), at(0))
+    fn freshness(expires: Option<i64>, next: Option<i64>) -> Freshness {
+        Freshness::of(&details(expires, next), at(0))
     }
 
     #[test]
     fn a_credential_is_renewed_before_it_expires_and_serves_until_then() {
-        assert_eq!(standing(Some(3600), Some(2700)), Standing::Good);
-        assert_eq!(standing(Some(600), Some(-300)), Standing::Due);
-        assert_eq!(standing(Some(-1), Some(-300)), Standing::Stale);
-        assert_eq!(standing(None, None), Standing::Good);
+        assert_eq!(freshness(Some(3600), Some(2700)), Freshness::Fresh);
+        assert_eq!(freshness(Some(600), Some(-300)), Freshness::Due);
+        assert_eq!(freshness(Some(-1), Some(-300)), Freshness::Expired);
+        assert_eq!(freshness(None, None), Freshness::Fresh);
     }
 
     #[test]
     fn after_a_failure_it_serves_while_it_is_good_and_waits_once_it_is_not() {
-        assert_eq!(standing(Some(600), Some(60)), Standing::Good);
-        assert_eq!(standing(Some(-10), Some(5)), Standing::Waiting(Duration::from_secs(5)));
+        assert_eq!(freshness(Some(600), Some(60)), Freshness::Fresh);
+        assert_eq!(freshness(Some(-10), Some(5)), Freshness::RetryIn(Duration::from_secs(5)));
     }
 
     #[test]

@@ -4,15 +4,15 @@ use std::time::SystemTime;
 
 use secrecy::SecretSlice;
 
+use super::freshness::due_at;
 use super::key::Key;
-use super::standing::due_at;
 use crate::oauth::Tokens;
 use contract::{AuthScheme, KeyPlacement};
 use egress::{Credential, EgressError};
 use store::{Account, AuthType, Details, Sealed, Status};
 
 /// What a user gave.
-pub enum Grant {
+pub enum AccountSecret {
     /// By OAuth 2.
     OAuth2 {
         /// What the provider gave for the code.
@@ -28,7 +28,7 @@ pub enum Grant {
     None,
 }
 
-impl Grant {
+impl AccountSecret {
     /// How the user authenticated.
     pub fn auth_type(&self) -> AuthType {
         match self {
