@@ -7,22 +7,17 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use secrecy::ExposeSecret;
 
-use super::account_secret::{AccountSecret, auth_type};
+use super::account_secret::AccountSecret;
 use super::cache::{CachedIntegration, UnsealedCredential};
-use super::freshness::{Freshness, Owner, Reason};
+use super::freshness::{Owner, Reason};
 use super::key::Key;
-use super::lookup::{choose, usable};
 use super::{AccessError, IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use crate::registry::Connector;
 use contract::AuthScheme;
 use egress::Credential;
 use sandbox::http::CredentialSource;
-use store::{AuthType, Details, Holder, Integration, Status};
-
-/// How often a credential is looked for anew when it was found stale. Once is the rule; a row that others write at the same time
-/// may take more.
-const ATTEMPTS: usize = 4;
+use store::{AuthType, Details, Integration, Status};
 
 /// What an operation runs with: an integration and its credential, from its beginning to its end.
 pub struct LiveCredential {
@@ -37,49 +32,8 @@ pub struct LiveCredential {
 }
 
 impl Integrations {
-    /// Finds the integration that an operation runs on, and makes its credential ready; one that has expired is renewed first.
-    ///
-    /// # Errors
-    /// When there is none, none can be chosen, or it has no good credential.
-    pub async fn live_credential(
-        self: &Arc<Self>,
-        connector: &Arc<Connector>,
-        holder: &Holder,
-        named: Option<&str>,
-    ) -> Result<LiveCredential, AccessError> {
-        let scheme = &connector.manifest().auth;
-        for _ in 0..ATTEMPTS {
-            let read = self.store.integrations_of(holder);
-            let rows = self.cache.rows(holder, connector.digest(), read).await?;
-            let usable = usable(&rows.rows, auth_type(scheme));
-            let row = choose(&usable, named)?;
-            let Integration { id, version, details, .. } = &row.integration;
-            match Freshness::of(details, SystemTime::now()) {
-                Freshness::Fresh => {}
-                // It goes on by itself.
-                Freshness::Due => drop(self.refresh(id, *version)),
-                Freshness::Expired => {
-                    self.refresh(id, *version).await;
-                    self.cache.changed(holder).await;
-                    continue;
-                }
-                Freshness::RetryIn(pause) => return Err(not_refreshed(&row.integration, pause)),
-                Freshness::Ended => return Err(reauthorize(&row.integration)),
-            }
-            let opened = row.opened.get_or_try_init(|| self.open(&row.integration, scheme)).await?.clone();
-            return Ok(LiveCredential {
-                integrations: Arc::clone(self),
-                connector: Arc::clone(connector),
-                present: Mutex::new((Arc::clone(row), opened.credential)),
-                renewed: tokio::sync::Mutex::new(false),
-                ended: Mutex::new(None),
-            });
-        }
-        Err(IntegrationError::Secret("it changes faster than it can be read".to_owned()).into())
-    }
-
     /// Unseals a credential and makes it ready for requests.
-    async fn open(
+    pub(super) async fn open(
         &self,
         integration: &Integration,
         scheme: &AuthScheme,
@@ -179,7 +133,7 @@ fn pause(details: &Details) -> Option<Duration> {
     details.next_refresh_at?.duration_since(SystemTime::now()).ok()
 }
 
-fn reauthorize(integration: &Integration) -> AccessError {
+pub(super) fn reauthorize(integration: &Integration) -> AccessError {
     let reason = Reason::of(&integration.details, SystemTime::now());
     AccessError::Reauthorize {
         user_identifier: integration.user_identifier.clone(),
@@ -187,7 +141,7 @@ fn reauthorize(integration: &Integration) -> AccessError {
     }
 }
 
-fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
+pub(super) fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
     let reason = Reason::of(&integration.details, SystemTime::now());
     AccessError::NotRefreshed {
         user_identifier: integration.user_identifier.clone(),
@@ -197,6 +151,21 @@ fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessErro
 }
 
 impl LiveCredential {
+    pub(super) fn new(
+        integrations: &Arc<Integrations>,
+        connector: &Arc<Connector>,
+        row: Arc<CachedIntegration>,
+        credential: Credential,
+    ) -> Self {
+        Self {
+            integrations: Arc::clone(integrations),
+            connector: Arc::clone(connector),
+            present: Mutex::new((row, credential)),
+            renewed: tokio::sync::Mutex::new(false),
+            ended: Mutex::new(None),
+        }
+    }
+
     /// The integration's id: the partition of the connector's storage.
     pub fn integration_id(&self) -> String {
         self.with_present(|(row, _)| row.integration.id.clone())

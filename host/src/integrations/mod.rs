@@ -4,6 +4,7 @@
 //! - `begin`: an authorization is started; `callback`: the user comes back; `provider`: the provider of a connector
 //! - `grant`: what a user gave; `key`: one that is a key; `schema`: what a caller sends to begin
 //! - `lookup`: finding, listing and selecting; `record`: the record as callers see it; `remove`: giving back and deleting
+//! - `chosen`: the integration of one operation
 //! - `session`: the credential of one operation, and its renewal when the service refuses it; `refresh_limit`: how often;
 //!   `cache`: credentials that are ready
 //! - `standing`: what can be done with a credential at a moment; `refresh`: getting the next one; `sweep`: ahead of time; `tasks`: work
@@ -17,6 +18,7 @@ mod account_secret;
 mod begin;
 mod cache;
 mod callback;
+mod chosen;
 mod error;
 mod freshness;
 mod key;
@@ -39,6 +41,7 @@ use tokio::task::JoinHandle;
 pub use self::account_secret::{AccountSecret, auth_type};
 pub use self::begin::{Destination, StartedAuthorization, redirect_uri};
 pub use self::callback::{Finish, NoAuthorization};
+pub use self::chosen::ChosenIntegration;
 pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::freshness::{Owner, Reason};
 pub use self::key::Key;
@@ -54,6 +57,7 @@ use self::tasks::Tasks;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
+use egress::Egress;
 use store::Store;
 use store::vault::Vault;
 
@@ -63,6 +67,7 @@ const SETTLE: Duration = Duration::from_secs(60);
 /// All integrations of the gateway.
 pub struct Integrations {
     store: Store,
+    egress: Egress,
     vault: Vault,
     registry: Arc<Registry>,
     config: Arc<Config>,
@@ -75,9 +80,17 @@ pub struct Integrations {
 
 impl Integrations {
     /// Puts the parts together; [`Integrations::sweep`] is to be run beside.
-    pub fn new(config: Arc<Config>, vault: Vault, registry: Arc<Registry>, metrics: Arc<Metrics>) -> Self {
+    pub fn new(
+        config: Arc<Config>,
+        store: Store,
+        egress: Egress,
+        vault: Vault,
+        registry: Arc<Registry>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self {
-            store: registry.store().clone(),
+            store,
+            egress,
             vault,
             registry,
             config,

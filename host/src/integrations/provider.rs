@@ -14,8 +14,7 @@ impl Integrations {
     /// When the operator has not said all that is needed to be its client.
     pub(super) fn provider(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
         let scheme = trusted(scheme, connector.is_shipped());
-        let egress = self.registry.egress().clone();
-        Provider::new(&connector.name(), &scheme, &self.config, connector.recipients(), egress)
+        Provider::new(&connector.name(), &scheme, &self.config, connector.recipients(), self.egress.clone())
     }
 }
 

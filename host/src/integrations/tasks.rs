@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tracing::Instrument;
 
 /// Tasks under way.
 #[derive(Default)]
@@ -16,15 +17,16 @@ pub(super) struct Tasks {
 }
 
 impl Tasks {
-    /// Begins a task. Dropping the handle does not end it.
+    /// Begins a task in the current span. Dropping the handle does not end the task.
     pub(super) fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         // None once `settle` waits: then the process is about to end.
         let mark = Arc::clone(&self.at_work).try_read_owned().ok();
-        tokio::spawn(async move {
+        let task = async move {
             let result = work.await;
             drop(mark);
             result
-        })
+        };
+        tokio::spawn(task.in_current_span())
     }
 
     /// Waits for the tasks under way, but no longer than `patience`.

@@ -31,7 +31,6 @@ pub use self::watch::watch;
 use self::versions::Versions;
 use crate::config::Config;
 use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
-use egress::Egress;
 use sandbox::Sandbox;
 use store::Store;
 
@@ -81,7 +80,6 @@ pub struct Registry {
     versions: Versions,
     config: Arc<Config>,
     sandbox: Sandbox,
-    egress: Egress,
     store: Store,
     metrics: Arc<Metrics>,
 }
@@ -94,7 +92,6 @@ impl Registry {
     pub fn new(
         config: Arc<Config>,
         sandbox: Sandbox,
-        egress: Egress,
         store: Store,
         metrics: Arc<Metrics>,
     ) -> io::Result<Self> {
@@ -115,7 +112,6 @@ impl Registry {
             files: Mutex::default(),
             config,
             sandbox,
-            egress,
             store,
             metrics,
         })
@@ -134,16 +130,6 @@ impl Registry {
     /// Files that were refused and still lie there.
     pub fn refused(&self) -> Arc<Vec<Refused>> {
         self.refused.load_full()
-    }
-
-    /// The way out that its connectors use.
-    pub fn egress(&self) -> &Egress {
-        &self.egress
-    }
-
-    /// The store that its connectors use.
-    pub fn store(&self) -> &Store {
-        &self.store
     }
 
     /// Compares the folder with what is live, and makes the difference good. With `patient`, a file that changed since the
