@@ -18,6 +18,7 @@ mod command_line;
 mod configuration;
 mod configuration_issuers;
 mod crash;
+mod deadlines;
 mod dex_market_data;
 mod errors;
 mod guests;

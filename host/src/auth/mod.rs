@@ -30,8 +30,8 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use hyper::header::HeaderValue;
 use tokio::time::{Instant, MissedTickBehavior};
 
-pub use self::bootstrap::{BootstrapError, DEFAULT_TENANT, bootstrap};
-pub use self::caller::{AuthError, Caller, MissingScope};
+pub use self::bootstrap::{BootstrapError, bootstrap};
+pub use self::caller::{AuthError, Caller};
 pub use self::jwt::{JwtError, JwtIssuers};
 pub use self::key::{NoRandomness, make_key};
 pub use self::scope::{Scope, Scopes};

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 
+use super::caller::MissingScope;
 use super::*;
 use store::KeyId;
 

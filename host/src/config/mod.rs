@@ -27,7 +27,7 @@ use secrecy::SecretString;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
-pub use self::error::{ConfigError, Location, Problem};
+pub use self::error::{ConfigError, Problem};
 pub use self::issuer::{JwtIssuer, TenantOf};
 
 /// Read when no file is named, if it is there.

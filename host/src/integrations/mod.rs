@@ -39,14 +39,13 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 pub use self::account_secret::{AccountSecret, auth_type};
-pub use self::begin::{Destination, StartedAuthorization, redirect_uri};
+pub use self::begin::{Destination, redirect_uri};
 pub use self::callback::{Finish, NoAuthorization};
 pub use self::chosen::ChosenIntegration;
 pub use self::error::{AccessError, BeginError, IntegrationError};
-pub use self::freshness::{Owner, Reason};
+pub use self::freshness::Owner;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
-pub use self::lookup::Existence;
 pub use self::record::{record, time};
 pub use self::schema::{describe, init_schema};
 

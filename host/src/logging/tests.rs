@@ -44,7 +44,8 @@ fn a_line_of_a_request_has_the_requests_fields_in_both_formats() {
     assert_eq!((&line["request_id"], &line["connector"]), (&json!("r1"), &json!("demo")));
     assert_eq!((&line["tenant"], &line["reason"]), (&json!("acme"), &json!("unreachable")));
     let text = lines("info", TEXT, log);
-    let expected = " WARN the connector trapped reason=\"unreachable\" request_id=\"r1\" connector=\"demo\" tenant=\"acme\"\n";
+    let expected =
+        " WARN the connector trapped reason=\"unreachable\" request_id=\"r1\" connector=\"demo\" tenant=\"acme\"\n";
     assert!(text.ends_with(expected), "{text}");
 }
 
