@@ -1,35 +1,36 @@
-//! What a user gave to connect an account: tokens, a key, or nothing. And from it, the credential that requests carry.
+//! The secret of a connected account: OAuth tokens, an API key, or no secret at all.
 
 use std::time::SystemTime;
 
-use secrecy::SecretSlice;
+use secrecy::{ExposeSecret, SecretSlice};
 
 use super::freshness::due_at;
 use super::key::Key;
+use super::{IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use contract::{AuthScheme, KeyPlacement};
 use egress::{Credential, EgressError};
-use store::{Account, AuthType, Details, Sealed, Status};
+use store::{Account, AuthType, Details, Integration, Sealed, Status};
 
-/// What a user gave.
+/// The secret of a connected account. The store keeps it sealed.
 pub enum AccountSecret {
-    /// By OAuth 2.
+    /// OAuth 2 tokens.
     OAuth2 {
-        /// What the provider gave for the code.
+        /// The access token and the refresh token.
         tokens: Tokens,
-        /// What they permit.
+        /// The scopes that were requested. They apply if the provider did not say which ones it gave.
         scopes: Vec<String>,
-        /// When they were asked for: their life is counted from here, on the safe side.
+        /// When the tokens were requested. Their lifetime is counted from here, which is earlier than their issue.
         since: SystemTime,
     },
-    /// A key, and where the service wants it.
+    /// An API key, and its place in requests to the service.
     ApiKey(Key, KeyPlacement),
-    /// Nothing, where nothing is needed.
+    /// The service needs no secret.
     None,
 }
 
 impl AccountSecret {
-    /// How the user authenticated.
+    /// The kind of authentication that the secret is for.
     pub fn auth_type(&self) -> AuthType {
         match self {
             Self::OAuth2 { .. } => AuthType::OAuth2,
@@ -38,10 +39,10 @@ impl AccountSecret {
         }
     }
 
-    /// What requests carry.
+    /// The credential that requests to the service carry, or `None` if the service needs none.
     ///
     /// # Errors
-    /// When the secret cannot stand in a request.
+    /// If the secret contains characters that a request cannot carry.
     pub fn credential(&self) -> Result<Option<Credential>, EgressError> {
         Ok(match self {
             Self::OAuth2 { tokens, .. } => Some(Credential::bearer(tokens.access_token.clone())?),
@@ -50,6 +51,7 @@ impl AccountSecret {
         })
     }
 
+    /// The bytes to seal, or `None` if there is no secret.
     pub(super) fn to_bytes(&self) -> Option<SecretSlice<u8>> {
         match self {
             Self::OAuth2 { tokens, .. } => Some(tokens.to_bytes()),
@@ -58,8 +60,8 @@ impl AccountSecret {
         }
     }
 
-    /// What is stored of a grant that was just given, beside the account it is for.
-    pub(super) fn details(&self, account: Account, secret: Option<Sealed>) -> Details {
+    /// The stored details of an account that was just connected with this secret.
+    pub(super) fn details(&self, account: Account, sealed: Option<Sealed>) -> Details {
         let details = Details {
             status: Status::Active,
             reason: None,
@@ -68,12 +70,12 @@ impl AccountSecret {
             expires_at: None,
             last_refreshed_at: None,
             next_refresh_at: None,
-            secret,
+            secret: sealed,
         };
         match self {
             Self::OAuth2 { tokens, scopes, since } => Details {
                 scopes: tokens.scopes.clone().unwrap_or_else(|| scopes.clone()),
-                expires_at: tokens.expires_in.and_then(|life| since.checked_add(life)),
+                expires_at: tokens.expires_in.and_then(|lifetime| since.checked_add(lifetime)),
                 next_refresh_at: tokens.refresh_token.as_ref().and_then(|_| due_at(*since, tokens.expires_in)),
                 ..details
             },
@@ -82,11 +84,57 @@ impl AccountSecret {
     }
 }
 
-/// How a connector's scheme is called.
+/// The store's name for a connector's auth scheme.
 pub fn auth_type(scheme: &AuthScheme) -> AuthType {
     match scheme {
         AuthScheme::Oauth2(_) => AuthType::OAuth2,
         AuthScheme::ApiKey(_) => AuthType::ApiKey,
         AuthScheme::None => AuthType::None,
+    }
+}
+
+impl Integrations {
+    /// Unseals the secret of an integration, in the form that the connector's scheme expects.
+    ///
+    /// # Errors
+    /// If there is no secret of that form, or it cannot be unsealed.
+    pub(super) async fn account_secret(
+        &self,
+        integration: &Integration,
+        scheme: &AuthScheme,
+    ) -> Result<AccountSecret, IntegrationError> {
+        let missing =
+            || IntegrationError::Secret("the integration has no secret for the connector's scheme".to_owned());
+        let bytes = self.secret_bytes(integration).await?.ok_or_else(missing)?;
+        Ok(match scheme {
+            AuthScheme::Oauth2(_) => AccountSecret::OAuth2 {
+                tokens: Tokens::from_bytes(bytes.expose_secret())?,
+                scopes: integration.details.scopes.clone(),
+                since: integration.updated_at,
+            },
+            AuthScheme::ApiKey(key) => {
+                AccountSecret::ApiKey(Key::from_bytes(bytes.expose_secret())?, key.placement.clone())
+            }
+            AuthScheme::None => return Err(missing()),
+        })
+    }
+
+    /// Unseals the bytes of an integration's secret. Returns `None` if it has no secret.
+    pub(super) async fn secret_bytes(
+        &self,
+        integration: &Integration,
+    ) -> Result<Option<SecretSlice<u8>>, IntegrationError> {
+        let Some(sealed) = &integration.details.secret else { return Ok(None) };
+        let context = integration.holder.secret_context(&integration.user_identifier);
+        Ok(Some(self.vault.unseal(&context, sealed).await?))
+    }
+
+    /// Returns whether an integration's secret is equal to `secret`.
+    pub(super) async fn holds_secret(
+        &self,
+        integration: &Integration,
+        secret: &[u8],
+    ) -> Result<bool, IntegrationError> {
+        Ok(self.secret_bytes(integration).await?.is_some_and(|held| held.expose_secret() == secret))
     }
 }

@@ -35,7 +35,7 @@ impl Integrations {
         let found = self.cache.rows(holder, connector.digest(), read).await?;
         let usable = usable(&found.rows, auth_type(&connector.manifest().auth));
         let row = choose(&usable, named)?;
-        match Freshness::of(&row.integration.details, SystemTime::now()) {
+        match Freshness::at(&row.integration.details, SystemTime::now()) {
             Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
             Freshness::RetryIn(pause) => Err(not_refreshed(&row.integration, pause)),
             Freshness::Ended => Err(reauthorize(&row.integration)),
@@ -55,7 +55,7 @@ impl Integrations {
         for _ in 0..ATTEMPTS {
             let ChosenIntegration(row) = &chosen;
             let Integration { id, version, holder, user_identifier, details, .. } = &row.integration;
-            match Freshness::of(details, SystemTime::now()) {
+            match Freshness::at(details, SystemTime::now()) {
                 Freshness::Fresh => {}
                 // The refresh runs in the background; this call does not wait for it.
                 Freshness::Due => drop(self.refresh(id, *version)),
@@ -71,8 +71,8 @@ impl Integrations {
                     continue;
                 }
             }
-            let opened = row.opened.get_or_try_init(|| self.open(&row.integration, scheme)).await?.clone();
-            return Ok(LiveCredential::new(self, connector, Arc::clone(row), opened.credential));
+            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
+            return Ok(LiveCredential::new(self, connector, Arc::clone(row), unsealed.credential));
         }
         Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
     }

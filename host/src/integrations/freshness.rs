@@ -1,38 +1,37 @@
-//! What can be done with an integration's credential at a moment, and when it is to be renewed.
+//! The moments at which a credential is refreshed, and its state between them.
 
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Serialize};
-
 use store::{Details, Status};
 
-/// A credential is renewed this long before it expires, or at half of its life where that comes later.
+/// A credential is refreshed this long before it expires. One that lives less than twice as long is refreshed at half of its
+/// life.
 const AHEAD: Duration = Duration::from_secs(15 * 60);
 
-/// Longest pause between two attempts while the credential is still good, and once it no longer is.
+/// Longest pause between two attempts, while the credential is still good and after it has expired.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE_EXPIRED: Duration = Duration::from_secs(5 * 60);
 
-/// A provider that asks for more patience than this is asked again all the same.
-const MOST_PATIENCE: Duration = Duration::from_secs(60 * 60);
+/// Longest pause that a provider can ask for with `Retry-After`.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// What can be done with a credential.
+/// What the gateway does with a credential when an operation needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freshness {
-    /// Used.
+    /// Use it.
     Fresh,
-    /// Used, and renewed meanwhile.
+    /// Use it, and refresh it in the background.
     Due,
-    /// Renewed before it is used.
+    /// Refresh it before use.
     Expired,
-    /// Nothing for so long: it has expired, and renewing it failed a moment ago.
+    /// The credential has expired and the last refresh failed; time until the next attempt.
     RetryIn(Duration),
-    /// Nothing: the user has to authorize again.
+    /// No refresh can help: the user has to authorize again.
     Ended,
 }
 
 impl Freshness {
-    pub(super) fn of(details: &Details, now: SystemTime) -> Self {
+    pub(super) fn at(details: &Details, now: SystemTime) -> Self {
         if details.status != Status::Active {
             return Self::Ended;
         }
@@ -49,72 +48,30 @@ impl Freshness {
     }
 }
 
-/// When a credential that lives so long from now on is to be renewed.
-pub(super) fn due_at(since: SystemTime, life: Option<Duration>) -> Option<SystemTime> {
-    let life = life?;
-    since.checked_add(life - AHEAD.min(life / 2))
+/// The status at a moment. The store still says active for a credential that expired and has no refresh token.
+pub(super) fn status_at(details: &Details, now: SystemTime) -> Status {
+    match Freshness::at(details, now) {
+        Freshness::Ended if details.status == Status::Active => Status::Expired,
+        _ => details.status,
+    }
 }
 
-/// When to try again after a failure: sooner the nearer the moment of expiry is, on either side, so that a short disturbance is
-/// over quickly and a long one costs little.
-pub(super) fn retry_at(expires_at: Option<SystemTime>, asked: Option<Duration>, now: SystemTime) -> SystemTime {
+/// The time of the first refresh of a credential that was issued at `since`, or `None` if it does not expire.
+pub(super) fn due_at(since: SystemTime, lifetime: Option<Duration>) -> Option<SystemTime> {
+    let lifetime = lifetime?;
+    since.checked_add(lifetime - AHEAD.min(lifetime / 2))
+}
+
+/// The time of the next attempt after a refresh failed. Pauses are short around the moment of expiry, so that a short outage
+/// costs few calls. They grow with the distance from it, so that a long outage costs few requests.
+pub(super) fn retry_at(expires_at: Option<SystemTime>, retry_after: Option<Duration>, now: SystemTime) -> SystemTime {
     let pause = match expires_at.map(|at| at.duration_since(now)) {
         Some(Ok(left)) => (left / 4).min(LONGEST_PAUSE),
         Some(Err(past)) => (past.duration() / 2).min(LONGEST_PAUSE_EXPIRED),
         None => LONGEST_PAUSE,
     };
-    let pause = pause.max(asked.unwrap_or_default().min(MOST_PATIENCE)).max(Duration::from_secs(1));
+    let pause = pause.max(retry_after.unwrap_or_default().min(LONGEST_RETRY_AFTER)).max(Duration::from_secs(1));
     now.checked_add(pause).unwrap_or(now)
-}
-
-/// Who must act so that an integration is well again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Owner {
-    /// The user, by authorizing again.
-    User,
-    /// Who runs the gateway.
-    Operator,
-    /// The service; the gateway goes on trying.
-    Provider,
-}
-
-/// Why an integration is not well.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
-    /// Who must act.
-    pub owner: Owner,
-    /// What happened, in a sentence.
-    pub detail: String,
-}
-
-impl Reason {
-    pub(super) fn new(owner: Owner, detail: impl Into<String>) -> Self {
-        Self { owner, detail: detail.into() }
-    }
-
-    /// As the store keeps it.
-    pub(super) fn to_text(&self) -> Option<String> {
-        serde_json::to_string(self).ok()
-    }
-
-    /// Why an integration is not well at a moment; none when it is.
-    pub(super) fn of(details: &Details, now: SystemTime) -> Option<Self> {
-        let stored = details.reason.as_deref().and_then(|text| serde_json::from_str(text).ok());
-        let has_ended = Freshness::of(details, now) == Freshness::Ended;
-        stored.or_else(|| {
-            has_ended
-                .then(|| Self::new(Owner::User, "The access has expired, and the service gave no means to renew it."))
-        })
-    }
-}
-
-/// The status at a moment: what nothing renews expires without anybody writing it down.
-pub(super) fn status(details: &Details, now: SystemTime) -> Status {
-    match Freshness::of(details, now) {
-        Freshness::Ended if details.status == Status::Active => Status::Expired,
-        _ => details.status,
-    }
 }
 
 #[cfg(test)]
@@ -144,11 +101,11 @@ mod tests {
     }
 
     fn freshness(expires: Option<i64>, next: Option<i64>) -> Freshness {
-        Freshness::of(&details(expires, next), at(0))
+        Freshness::at(&details(expires, next), at(0))
     }
 
     #[test]
-    fn a_credential_is_renewed_before_it_expires_and_serves_until_then() {
+    fn a_credential_is_refreshed_before_it_expires_and_used_until_then() {
         assert_eq!(freshness(Some(3600), Some(2700)), Freshness::Fresh);
         assert_eq!(freshness(Some(600), Some(-300)), Freshness::Due);
         assert_eq!(freshness(Some(-1), Some(-300)), Freshness::Expired);
@@ -156,22 +113,20 @@ mod tests {
     }
 
     #[test]
-    fn after_a_failure_it_serves_while_it_is_good_and_waits_once_it_is_not() {
+    fn after_a_failed_refresh_a_good_credential_is_used_and_an_expired_one_waits_for_the_next_attempt() {
         assert_eq!(freshness(Some(600), Some(60)), Freshness::Fresh);
         assert_eq!(freshness(Some(-10), Some(5)), Freshness::RetryIn(Duration::from_secs(5)));
     }
 
     #[test]
-    fn what_nothing_renews_is_expired_at_its_time_and_says_whose_turn_it_is() {
+    fn the_status_of_a_credential_without_refresh_token_is_expired_at_its_time() {
         let details = details(Some(-1), None);
-        assert_eq!(status(&details, at(-2)), Status::Active);
-        assert_eq!(Reason::of(&details, at(-2)), None);
-        assert_eq!(status(&details, at(0)), Status::Expired);
-        assert_eq!(Reason::of(&details, at(0)).unwrap().owner, Owner::User);
+        assert_eq!(status_at(&details, at(-2)), Status::Active);
+        assert_eq!(status_at(&details, at(0)), Status::Expired);
     }
 
     #[test]
-    fn renewal_is_due_fifteen_minutes_ahead_or_at_half_of_a_short_life() {
+    fn a_refresh_is_due_fifteen_minutes_ahead_or_at_half_of_a_short_life() {
         assert_eq!(due_at(at(0), Some(Duration::from_secs(3600))), Some(at(2700)));
         assert_eq!(due_at(at(0), Some(Duration::from_secs(60))), Some(at(30)));
         assert_eq!(due_at(at(0), None), None);

@@ -1,36 +1,36 @@
-//! How often credentials are renewed because a service refuses them.
+//! A limit on refreshes of credentials that a service refuses.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use parking_lot::Mutex;
 
 use store::Integration;
 
-/// A service may refuse for another reason than the credential's age, and then each call would have it renewed. After so many
-/// renewals in a row an integration gets one in each [`PERIOD`].
-const IN_A_ROW: NonZeroU32 = NonZeroU32::new(20).unwrap();
+/// A service may refuse a credential for another reason than its age. Then every call would refresh it. After this many
+/// refreshes in a row, an integration gets one in each [`PERIOD`].
+const BURST: NonZeroU32 = NonZeroU32::new(20).unwrap();
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Counts renewals for refresh_limit, by integration.
+/// Counts the refreshes of refused credentials, by integration.
 pub(super) struct RefreshLimit {
     limiter: DefaultKeyedRateLimiter<String>,
-    /// The version of each that was counted last.
+    /// The last version of each integration that was counted, so that calls with the same credential count once.
     counted: Mutex<HashMap<String, i64>>,
 }
 
 impl RefreshLimit {
     pub(super) fn new() -> Self {
-        let quota = Quota::with_period(PERIOD).unwrap_or(Quota::per_minute(IN_A_ROW)).allow_burst(IN_A_ROW);
+        let quota = Quota::with_period(PERIOD).unwrap_or(Quota::per_minute(BURST)).allow_burst(BURST);
         Self { limiter: RateLimiter::keyed(quota), counted: Mutex::default() }
     }
 
-    /// Whether a credential that a service refuses may be renewed for that, now. Calls that are refused with the same one, or
-    /// still with an older one, count once.
-    pub(super) fn allow(&self, Integration { id, version, .. }: &Integration) -> bool {
-        let mut counted = self.counted();
+    /// Returns whether a refused credential may be refreshed now. All calls that were refused with the same version, or an
+    /// older one, count once.
+    pub(super) fn allows(&self, Integration { id, version, .. }: &Integration) -> bool {
+        let mut counted = self.counted.lock();
         if counted.get(id).is_some_and(|counted| counted >= version) {
             return true;
         }
@@ -41,15 +41,10 @@ impl RefreshLimit {
         is_allowed
     }
 
-    /// Forgets what makes no difference any longer.
-    pub(super) fn tidy(&self) {
+    /// Forgets integrations that were not refused lately. A version may then count twice, which does no harm.
+    pub(super) fn forget_idle(&self) {
         self.limiter.retain_recent();
-        // At worst a version counts twice.
-        self.counted().clear();
-    }
-
-    fn counted(&self) -> MutexGuard<'_, HashMap<String, i64>> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+        self.counted.lock().clear();
     }
 }
 
@@ -59,18 +54,18 @@ mod tests {
     use crate::integrations::tests::integration;
 
     #[test]
-    fn calls_that_are_refused_together_count_once_and_endless_refusals_are_bounded() {
-        let refresh_limit = RefreshLimit::new();
-        assert!((0..1000).all(|_| refresh_limit.allow(&integration("a", 1))));
-        let renewed = (2..1000).take_while(|version| refresh_limit.allow(&integration("a", *version))).count();
-        assert!(renewed < 100, "{renewed}");
-        refresh_limit.tidy();
-        assert!(!refresh_limit.allow(&integration("a", 1000)));
+    fn calls_with_one_refused_credential_count_once_and_endless_refusals_are_bounded() {
+        let limit = RefreshLimit::new();
+        assert!((0..1000).all(|_| limit.allows(&integration("a", 1))));
+        let allowed = (2..1000).take_while(|version| limit.allows(&integration("a", *version))).count();
+        assert!(allowed < 100, "{allowed}");
+        limit.forget_idle();
+        assert!(!limit.allows(&integration("a", 1000)));
     }
 
     #[test]
-    fn each_of_a_holders_integrations_counts_for_itself() {
-        let refresh_limit = RefreshLimit::new();
-        assert!((0..1000).all(|number| refresh_limit.allow(&integration(&number.to_string(), 1))));
+    fn each_integration_has_a_limit_of_its_own() {
+        let limit = RefreshLimit::new();
+        assert!((0..1000).all(|number| limit.allows(&integration(&number.to_string(), 1))));
     }
 }
