@@ -7,7 +7,7 @@
 //! - [`scope`]: the permissions
 //! - [`key`]: the form of API keys, and how one is made
 //! - [`mod@bootstrap`]: the first key
-//! - [`jwt`]: JWTs
+//! - [`jwt`]: JWTs of trusted issuers
 //! - [`error`]: why a caller is not recognised
 
 mod authenticator;
