@@ -98,6 +98,7 @@ bench: dist guests ## Measure the optimised gateway, each figure beside a peer i
 	@cargo bench --workspace --bench figures
 
 lint: setup ## Check format, lints, documentation and the arrows between modules
+	@host/arrows.sh
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet

@@ -72,7 +72,10 @@ fn a_panic_is_a_fault_of_the_connector_and_its_message_stays_in_the_log() {
     let answer = gateway.call("hostile/panic", json!({}));
     let problem = answer.problem(500, "connector-failed");
     assert!(!problem.to_string().contains("wasm trap"), "{problem}");
-    gateway.wait_for_log("the trap in the log", |line| line["level"] == "ERROR" && line["connector"] == "hostile");
+    let line = gateway.wait_for_log("the trap in the log", |line| line["message"] == "the connector trapped");
+    assert_eq!((&line["level"], &line["tenant"]), (&json!("ERROR"), &json!("default")));
+    assert_eq!((&line["connector"], &line["operation"]), (&json!("hostile"), &json!("panic")));
+    assert_eq!(line["request_id"], answer.header("x-request-id"));
     assert_serves(&gateway);
 }
 

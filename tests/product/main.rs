@@ -14,6 +14,7 @@ mod command_line;
 mod configuration;
 mod connectors;
 mod crash;
+mod deadlines;
 mod errors;
 mod guests;
 mod hostile;

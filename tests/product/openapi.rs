@@ -114,6 +114,26 @@ fn the_gateways_own_routes_and_problems_are_described() {
 }
 
 #[test]
+fn every_route_that_is_not_public_answers_401_without_a_token() {
+    let gateway = gateway();
+    let document = document(&gateway);
+    let mut guarded = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters") {
+            let path = path.replace("{connector}", "hostile").replace("{user_identifier}", "ann");
+            let answer = gateway.stranger().request(&method.to_uppercase(), &path).send();
+            if operation["security"] == json!([]) {
+                assert_ne!(answer.status, 401, "{method} {path}");
+            } else {
+                answer.problem(401, "unauthenticated");
+                guarded += 1;
+            }
+        }
+    }
+    assert!(guarded > 10, "{guarded} routes need a token");
+}
+
+#[test]
 fn the_schema_of_an_operation_names_its_fields_and_the_envelope() {
     let gateway = gateway();
     let document = document(&gateway);

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use connector_gateway::config::Config;
+use connector_gateway::Config;
 use sandbox::{Call, Limits, Module, Outcome as Answer, Sandbox};
 use support::module::digest;
 use tokio::runtime::{Builder, Runtime};
@@ -78,15 +78,15 @@ async fn invoke_for(module: Arc<Module>, immediate: bool, started: Instant, time
     let limits = Limits {
         memory_bytes: 32 << 20,
         cpu: Duration::from_secs(1),
-        timeout: Duration::from_secs(30),
         output_bytes: 32 << 20,
         response_bytes: 32 << 20,
         download_bytes: 50 << 20,
     };
+    let deadline = (started + time + Duration::from_secs(30)).into();
     let mut count = 0;
     while started.elapsed() < time {
         for _ in 0..BATCH {
-            let make_call = || Call::for_description("bench");
+            let make_call = || Call::for_description(deadline);
             match module.invoke(make_call, limits, "get_item", INPUT, immediate).await? {
                 Ok(Answer::Forward(_)) => count += 1,
                 Ok(_) => return Err("the thin operation's answer is not a request".into()),

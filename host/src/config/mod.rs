@@ -22,7 +22,7 @@ mod source;
 mod value;
 
 pub use self::connector::{Connector, Limits, Oauth, Pacing, Setting};
-pub use self::error::{ConfigError, Location, Problem};
+pub use self::error::{ConfigError, Problem};
 pub use self::load::environment;
 pub use self::settings::{Config, LogFormat, OauthClient};
 

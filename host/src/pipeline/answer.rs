@@ -1,7 +1,5 @@
 //! From the outcome of an operation to the answer: JSON, shaped if the caller wants it, or a file.
 
-use std::time::Instant;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -15,7 +13,7 @@ use super::Error;
 use super::body::{Body, full, streamed};
 use super::disposition::{attachment, file_name};
 use crate::media_type::{essence, is_json};
-use crate::metrics;
+use crate::metrics::Stages;
 use crate::registry::Operation;
 use contract::Answer as Kind;
 use egress::{EgressError, retry_after};
@@ -72,7 +70,7 @@ pub(super) async fn of_response(
     permit: OwnedSemaphorePermit,
 ) -> Result<Answer, Error> {
     if !response.status.is_success() {
-        return Err(rejection(response).await);
+        return Err(upstream_error(response).await);
     }
     let is_json = match form.operation.manifest.answer {
         Kind::Json => true,
@@ -172,9 +170,9 @@ fn of_json(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
     if form.shape.is_identity() {
         return Ok(Answer::json(full(document)));
     }
-    let started = Instant::now();
+    let mut stages = Stages::begin();
     let shaped = form.shape.apply(&document).map_err(|error: ShapeError| not_json(&error.to_string()))?;
-    metrics::record(&form.operation.metrics.shape, started.elapsed());
+    stages.end(&form.operation.metrics.shape);
     Ok(Answer::json(full(shaped)))
 }
 
@@ -246,8 +244,8 @@ fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit
     Ok(Answer { headers, body })
 }
 
-/// The error for a response whose status is not a success.
-async fn rejection(response: egress::Response) -> Error {
+/// The error of a response with a status of 3xx, 4xx or 5xx.
+async fn upstream_error(response: egress::Response) -> Error {
     let status = response.status;
     let retry_after = retry_after(&response.headers);
     // A body that is too long or broken is not shown.

@@ -21,21 +21,22 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tracing::Instrument;
 
 pub use self::change::ChangeError;
 pub use self::connector::{Connector, Operation};
-pub use self::reach::{CredentialPlace, Service};
+pub use self::reach::Service;
 pub use self::refusal::{Refusal, Refused};
 pub use self::watch::watch;
 
 use self::versions::Versions;
 use crate::config::{Config, ConfigError, Problem};
 use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
-use egress::Egress;
 use sandbox::Sandbox;
 use store::Store;
 use store::digest::sha256_hex;
@@ -71,7 +72,6 @@ pub struct Registry {
     versions: Versions,
     config: Arc<Config>,
     sandbox: Sandbox,
-    egress: Egress,
     store: Store,
     metrics: Arc<Metrics>,
 }
@@ -81,13 +81,7 @@ impl Registry {
     ///
     /// # Errors
     /// When the modules folder is missing, or the versions' folder cannot be made.
-    pub fn new(
-        config: Arc<Config>,
-        sandbox: Sandbox,
-        egress: Egress,
-        store: Store,
-        metrics: Arc<Metrics>,
-    ) -> io::Result<Self> {
+    pub fn new(config: Arc<Config>, sandbox: Sandbox, store: Store, metrics: Arc<Metrics>) -> io::Result<Self> {
         let folder = &config.modules_dir;
         if !folder.is_dir() {
             return Err(io::Error::new(
@@ -105,7 +99,6 @@ impl Registry {
             files: Mutex::default(),
             config,
             sandbox,
-            egress,
             store,
             metrics,
         })
@@ -135,16 +128,6 @@ impl Registry {
         let mut problems: Vec<Problem> = refused.iter().flat_map(|refused| refused.wrong_settings.clone()).collect();
         problems.sort();
         if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
-    }
-
-    /// The way out that its connectors use.
-    pub fn egress(&self) -> &Egress {
-        &self.egress
-    }
-
-    /// The store that its connectors use.
-    pub fn store(&self) -> &Store {
-        &self.store
     }
 
     /// Compares the folder with what is live, and makes the difference good. With `patient`, a file that changed since the
@@ -230,9 +213,10 @@ impl Registry {
         let loaded = self.sandbox.load(module, &digest).await.map_err(|error| error.to_string())?;
         let outcome = if loaded.cached { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
-        let call = sandbox::Call::for_description(&digest);
-        let limits = connector::limits(&self.config.connector(expected.unwrap_or_default()).limits);
-        let described = self.sandbox.describe(&loaded.module, call, limits).await;
+        let limits = &self.config.connector(expected.unwrap_or_default()).limits;
+        let call = sandbox::Call::for_description(Instant::now() + Duration::from_secs(limits.timeout_s));
+        let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
+        let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
         let manifest = described.map_err(|failure| format!("`describe` failed: {failure}"))?;
         let violations: Vec<String> = contract::check(&manifest).iter().map(ToString::to_string).collect();
         if !violations.is_empty() {

@@ -18,7 +18,6 @@ use contract::pointer;
 use shape::Shape;
 
 pub use self::compile::ValueSchema;
-pub use self::explain::unknown_field;
 
 /// Maximum number of violations in one answer. Further violations are only counted.
 pub const MAX_VIOLATIONS: usize = 100;

@@ -8,7 +8,9 @@ mod scheme;
 
 use serde_json::Value;
 
-use self::bindings::gateway::connector::manifest::{Answer, CredentialUse, Effect, Imprint, Operation, Upstream};
+use self::bindings::gateway::connector::manifest::{
+    Answer, CredentialUse, Effect, Imprint, Operation, RateLimit, Upstream,
+};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::{Guest, Manifest};
 
@@ -56,9 +58,9 @@ impl Guest for Account {
             imprint: Imprint { license: "Apache-2.0".to_owned(), homepage: None, author: None, icon: None },
             auth: scheme::of(&service),
             upstreams: upstreams(&service),
-            rate_limits: Vec::new(),
+            rate_limits: rate_limit(&service).into_iter().collect(),
             settings: Vec::new(),
-            operations: operations::ALL.iter().map(operation).collect(),
+            operations: operations::ALL.iter().map(|row| operation(row, &service)).collect(),
         }
     }
 
@@ -91,7 +93,13 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
     ]
 }
 
-fn operation(row: &operations::Row) -> Operation {
+/// The rate limit of the operation `composed`, if the test sets the number of calls in an hour.
+fn rate_limit(service: &Value) -> Option<RateLimit> {
+    let requests = u32::try_from(service["rate_limit"].as_u64()?).ok()?;
+    Some(RateLimit { name: "calls".to_owned(), requests, period_seconds: 3600 })
+}
+
+fn operation(row: &operations::Row, service: &Value) -> Operation {
     Operation {
         path: row.path.to_owned(),
         summary: row.path.replace('_', " "),
@@ -105,7 +113,7 @@ fn operation(row: &operations::Row) -> Operation {
         pagination: None,
         background: false,
         immediate: row.immediate,
-        rate_limit: None,
+        rate_limit: rate_limit(service).filter(|_| row.path == "composed").map(|limit| limit.name),
     }
 }
 
