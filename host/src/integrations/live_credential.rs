@@ -8,19 +8,13 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
-use super::freshness::Freshness;
-use super::lookup::{choose, usable};
 use super::reason::{Owner, Reason};
-use super::{AccessError, AccountSecret, IntegrationError, Integrations, auth_type};
+use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::registry::Connector;
 use contract::AuthScheme;
 use egress::Credential;
 use sandbox::http::CredentialSource;
-use store::{AuthType, Details, Holder, Integration, Status};
-
-/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that others write at the same time
-/// may need more attempts.
-const ATTEMPTS: usize = 4;
+use store::{AuthType, Details, Integration, Status};
 
 /// An integration and its credential, for the duration of one operation.
 pub struct LiveCredential {
@@ -35,49 +29,8 @@ pub struct LiveCredential {
 }
 
 impl Integrations {
-    /// Chooses the integration of an operation and makes its credential ready. An expired credential is refreshed first.
-    ///
-    /// # Errors
-    /// If the holder has no such integration, if the choice is ambiguous, or if there is no good credential.
-    pub async fn live_credential(
-        self: &Arc<Self>,
-        connector: &Arc<Connector>,
-        holder: &Holder,
-        named: Option<&str>,
-    ) -> Result<LiveCredential, AccessError> {
-        let scheme = &connector.manifest().auth;
-        for _ in 0..ATTEMPTS {
-            let read = self.store.integrations_of(holder);
-            let found = self.cache.rows(holder, connector.digest(), read).await?;
-            let usable = usable(&found.rows, auth_type(scheme));
-            let row = choose(&usable, named)?;
-            let Integration { id, version, details, .. } = &row.integration;
-            match Freshness::at(details, SystemTime::now()) {
-                Freshness::Fresh => {}
-                // The refresh runs in the background; this call does not wait for it.
-                Freshness::Due => drop(self.refresh(id, *version)),
-                Freshness::Expired => {
-                    self.refresh(id, *version).await;
-                    self.cache.changed(holder).await;
-                    continue;
-                }
-                Freshness::RetryIn(pause) => return Err(not_refreshed(&row.integration, pause)),
-                Freshness::Ended => return Err(reauthorize(&row.integration)),
-            }
-            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
-            return Ok(LiveCredential {
-                integrations: Arc::clone(self),
-                connector: Arc::clone(connector),
-                current: Mutex::new((Arc::clone(row), unsealed.credential)),
-                refreshed: tokio::sync::Mutex::new(false),
-                access_error: Mutex::new(None),
-            });
-        }
-        Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
-    }
-
     /// Unseals the credential of an integration.
-    async fn unseal(
+    pub(super) async fn unseal(
         &self,
         integration: &Integration,
         scheme: &AuthScheme,
@@ -159,6 +112,21 @@ impl Integrations {
 }
 
 impl LiveCredential {
+    pub(super) fn new(
+        integrations: &Arc<Integrations>,
+        connector: &Arc<Connector>,
+        row: Arc<CachedIntegration>,
+        credential: Credential,
+    ) -> Self {
+        Self {
+            integrations: Arc::clone(integrations),
+            connector: Arc::clone(connector),
+            current: Mutex::new((row, credential)),
+            refreshed: tokio::sync::Mutex::new(false),
+            access_error: Mutex::new(None),
+        }
+    }
+
     /// The id of the integration, which is also the partition of the connector's storage.
     pub fn integration_id(&self) -> String {
         self.current.lock().0.integration.id.clone()
@@ -225,7 +193,7 @@ fn pause(details: &Details) -> Option<Duration> {
     details.next_refresh_at?.duration_since(SystemTime::now()).ok()
 }
 
-fn reauthorize(integration: &Integration) -> AccessError {
+pub(super) fn reauthorize(integration: &Integration) -> AccessError {
     let reason = Reason::at(&integration.details, SystemTime::now());
     AccessError::Reauthorize {
         user_identifier: integration.user_identifier.clone(),
@@ -233,7 +201,7 @@ fn reauthorize(integration: &Integration) -> AccessError {
     }
 }
 
-fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
+pub(super) fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
     let reason = Reason::at(&integration.details, SystemTime::now());
     let unknown = || Reason::new(Owner::Provider, "The service did not refresh the access in time.");
     AccessError::NotRefreshed {

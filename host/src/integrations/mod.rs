@@ -5,8 +5,8 @@
 //!   says how it ended; `connect` stores the account; `provider` builds the OAuth client; `schema` describes the request body
 //! - Secrets: `account_secret` holds the tokens or the API key of an account; `key` is the API key
 //! - Records: `lookup` finds, lists and selects integrations; `record` is their public form; `remove` revokes and deletes
-//! - Calling: `live_credential` is the credential of one operation; `cache` holds credentials that are ready for use;
-//!   `refresh_limit` bounds how often refused credentials are refreshed
+//! - Calling: `chosen` is the integration of one operation; `live_credential` is its credential; `cache` holds credentials that
+//!   are ready for use; `refresh_limit` bounds how often refused credentials are refreshed
 //! - Refreshing: `freshness` decides when; `refresh` does it; `sweep` does it ahead of time
 //! - `reason`: why an integration does not work; `error`: what can fail
 //!
@@ -20,6 +20,7 @@ mod account_secret;
 mod begin;
 mod cache;
 mod callback;
+mod chosen;
 mod connect;
 mod destination;
 mod error;
@@ -43,17 +44,18 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 pub use self::account_secret::{AccountSecret, auth_type};
-pub use self::begin::{StartedAuthorization, redirect_uri};
+pub use self::begin::redirect_uri;
 pub use self::callback::NoAuthorization;
+pub use self::chosen::ChosenIntegration;
 pub use self::destination::Destination;
 pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::finish::Finish;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
-pub use self::lookup::Existence;
-pub use self::reason::{Owner, Reason};
+pub use self::reason::Owner;
 pub use self::record::{record, time};
 pub use self::schema::{describe, init_schema};
 
@@ -63,6 +65,7 @@ use self::refresh_limit::RefreshLimit;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
+use egress::Egress;
 use store::Store;
 use store::vault::Vault;
 
@@ -72,6 +75,7 @@ const SETTLE: Duration = Duration::from_secs(60);
 /// All integrations of the gateway.
 pub struct Integrations {
     store: Store,
+    egress: Egress,
     vault: Vault,
     registry: Arc<Registry>,
     config: Arc<Config>,
@@ -88,9 +92,17 @@ pub struct Integrations {
 
 impl Integrations {
     /// Creates the service. The caller runs [`Integrations::sweep`] beside it.
-    pub fn new(config: Arc<Config>, vault: Vault, registry: Arc<Registry>, metrics: Arc<Metrics>) -> Self {
+    pub fn new(
+        config: Arc<Config>,
+        store: Store,
+        egress: Egress,
+        vault: Vault,
+        registry: Arc<Registry>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self {
-            store: registry.store().clone(),
+            store,
+            egress,
             vault,
             registry,
             config,
@@ -102,10 +114,10 @@ impl Integrations {
         }
     }
 
-    /// Starts a task that runs to its end even if the caller goes away, for example after an authorization code was used.
-    /// Dropping the handle does not stop it.
+    /// Starts a task in the current span. It runs to its end even if the caller goes away, for example after an authorization
+    /// code was used. Dropping the handle does not stop it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.tasks.spawn(work)
+        self.tasks.spawn(work.in_current_span())
     }
 
     /// Waits for background tasks at shutdown, at most a minute, so that new tokens are stored before the process ends.

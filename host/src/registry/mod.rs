@@ -31,7 +31,6 @@ pub use self::watch::watch;
 use self::versions::Versions;
 use crate::config::Config;
 use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
-use egress::Egress;
 use sandbox::Sandbox;
 use store::Store;
 pub(crate) use store::digest::sha256_hex as digest;
@@ -82,7 +81,6 @@ pub struct Registry {
     versions: Versions,
     config: Arc<Config>,
     sandbox: Sandbox,
-    egress: Egress,
     store: Store,
     metrics: Arc<Metrics>,
 }
@@ -92,13 +90,7 @@ impl Registry {
     ///
     /// # Errors
     /// When the modules folder is missing, or the versions' folder cannot be made.
-    pub fn new(
-        config: Arc<Config>,
-        sandbox: Sandbox,
-        egress: Egress,
-        store: Store,
-        metrics: Arc<Metrics>,
-    ) -> io::Result<Self> {
+    pub fn new(config: Arc<Config>, sandbox: Sandbox, store: Store, metrics: Arc<Metrics>) -> io::Result<Self> {
         let folder = &config.modules_dir;
         if !folder.is_dir() {
             return Err(io::Error::new(
@@ -116,7 +108,6 @@ impl Registry {
             files: Mutex::default(),
             config,
             sandbox,
-            egress,
             store,
             metrics,
         })
@@ -135,16 +126,6 @@ impl Registry {
     /// Files that were refused and still lie there.
     pub fn refused(&self) -> Arc<Vec<Refused>> {
         self.refused.load_full()
-    }
-
-    /// The way out that its connectors use.
-    pub fn egress(&self) -> &Egress {
-        &self.egress
-    }
-
-    /// The store that its connectors use.
-    pub fn store(&self) -> &Store {
-        &self.store
     }
 
     /// Compares the folder with what is live, and makes the difference good. With `patient`, a file that changed since the
