@@ -4,6 +4,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
+# Every cargo command here names the whole workspace, even if it builds one binary. Cargo then chooses the same features for
+# every dependency, and builds each dependency once.
+
 # The binary that `make run` and the tests use. `make dist` and `make bench` use the optimised one instead.
 GATEWAY := target/debug/connector-gateway
 OPTIMISED := target/release/connector-gateway
@@ -12,6 +15,9 @@ MODULES := modules
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
 PYTHON_TOOLS := target/python
+
+# Product tests mostly wait for processes and sockets, so two of them share a core.
+export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 
 # Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and Python for the validator of the
 # OpenAPI document.
@@ -34,7 +40,7 @@ setup: ## Check the toolchain and install missing packages
 	done
 
 build: setup ## Build the gateway, and every connector into modules/
-	@cargo build -p connector-gateway --bins
+	@cargo build --workspace --bin connector-gateway
 	@$(MAKE) --no-print-directory modules
 
 # Packs every connector into $(MODULES) with the binary $(GATEWAY).
@@ -56,7 +62,7 @@ run: build ## Run the gateway on SQLite with every connector
 	@exec $(GATEWAY) serve
 
 demo: build guests ## Walk through the product, offline
-	@cargo run -q -p product-tests --bin demo
+	@cargo build -q --workspace --bin demo && target/debug/demo
 
 guests: build
 	@connectors/build.sh --only $(addprefix -p ,$(GUESTS))
@@ -74,24 +80,25 @@ test: build guests $(PYTHON_TOOLS) ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
-	@tests/postgres.sh cargo test --workspace --exclude product-tests $(T)
+	@tests/postgres.sh cargo test --workspace --lib --bins $(T)
 
 test-product: build guests $(PYTHON_TOOLS) ## Run the tests of the whole product; T=name selects some
-	@tests/postgres.sh cargo test -p product-tests $(T)
+	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 $(PYTHON_TOOLS):
 	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2
 	@mv $@.new $@
 
 dist: setup ## Build the optimised gateway and the connectors into target/dist
-	@cargo build --release -p connector-gateway --bins
+	@cargo build --release --workspace --bin connector-gateway
 	@$(MAKE) --no-print-directory modules GATEWAY=$(OPTIMISED) MODULES=target/dist/modules
 	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
 
 bench: dist guests ## Measure the optimised gateway, each figure beside a peer in the same run
-	@cargo bench -p connector-gateway --bench figures
+	@cargo bench --workspace --bench figures
 
 lint: setup ## Check format, lints, documentation and the arrows between modules
+	@host/arrows.sh
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet

@@ -1,7 +1,8 @@
-//! What the parts of a running gateway share.
+//! The parts of a running gateway that handlers share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use hyper::header::HeaderValue;
 
@@ -9,79 +10,82 @@ use crate::auth::Authenticator;
 use crate::config::Config;
 use crate::integrations::Integrations;
 use crate::metrics::Metrics;
-use crate::pipeline::Parts;
+use crate::pipeline::Services;
 use crate::registry::Registry;
+use egress::Egress;
+use store::Store;
 
-/// Longest request id that is taken from a caller.
+/// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
 
 /// A running gateway.
 pub struct Gateway {
-    /// As the operator wrote it.
     pub config: Arc<Config>,
-    /// Who may call.
     pub authenticator: Arc<Authenticator>,
-    /// The live connectors.
     pub registry: Arc<Registry>,
-    /// Users' accounts.
     pub integrations: Arc<Integrations>,
-    /// What is counted.
     pub metrics: Arc<Metrics>,
-    /// Set once the gateway stops taking connections.
-    draining: AtomicBool,
-    /// Tells this process's requests apart from those of others.
-    process: u64,
-    requests: AtomicU64,
+    pub egress: Egress,
+    pub store: Store,
+    pub requests: RequestIds,
+    pub draining: Draining,
 }
 
 impl Gateway {
-    /// Puts the parts together.
-    pub fn new(
-        config: Arc<Config>,
-        authenticator: Arc<Authenticator>,
-        registry: Arc<Registry>,
-        integrations: Arc<Integrations>,
-        metrics: Arc<Metrics>,
-    ) -> Self {
-        let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        Self {
-            config,
-            authenticator,
-            registry,
-            integrations,
-            metrics,
-            draining: AtomicBool::new(false),
-            process: started.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40),
-            requests: AtomicU64::new(0),
+    /// The services that calls of operations use.
+    pub fn services(&self) -> Services<'_> {
+        Services {
+            registry: &self.registry,
+            integrations: &self.integrations,
+            egress: &self.egress,
+            store: &self.store,
+            metrics: &self.metrics,
         }
     }
+}
 
-    /// The id of a request: the caller's own, where it is printable and short, else a new one.
-    pub fn request_id(&self, given: Option<&HeaderValue>) -> Arc<str> {
+/// Set once the gateway takes no more connections.
+#[derive(Default)]
+pub struct Draining(AtomicBool);
+
+impl Draining {
+    /// The gateway takes no more connections.
+    pub fn start(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// `true` if the gateway is about to stop.
+    pub fn has_started(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Names requests.
+pub struct RequestIds {
+    /// Different in each process, so that ids of two gateways differ.
+    process: u64,
+    made: AtomicU64,
+}
+
+impl RequestIds {
+    /// Ids of this process.
+    pub fn new() -> Self {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let process = started.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
+        Self { process, made: AtomicU64::new(0) }
+    }
+
+    /// The id of a request: the caller's own if it is short and printable, or a new one.
+    pub fn id(&self, given: Option<&HeaderValue>) -> Arc<str> {
         let given = given
             .and_then(|value| value.to_str().ok())
             .filter(|id| (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()) && !id.contains(' '));
         match given {
             Some(id) => id.into(),
             None => {
-                let number = self.requests.fetch_add(1, Ordering::Relaxed);
+                let number = self.made.fetch_add(1, Ordering::Relaxed);
                 format!("{:016x}-{number:x}", self.process).into()
             }
         }
-    }
-
-    /// What operations are run with.
-    pub fn parts(&self) -> Parts<'_> {
-        Parts { registry: &self.registry, integrations: &self.integrations, metrics: &self.metrics }
-    }
-
-    /// From now on the gateway is not ready.
-    pub fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether the gateway is about to stop.
-    pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
     }
 }

@@ -3,11 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use connector_gateway::cli::arguments::Arguments;
-use connector_gateway::cli::run::run;
+use connector_gateway::{Arguments, run};
 use mimalloc::MiMalloc;
 
-/// A call allocates often and little, and frees on another thread than it allocated on.
+/// A call makes many small allocations, and frees them on other threads.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

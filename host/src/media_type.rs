@@ -1,11 +1,11 @@
 //! Media types as headers give them (RFC 9110, section 8.3.1).
 
-/// A media type without its parameters, in the case it was written in.
+/// A media type without its parameters. Upper and lower case stay as they are.
 pub fn essence(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// Whether a media type without parameters is JSON: by name, or by its structured suffix (RFC 6839).
+/// Returns `true` if a media type without parameters is JSON: by its name, or by its structured suffix (RFC 6839).
 pub fn is_json(essence: &str) -> bool {
     let suffix = essence.len().checked_sub(5).and_then(|start| essence.get(start..));
     ["application/json", "text/json"].iter().any(|name| essence.eq_ignore_ascii_case(name))
@@ -23,8 +23,8 @@ mod tests {
     }
 
     #[test]
-    fn json_is_known_by_its_name_or_its_suffix_in_any_case() {
-        for json in ["application/json", "Application/JSON", "text/json", "application/vnd.github+json", "a/b+JSON"] {
+    fn json_is_recognized_by_name_or_suffix_in_any_case() {
+        for json in ["application/json", "Application/JSON", "text/json", "application/vnd.example+json", "a/b+JSON"] {
             assert!(is_json(json), "{json}");
         }
         for other in ["text/html", "", "json", "application/jsonp", "é+jso"] {

@@ -1,4 +1,4 @@
-//! What the gateway counts, in the Prometheus text format at `/metrics`.
+//! Counters and histograms, in the OpenMetrics text at `/metrics`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,57 +8,57 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 
 use egress::{Attempt, Observer};
 
-/// Upper bounds in seconds: from a sandbox invocation to an operation that waits for its upstream.
+/// Upper bounds in seconds: from one invocation in the sandbox to an operation that waits for its upstream.
 const BUCKETS: [f64; 16] = [
     0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
 ];
 
-fn histogram() -> Histogram {
-    Histogram::new(BUCKETS)
-}
-
 /// Labels of [`Metrics::requests`].
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct RequestLabels {
-    /// Identifier, or empty where none was reached.
+    /// The connector's identifier. Empty if the path names no live connector.
     pub connector: String,
-    /// Path of the operation, or the family of the route.
+    /// The operation's path, or the family of the route.
     pub operation: String,
-    /// HTTP status of the answer.
+    /// The HTTP status of the answer.
     pub status: u16,
+}
+
+/// Labels of [`Metrics::request_seconds`].
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct OperationLabels {
+    connector: String,
+    operation: String,
 }
 
 /// Labels of [`Metrics::stages`].
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct StageLabels {
-    /// Identifier.
-    pub connector: String,
-    /// `validate`, `sandbox`, `upstream` or `shape`.
-    pub stage: &'static str,
+    connector: String,
+    /// A field of [`OperationMetrics`].
+    stage: &'static str,
 }
 
-/// Labels of what is counted by connector and outcome.
+/// Labels of the metrics by connector and outcome.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct OutcomeLabels {
-    /// Identifier; for a module that never said one, the file's name.
+    /// The connector's identifier. For a module that was refused, the name of its file.
     pub connector: String,
-    /// What happened.
     pub outcome: String,
 }
 
 /// Labels of [`Metrics::upstream_requests`].
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct UpstreamLabels {
-    /// Identifier.
-    pub connector: String,
-    /// Name of the upstream in the manifest.
-    pub upstream: String,
-    /// HTTP status, or the kind of error.
-    pub outcome: String,
+    connector: String,
+    /// Its name in the manifest.
+    upstream: String,
+    /// The HTTP status, or `error`.
+    outcome: String,
 }
 
 /// Labels of [`Metrics::module_cache`].
@@ -68,80 +68,72 @@ pub struct CacheLabels {
     pub outcome: &'static str,
 }
 
-/// Everything that is counted.
+type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
+
+/// Everything that the gateway counts.
 pub struct Metrics {
     registry: Registry,
     /// Answers.
     pub requests: Family<RequestLabels, Counter>,
-    /// Time of operations from the first byte of the request to the head of the answer, in seconds.
-    pub request_seconds: Family<OperationLabels, Histogram, fn() -> Histogram>,
-    /// Time spent in each stage of an operation, in seconds.
-    pub stages: Family<StageLabels, Histogram, fn() -> Histogram>,
-    /// Invocations that gave no answer, by the limit broken or `trap`, `timeout`, `busy`.
+    /// Seconds from the head of a call to the head of its answer, for operations that succeed.
+    request_seconds: Histograms<OperationLabels>,
+    /// Seconds in each stage of an operation.
+    stages: Histograms<StageLabels>,
+    /// Invocations without an outcome or a fault: the limit that was broken, or `trap`, `timeout`, `busy`.
     pub sandbox_failures: Family<OutcomeLabels, Counter>,
-    /// Modules swapped in, refused, removed, rolled back.
+    /// Modules that were swapped in, refused, removed or rolled back.
     pub swaps: Family<OutcomeLabels, Counter>,
     /// Requests to upstreams.
-    pub upstream_requests: Family<UpstreamLabels, Counter>,
-    /// Compiled modules found in the cache or compiled.
+    upstream_requests: Family<UpstreamLabels, Counter>,
+    /// Look-ups in the cache of compiled modules.
     pub module_cache: Family<CacheLabels, Counter>,
-    /// Renewals of users' credentials, by how they ended.
+    /// Refreshes of access tokens.
     pub refreshes: Family<OutcomeLabels, Counter>,
-    /// Connectors that are live.
+    /// Live connectors.
     pub connectors: Gauge,
-    /// Operations under way.
-    pub in_flight: Gauge,
-}
-
-/// Labels of [`Metrics::request_seconds`].
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct OperationLabels {
-    /// Identifier.
-    pub connector: String,
-    /// Path of the operation.
-    pub operation: String,
+    /// Calls of operations that are running.
+    in_flight: Gauge,
 }
 
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("gateway");
-        let requests = Family::default();
-        registry.register("requests", "Answers by connector, operation and status", requests.clone());
-        let request_seconds = Family::new_with_constructor(histogram as fn() -> Histogram);
-        registry.register("request_seconds", "Time of an operation to the head of its answer", request_seconds.clone());
-        let stages = Family::new_with_constructor(histogram as fn() -> Histogram);
-        registry.register("stage_seconds", "Time in each stage of an operation", stages.clone());
-        let sandbox_failures = Family::default();
-        registry.register("sandbox_failures", "Invocations that gave no answer", sandbox_failures.clone());
-        let swaps = Family::default();
-        registry.register("swaps", "Modules swapped in, refused, removed or rolled back", swaps.clone());
-        let upstream_requests = Family::default();
-        registry.register(
-            "upstream_requests",
-            "Requests to upstreams by status or kind of error",
-            upstream_requests.clone(),
-        );
-        let module_cache = Family::default();
-        registry.register("module_cache", "Compiled modules found in the cache or compiled", module_cache.clone());
-        let refreshes = Family::default();
-        registry.register("refreshes", "Renewals of users' credentials by how they ended", refreshes.clone());
-        let connectors = Gauge::default();
-        registry.register("connectors", "Connectors that are live", connectors.clone());
-        let in_flight = Gauge::default();
-        registry.register("in_flight", "Operations under way", in_flight.clone());
+        let mut add = Registrar(&mut registry);
         Self {
+            requests: add.metric("requests", "Answers by connector, operation and status"),
+            request_seconds: add.histograms("request_seconds", "Time of an operation to the head of its answer"),
+            stages: add.histograms("stage_seconds", "Time in each stage of an operation"),
+            sandbox_failures: add.metric("sandbox_failures", "Invocations that gave no answer"),
+            swaps: add.metric("swaps", "Modules swapped in, refused, removed or rolled back"),
+            upstream_requests: add.metric("upstream_requests", "Requests to upstreams by status or kind of error"),
+            module_cache: add.metric("module_cache", "Compiled modules found in the cache or compiled"),
+            refreshes: add.metric("refreshes", "Refreshes of access tokens by outcome"),
+            connectors: add.metric("connectors", "Connectors that are live"),
+            in_flight: add.metric("in_flight", "Operations under way"),
             registry,
-            requests,
-            request_seconds,
-            stages,
-            sandbox_failures,
-            swaps,
-            upstream_requests,
-            module_cache,
-            refreshes,
-            connectors,
-            in_flight,
         }
+    }
+}
+
+/// Adds metrics to a registry.
+struct Registrar<'a>(&'a mut Registry);
+
+impl Registrar<'_> {
+    fn metric<M: Metric + Clone + Default>(&mut self, name: &str, help: &str) -> M {
+        self.add(name, help, M::default())
+    }
+
+    fn histograms<L>(&mut self, name: &str, help: &str) -> Histograms<L>
+    where
+        Histograms<L>: Metric + Clone,
+        L: Clone + std::hash::Hash + Eq,
+    {
+        self.add(name, help, Family::new_with_constructor(|| Histogram::new(BUCKETS)))
+    }
+
+    fn add<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
+        self.0.register(name, help, metric.clone());
+        metric
     }
 }
 
@@ -149,14 +141,14 @@ impl Metrics {
     /// The text that Prometheus reads (OpenMetrics 1.0).
     ///
     /// # Errors
-    /// Only when a label cannot be written, which none of ours does.
+    /// If a label cannot be encoded. All label types of this file can.
     pub fn encode(&self) -> Result<String, std::fmt::Error> {
         let mut encoded = String::new();
         text::encode(&mut encoded, &self.registry)?;
         Ok(encoded)
     }
 
-    /// The instruments of one operation, looked up once so that a request costs no look-up.
+    /// The metrics of one operation. They are looked up once, when the connector becomes live, and not for each call.
     pub fn operation(&self, connector: &str, operation: &str) -> OperationMetrics {
         let stage = |stage| self.stages.get_or_create_owned(&StageLabels { connector: connector.to_owned(), stage });
         OperationMetrics {
@@ -170,16 +162,17 @@ impl Metrics {
                 operation: operation.to_owned(),
             }),
             validate: stage("validate"),
+            account: stage("account"),
+            admit: stage("admit"),
+            credential: stage("credential"),
             sandbox: stage("sandbox"),
             upstream: stage("upstream"),
             shape: stage("shape"),
             in_flight: self.in_flight.clone(),
         }
     }
-}
 
-impl Metrics {
-    /// Counts the attempts to call one upstream.
+    /// Counts the requests to one upstream.
     pub fn upstream(&self, connector: &str, upstream: &str) -> Observer {
         let requests = self.upstream_requests.clone();
         let (connector, upstream) = (connector.to_owned(), upstream.to_owned());
@@ -187,7 +180,7 @@ impl Metrics {
             let labels = UpstreamLabels { connector: connector.clone(), upstream: upstream.clone(), outcome };
             requests.get_or_create_owned(&labels)
         };
-        // As a rule it answers 200, and that is not looked up again.
+        // The usual status has its counter ready.
         let ok = count("200".to_owned());
         Arc::new(move |attempt: Attempt| {
             match attempt.status {
@@ -199,32 +192,57 @@ impl Metrics {
     }
 }
 
-/// Instruments of one operation.
+/// The metrics of one operation. The stages are in the order of a call.
 pub struct OperationMetrics {
-    /// Answers of status 200.
+    /// Answers with status 200.
     pub succeeded: Counter,
-    /// Time to the head of the answer.
+    /// Seconds from the head of the call to the head of the answer.
     pub seconds: Histogram,
-    /// Time to check the body.
+    /// Stage: the body is validated.
     pub validate: Histogram,
-    /// Time in the sandbox, a composed operation's own requests included.
+    /// Stage: the account is chosen.
+    pub account: Histogram,
+    /// Stage: a permit is taken, and the rate limit is counted.
+    pub admit: Histogram,
+    /// Stage: the account's credential is made ready. Includes a refresh, if the access token has expired. A refresh that the
+    /// connector's fault causes is a second observation.
+    pub credential: Histogram,
+    /// Stage: one invocation, with the requests that it sends itself.
     pub sandbox: Histogram,
-    /// Time to the head of the upstream's answer, of a request that was forwarded.
+    /// Stage: a forwarded request, to the head of the upstream's response. Includes a refresh, if the upstream refused the
+    /// credential.
     pub upstream: Histogram,
-    /// Time to shape the answer.
+    /// Stage: the answer is filtered and projected.
     pub shape: Histogram,
-    /// Operations under way.
+    /// Calls of all operations that are running.
     pub in_flight: Gauge,
 }
 
-/// Records the time since a moment, in seconds, and makes it the moment that is now: the stage that follows begins.
-pub fn lap(histogram: &Histogram, since: &mut Instant) {
-    let now = Instant::now();
-    record(histogram, now - *since);
-    *since = now;
+/// Measures stages that follow one another.
+pub struct Stages {
+    began: Instant,
 }
 
-/// Records a time, in seconds.
+impl Stages {
+    /// The first stage begins.
+    pub fn begin() -> Self {
+        Self { began: Instant::now() }
+    }
+
+    /// The stage ends and is recorded. The next stage begins.
+    pub fn end(&mut self, stage: &Histogram) {
+        let now = Instant::now();
+        record(stage, now - self.began);
+        self.began = now;
+    }
+
+    /// The next stage begins, and the time since the last one is not recorded.
+    pub fn skip(&mut self) {
+        self.began = Instant::now();
+    }
+}
+
+/// Records a time in seconds.
 pub fn record(histogram: &Histogram, time: Duration) {
     histogram.observe(time.as_secs_f64());
 }

@@ -1,24 +1,27 @@
-//! `connector-gateway serve`: puts the parts together and runs them until it is told to stop.
+//! `connector-gateway serve`: opens everything that a gateway needs and runs it until a signal stops it.
 
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::api::server;
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::Config;
-use crate::gateway::Gateway;
+use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::integrations::Integrations;
 use crate::metrics::Metrics;
 use crate::registry::{self, Registry};
+use crate::welcome;
 use egress::{Egress, EgressError};
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
+
+/// How often the values that connectors stored for a limited time are looked through.
+const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -43,45 +46,53 @@ pub enum ServeError {
     Bootstrap(#[from] BootstrapError),
 }
 
-/// Opens everything that connectors are loaded and run with. Also for the command line, which changes connectors without
-/// serving.
+/// Opens a registry with a sandbox. The command line also uses it, to change connectors without serving.
 ///
 /// # Errors
-/// See [`ServeError`].
-pub async fn open_registry(config: &Arc<Config>, metrics: &Arc<Metrics>) -> Result<Registry, ServeError> {
-    let store = Store::connect(&config.store()).await?;
+/// If the sandbox does not start, or the modules folder is missing.
+pub fn open_registry(config: &Arc<Config>, store: Store, metrics: &Arc<Metrics>) -> Result<Registry, ServeError> {
     let sandbox = Sandbox::start(config.sandbox_setup())?;
-    let egress = Egress::new(&egress::Settings::default())?;
-    Ok(Registry::new(Arc::clone(config), sandbox, egress, store, Arc::clone(metrics))?)
+    Ok(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics))?)
 }
 
-/// Serves until SIGTERM or SIGINT, then lets requests under way end.
+/// Serves until SIGTERM or SIGINT, then waits for requests under way to end.
 ///
 /// # Errors
-/// See [`ServeError`]; once it serves, it goes on.
+/// See [`ServeError`]. Once the gateway serves, it does not fail.
 pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let started = Instant::now();
-    // Before anything else: a port that is taken is the mistake made most often.
+    // First, because a port that is taken is the most frequent mistake.
     let listener = server::bind(config.listen).await?;
     config.listening_on(listener.local_addr()?);
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
-    let registry = Arc::new(open_registry(&config, &metrics).await?);
-    let store = registry.store().clone();
+    let store = Store::connect(&config.store()).await?;
+    let registry = Arc::new(open_registry(&config, store.clone(), &metrics)?);
+    let egress = Egress::new(&egress::Settings::default())?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
-    let issuers = JwtIssuers::new(&config.jwt_issuers, registry.egress())?;
+    let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
     registry.scan(false).await?;
-    let integrations =
-        Arc::new(Integrations::new(Arc::clone(&config), vault, Arc::clone(&registry), Arc::clone(&metrics)));
-    let gateway = Arc::new(Gateway::new(
+    let integrations = Arc::new(Integrations::new(
         Arc::clone(&config),
-        Arc::clone(&authenticator),
+        store.clone(),
+        egress.clone(),
+        vault,
         Arc::clone(&registry),
-        Arc::clone(&integrations),
-        metrics,
+        Arc::clone(&metrics),
     ));
+    let gateway = Arc::new(Gateway {
+        config: Arc::clone(&config),
+        authenticator: Arc::clone(&authenticator),
+        registry: Arc::clone(&registry),
+        integrations: Arc::clone(&integrations),
+        metrics,
+        egress,
+        store: store.clone(),
+        requests: RequestIds::new(),
+        draining: Draining::default(),
+    });
     tracing::info!(
         address = %config.public_url,
         listen = %config.listen,
@@ -89,15 +100,17 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         ms = started.elapsed().as_millis() as u64,
         "serving"
     );
-    welcome(&config, first_key.as_ref());
+    welcome::print(&config, &registry, first_key.as_ref());
 
-    let watching = tokio::spawn(registry::watch(Arc::clone(&registry)));
-    let following = {
-        let authenticator = Arc::clone(&authenticator);
-        tokio::spawn(async move { authenticator.watch().await })
-    };
-    let renewing = tokio::spawn(Arc::clone(&integrations).sweep());
-    let sweeping = tokio::spawn(sweep(store.clone()));
+    let background = [
+        tokio::spawn(registry::watch(registry)),
+        tokio::spawn({
+            let authenticator = Arc::clone(&authenticator);
+            async move { authenticator.watch().await }
+        }),
+        tokio::spawn(Arc::clone(&integrations).sweep()),
+        tokio::spawn(sweep_storage(store.clone())),
+    ];
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let stop = async {
         tokio::select! {
@@ -106,46 +119,27 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         }
     };
     server::serve(gateway, listener, stop).await;
-    for task in [watching, following, renewing, sweeping] {
+    for task in background {
         task.abort();
     }
     integrations.settle().await;
     if let Err(error) = authenticator.note_use().await {
-        tracing::warn!(%error, "which keys were used lately is not noted");
+        tracing::warn!(%error, "the last use of some API keys could not be stored");
     }
     if let Err(error) = store.checkpoint().await {
-        tracing::warn!(%error, "the database's file is not up to date; its log beside it is");
+        tracing::warn!(%error, "the log of the database could not be written to its file; the next start does it");
     }
     tracing::info!("stopped");
     Ok(())
 }
 
-/// Removes what connectors stored for a time that is over.
-async fn sweep(store: Store) {
-    let mut hours = tokio::time::interval(Duration::from_secs(3600));
+/// Removes the expired values of connectors' storage, until the task is aborted.
+async fn sweep_storage(store: Store) {
+    let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {
-        hours.tick().await;
+        ticks.tick().await;
         if let Err(error) = store.storage_sweep().await {
-            tracing::warn!(%error, "expired entries of the connectors' storage are not removed");
+            tracing::warn!(%error, "expired values of connectors' storage could not be removed");
         }
     }
-}
-
-/// For the person at the terminal: the address, the first key (this once, and never in the log), and what to try.
-fn welcome(config: &Config, first_key: Option<&SecretString>) {
-    let address = config.public_url.as_str().trim_end_matches('/');
-    println!("Connector Gateway is at {address}");
-    let key = match first_key {
-        Some(key) => {
-            println!("\nYour first API key, shown this once:\n\n  {}", key.expose_secret());
-            key.expose_secret()
-        }
-        None => "$KEY",
-    };
-    println!(
-        "\nTry:\n\n  curl -s {address}/connectors -H 'Authorization: Bearer {key}'\n\n  \
-         curl -s {address}/connectors/preprint_archive/search_papers \\\n    \
-         -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\\n    \
-         -d '{{\"search_query\": \"all:electron\", \"max_results\": 3, \"response_fields\": [\"papers.id\", \"papers.title\"]}}'\n"
-    );
 }

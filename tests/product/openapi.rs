@@ -1,4 +1,4 @@
-//! The API's own description, judged by a validator that knows nothing of the gateway.
+//! The OpenAPI description, checked by an independent validator.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ fn gateway() -> Gateway {
     Setup::new().shipped("preprint_archive").shipped("dex_market_data").guest("hostile").start()
 }
 
-/// Runs a script of the tests' Python tools on the description.
+/// Runs a Python script with the validator on the description.
 fn judge(gateway: &Gateway, script: &str) {
     let tools = module::root().join("target/python");
     assert!(tools.join("openapi_spec_validator").is_dir(), "the validator is missing; `make test` installs it");
@@ -111,6 +111,26 @@ fn the_gateways_own_routes_and_problems_are_described() {
     }
     let urns = problem["properties"]["type"]["examples"].as_array().unwrap();
     assert!(urns.contains(&json!("urn:connector-gateway:problem:validation")));
+}
+
+#[test]
+fn every_route_that_is_not_public_answers_401_without_a_token() {
+    let gateway = gateway();
+    let document = document(&gateway);
+    let mut guarded = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters") {
+            let path = path.replace("{connector}", "hostile").replace("{user_identifier}", "ann");
+            let answer = gateway.stranger().request(&method.to_uppercase(), &path).send();
+            if operation["security"] == json!([]) {
+                assert_ne!(answer.status, 401, "{method} {path}");
+            } else {
+                answer.problem(401, "unauthenticated");
+                guarded += 1;
+            }
+        }
+    }
+    assert!(guarded > 10, "{guarded} routes need a token");
 }
 
 #[test]

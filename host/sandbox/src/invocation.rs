@@ -4,11 +4,12 @@
 //! memory of one is ever seen by another, and a store that trapped or was cancelled is never entered again.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytes::Bytes;
 use serde::de::IgnoredAny;
 use thiserror::Error;
+use tokio::time::timeout_at;
 use wasmtime::component::{InstancePre, ResourceTable};
 use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
@@ -33,10 +34,8 @@ const MAX_RANDOM_BYTES: u64 = 1 << 20;
 
 /// What an invocation is given.
 pub struct Call {
-    /// Whose log lines these are.
-    pub connector: Arc<str>,
-    /// The request that it answers.
-    pub request_id: Arc<str>,
+    /// The instant at which the invocation ends, with an outcome or without. Its requests end at the deadline of `outbound`.
+    pub deadline: tokio::time::Instant,
     /// The operator's settings: each as JSON text.
     pub settings: Arc<Settings>,
     /// The way to its upstreams.
@@ -46,15 +45,9 @@ pub struct Call {
 }
 
 impl Call {
-    /// For asking a module what it is: nothing to call and nothing to keep.
-    pub fn for_description(module: &str) -> Self {
-        Self {
-            connector: module.into(),
-            request_id: "describe".into(),
-            settings: Arc::default(),
-            outbound: Outbound::nowhere(),
-            storage: None,
-        }
+    /// For `describe`: the module can send no request and store nothing.
+    pub fn for_description(deadline: tokio::time::Instant) -> Self {
+        Self { deadline, settings: Arc::default(), outbound: Outbound::nowhere(), storage: None }
     }
 }
 
@@ -104,9 +97,9 @@ pub enum Failure {
     /// It broke a limit.
     #[error("it went over its {0} limit")]
     Limit(Limit),
-    /// It did not end in time.
-    #[error("it did not end within {} s", .0.as_secs())]
-    TimedOut(Duration),
+    /// It did not end before its deadline.
+    #[error("it did not end in time (`limits.timeout_s`)")]
+    TimedOut,
     /// It trapped.
     #[error("it trapped: {0}")]
     Trapped(String),
@@ -165,11 +158,7 @@ impl Guest {
         self.log_lines = self.log_lines.saturating_add(1);
         if self.log_lines > MAX_LOG_LINES {
             if self.log_lines == MAX_LOG_LINES + 1 {
-                tracing::warn!(
-                    connector = %self.call.connector,
-                    request_id = %self.call.request_id,
-                    "the connector wrote {MAX_LOG_LINES} lines in one invocation; the rest is dropped"
-                );
+                tracing::warn!("the connector wrote {MAX_LOG_LINES} lines in one invocation; the rest is dropped");
             }
             return None;
         }
@@ -210,6 +199,7 @@ impl WasiView for Guest {
 impl Module {
     /// What the connector says about itself.
     pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<Manifest, Failure> {
+        let deadline = call.deadline;
         let run = async {
             let mut store = yielding_store(self.linked.engine(), self.guest(call, limits))?;
             let result = async {
@@ -219,7 +209,7 @@ impl Module {
             let result = result.await;
             finish(result, store)
         };
-        let (manifest, _) = timed(run, limits.timeout).await?;
+        let (manifest, _) = until(deadline, run).await?;
         Ok(manifest)
     }
 
@@ -247,8 +237,10 @@ impl Module {
             }
         }
         // In a box: callers' futures are moved at each call, and most calls have no use for this one.
-        let run = Box::pin(self.run_on_fiber(self.guest(make_call(), limits), (operation, input)));
-        let (outcome, store) = timed(run, limits.timeout).await?;
+        let call = make_call();
+        let deadline = call.deadline;
+        let run = Box::pin(self.run_on_fiber(self.guest(call, limits), (operation, input)));
+        let (outcome, store) = until(deadline, run).await?;
         take_outcome(outcome, store, limits)
     }
 
@@ -279,9 +271,10 @@ impl Module {
 
 type WitOutcome = Result<outcome::Outcome, outcome::Fault>;
 
-async fn timed<T>(run: impl Future<Output = Result<T, Failure>>, timeout: Duration) -> Result<T, Failure> {
-    // An epoch ends a guest that computes, but does not wake one that waits in a host function.
-    tokio::time::timeout(timeout, run).await.unwrap_or(Err(Failure::TimedOut(timeout)))
+/// Runs an invocation until its deadline. An epoch ends a guest that computes, but it does not wake a guest that waits in a
+/// host function.
+async fn until<T>(deadline: tokio::time::Instant, run: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    timeout_at(deadline, run).await.unwrap_or(Err(Failure::TimedOut))
 }
 
 fn store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {

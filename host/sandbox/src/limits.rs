@@ -14,8 +14,6 @@ pub struct Limits {
     pub memory_bytes: usize,
     /// The guest's own computing.
     pub cpu: Duration,
-    /// The whole invocation, waiting for upstreams included.
-    pub timeout: Duration,
     /// What the guest may hand over in one call, and the answer it may compose, in bytes.
     pub output_bytes: usize,
     /// Bodies of responses that are read into memory, in bytes.

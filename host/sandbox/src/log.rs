@@ -32,12 +32,12 @@ pub(super) fn write(guest: &mut Guest, level: Level, mut line: String) {
         return;
     }
     let line = on_one_line(line);
-    let (connector, request_id) = (&*guest.call.connector, &*guest.call.request_id);
-    // The target lets operators turn one connector's lines up or down.
+    // The span around the invocation names the connector and the request. With the target, operators set the level of
+    // connectors' lines apart from the gateway's.
     match level {
-        Level::Debug => tracing::debug!(target: "connector", connector, request_id, "{line}"),
-        Level::Info => tracing::info!(target: "connector", connector, request_id, "{line}"),
-        Level::Warn => tracing::warn!(target: "connector", connector, request_id, "{line}"),
-        Level::Error => tracing::error!(target: "connector", connector, request_id, "{line}"),
+        Level::Debug => tracing::debug!(target: "connector", "{line}"),
+        Level::Info => tracing::info!(target: "connector", "{line}"),
+        Level::Warn => tracing::warn!(target: "connector", "{line}"),
+        Level::Error => tracing::error!(target: "connector", "{line}"),
     }
 }

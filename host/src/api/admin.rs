@@ -1,59 +1,49 @@
-//! The operator's routes: install, remove and roll back connectors. All need the scope `admin`.
+//! The operator's routes: install, remove and roll back connectors.
 
-use hyper::body::Incoming;
-use hyper::{Request, Response};
+use hyper::Response;
 use serde_json::json;
 
+use super::answer::json_answer;
 use super::problem::{self, Problem};
-use super::system::json_answer;
-use super::{authorize, body, connectors};
-use crate::auth::Scope;
-use crate::gateway::Gateway;
+use super::route::HttpCall;
+use super::{body, connectors};
 use crate::pipeline::body::Body;
 use crate::registry::ChangeError;
+use crate::text::sentence;
 
 /// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach.
-pub(super) async fn install(gateway: &Gateway, request: Request<Incoming>) -> Result<Response<Body>, Problem> {
-    authorize(gateway, &request, Some(Scope::Admin)).await?;
+pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, request, arrived, .. } = call;
     let grants = grants(request.uri().query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
     let (head, body) = request.into_parts();
     let advice = "raise `compile.max_module_mb` if you trust the module";
-    let module = body::read(&head.headers, body, limit_mb, advice).await?;
+    let module = body::read(&head.headers, body, limit_mb, advice, arrived + body::TIMEOUT).await?;
     let installed = gateway.registry.install(module, grants.as_deref()).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&installed)))
 }
 
-/// DELETE /admin/connectors/{connector}: requests under way end on it.
-pub(super) async fn remove(
-    gateway: &Gateway,
-    connector: &str,
-    request: &Request<Incoming>,
-) -> Result<Response<Body>, Problem> {
-    authorize(gateway, request, Some(Scope::Admin)).await?;
-    gateway.registry.remove(connector).await.map_err(change_problem)?;
+/// DELETE /admin/connectors/{connector}: calls under way end on it.
+pub(super) async fn remove(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let connector = call.arguments.connector;
+    call.gateway.registry.remove(connector).await.map_err(change_problem)?;
     Ok(json_answer(&json!({"connector": connector, "removed": true})))
 }
 
-/// POST /admin/connectors/{connector}/rollback: back to the version before the present one.
-pub(super) async fn rollback(
-    gateway: &Gateway,
-    connector: &str,
-    request: &Request<Incoming>,
-) -> Result<Response<Body>, Problem> {
-    authorize(gateway, request, Some(Scope::Admin)).await?;
-    let live = gateway.registry.rollback(connector).await.map_err(change_problem)?;
+/// POST /admin/connectors/{connector}/rollback: swaps in the version before the present one.
+pub(super) async fn rollback(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let live = call.gateway.registry.rollback(call.arguments.connector).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&live)))
 }
 
-/// The hosts in the query. None at all leaves former grants as they are.
+/// The hosts in the query. `None` if it names no host, which leaves former grants unchanged.
 fn grants(query: &str) -> Result<Option<Vec<String>>, Problem> {
     let mut hosts = Vec::new();
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         if name != "grant" {
             return Err(problem::BAD_REQUEST
-                .because(format!("`{name}` is no parameter here; hosts are granted with ?grant=api.example.com.")));
+                .because(format!("This route has no parameter `{name}`; grant hosts with ?grant=api.example.com.")));
         }
         hosts.push(value.into_owned());
     }
@@ -62,14 +52,14 @@ fn grants(query: &str) -> Result<Option<Vec<String>>, Problem> {
 
 fn change_problem(error: ChangeError) -> Problem {
     match error {
-        ChangeError::Refused(reason) => problem::MODULE_REFUSED.because(reason),
+        ChangeError::Refused(reason) => problem::MODULE_REFUSED.because(sentence(&reason)),
         ChangeError::Unknown(connector) => problem::UNKNOWN_CONNECTOR
             .because(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
         ChangeError::NoEarlierVersion(connector) => {
             problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
         }
         ChangeError::InvalidHost(host) => {
-            problem::BAD_REQUEST.because(format!("`{host}` is no host name; write it like api.example.com."))
+            problem::BAD_REQUEST.because(format!("`{host}` is not a host name; write it like api.example.com."))
         }
         ChangeError::Io(error) => problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}.")),
         ChangeError::Store(error) => problem::INTERNAL.because(format!("The store does not answer: {error}.")),

@@ -1,26 +1,45 @@
-//! GET /connectors: what is live, what was refused, and why.
+//! GET /connectors: the live connectors, and the modules that were refused.
 
-use hyper::body::Incoming;
-use hyper::{Request, Response};
+use std::sync::Arc;
+
+use hyper::Response;
 use serde_json::{Value, json};
 
-use super::authorize;
-use super::problem::Problem;
-use super::system::json_answer;
+use super::answer::json_answer;
+use super::problem::{self, Problem};
+use super::route::HttpCall;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
 use crate::registry::{Connector, Refused};
+use crate::schema::nearest;
 use contract::AuthScheme;
 
 /// Answers the list.
-pub(super) async fn list(gateway: &Gateway, request: &Request<Incoming>) -> Result<Response<Body>, Problem> {
-    authorize(gateway, request, None).await?;
-    let live = gateway.registry.live();
+pub(super) async fn list(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let registry = &call.gateway.registry;
+    let live = registry.live();
     let mut connectors: Vec<_> = live.values().collect();
     connectors.sort_by_key(|connector| &connector.manifest().identifier);
     let connectors: Vec<Value> = connectors.into_iter().map(|connector| record(connector)).collect();
-    let refused: Vec<Value> = gateway.registry.refused().iter().map(refusal).collect();
+    let refused: Vec<Value> = registry.refused().iter().map(refusal).collect();
     Ok(json_answer(&json!({"connectors": connectors, "refused": refused})))
+}
+
+/// The live connector of this identifier.
+///
+/// # Errors
+/// 404 if there is no such connector. The problem names the nearest one.
+pub(super) fn live(gateway: &Gateway, identifier: &str) -> Result<Arc<Connector>, Problem> {
+    gateway.registry.get(identifier).ok_or_else(|| unknown(gateway, identifier))
+}
+
+/// The problem of an identifier that no live connector has.
+pub(super) fn unknown(gateway: &Gateway, identifier: &str) -> Problem {
+    let live = gateway.registry.live();
+    problem::UNKNOWN_CONNECTOR.because(match nearest(identifier, live.keys().map(String::as_str)) {
+        Some(known) => format!("There is no connector `{identifier}`; did you mean `{known}`?"),
+        None => format!("There is no connector `{identifier}`; GET /connectors lists them."),
+    })
 }
 
 /// One connector, as callers and operators see it.

@@ -1,63 +1,33 @@
-//! What callers see: one file a family of routes.
+//! What callers see.
 //!
-//! - [`server`]: takes the connections
-//! - [`router`]: from a path to its family
-//! - [`auth`]: who calls
-//! - [`body`]: what a request carries
-//! - [`problem`]: the form of every error
-//! - [`operations`], [`integrations`], [`connectors`], [`admin`], [`system`]: the families
+//! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
+//! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
+//! - [`operations`], [`integrations`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
+//! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
+//! - [`openapi`]: the API's description
 
 mod admin;
+mod answer;
+mod authorize;
 mod body;
 mod connectors;
+mod headers;
 mod integrations;
-pub mod openapi;
+mod openapi;
 mod operations;
-pub mod problem;
+mod problem;
+mod route;
 mod router;
+mod routes;
 pub mod server;
 mod system;
 
-use std::sync::Arc;
+use serde_json::Value;
 
-use hyper::Request;
-use hyper::header::AUTHORIZATION;
+use crate::config::Config;
+use crate::registry::Registry;
 
-use self::problem::Problem;
-use crate::auth::{AuthError, Caller, JwtError, Scope};
-use crate::gateway::Gateway;
-
-/// Finds out who calls, and whether they may do what needs this scope.
-async fn authorize<B>(gateway: &Gateway, request: &Request<B>, scope: Option<Scope>) -> Result<Arc<Caller>, Problem> {
-    let caller = gateway
-        .authenticator
-        .authenticate(request.headers().get(AUTHORIZATION))
-        .await
-        .map_err(|error| unauthenticated(&error))?;
-    if let Some(scope) = scope {
-        caller.require(scope).map_err(|missing| {
-            problem::MISSING_SCOPE
-                .because(format!("This token lacks the scope `{}`; use one that has it.", missing.0.name()))
-                .with("scope", missing.0.name())
-        })?;
-    }
-    Ok(caller)
-}
-
-fn unauthenticated(error: &AuthError) -> Problem {
-    if let AuthError::Unavailable(cause) = error {
-        tracing::error!(error = %cause, "the keys cannot be read");
-        return problem::STORE_UNAVAILABLE.because("The keys cannot be read just now; try again.").retry_after(1);
-    }
-    if let AuthError::Jwt(JwtError::KeysUnavailable) = error {
-        return problem::ISSUER_UNAVAILABLE.because(format!("{error} just now; try again.")).retry_after(5);
-    }
-    problem::UNAUTHENTICATED
-        .because(format!(
-            "{error}. Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one."
-        ))
-        .challenge(match error {
-            AuthError::Missing => "Bearer",
-            _ => "Bearer error=\"invalid_token\"",
-        })
+/// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
+pub fn description(config: &Config, registry: &Registry) -> Value {
+    openapi::document(config, registry, routes::ROUTES)
 }

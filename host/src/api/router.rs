@@ -1,234 +1,138 @@
-//! From a request to the part of the API that answers it.
+//! From a request to the route that answers it, and to a response in any case.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Request, Response};
+use tokio::time::Instant;
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
+use super::authorize::authorize;
 use super::problem::{self, Problem};
-use super::{admin, connectors, integrations, operations, system};
+use super::route::{Family, Handler, HttpCall, PathArguments, Route};
+use super::routes::{self, ROUTES};
 use crate::gateway::Gateway;
+use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
 use crate::pipeline::body::Body;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What a path leads to.
-#[derive(Clone, Copy)]
-enum Route<'a> {
-    Operation {
-        connector: &'a str,
-        operation: &'a str,
-    },
-    /// Of a connector: an account is connected.
-    Begin {
-        connector: &'a str,
-    },
-    /// One integration; its identifier as it stands in the path.
-    Integration {
-        connector: &'a str,
-        user_identifier: &'a str,
-    },
-    Exists {
-        connector: &'a str,
-    },
-    AuthSchema {
-        connector: &'a str,
-    },
-    Callback {
-        connector: &'a str,
-    },
-    /// Over all connectors.
-    Integrations,
-    Connectors,
-    Install,
-    Installed {
-        connector: &'a str,
-    },
-    Rollback {
-        connector: &'a str,
-    },
-    Health,
-    Ready,
-    Metrics,
-    OpenApi,
-}
+/// A path that was found in the table.
+type Found<'a> = Option<(&'static Route, PathArguments<'a>)>;
 
-/// Finds the route of a path, whatever the method.
-fn route(path: &str) -> Option<Route<'_>> {
-    let mut segments = path.strip_prefix('/')?.split('/');
-    let first = (segments.next()?, segments.next(), segments.next(), segments.next(), segments.next());
-    Some(match first {
-        ("connectors", Some(connector), Some(name), None, None) => match name {
-            "integrations" => Route::Begin { connector },
-            "integration-exists" => Route::Exists { connector },
-            "auth-schema" => Route::AuthSchema { connector },
-            "success-authorize-callback" => Route::Callback { connector },
-            operation => Route::Operation { connector, operation },
-        },
-        ("connectors", Some(connector), Some("integrations"), Some(user_identifier), None)
-            if !user_identifier.is_empty() =>
-        {
-            Route::Integration { connector, user_identifier }
-        }
-        ("integrations", None, None, None, None) => Route::Integrations,
-        ("connectors", None, None, None, None) => Route::Connectors,
-        ("admin", Some("connectors"), None, None, None) => Route::Install,
-        ("admin", Some("connectors"), Some(connector), None, None) => Route::Installed { connector },
-        ("admin", Some("connectors"), Some(connector), Some("rollback"), None) => Route::Rollback { connector },
-        ("healthz", None, None, None, None) => Route::Health,
-        ("readyz", None, None, None, None) => Route::Ready,
-        ("metrics", None, None, None, None) => Route::Metrics,
-        ("openapi.json", None, None, None, None) => Route::OpenApi,
-        _ => return None,
-    })
-}
-
-impl Route<'_> {
-    /// The methods it takes, for the header `Allow`.
-    fn methods(self) -> &'static str {
-        match self {
-            Self::Operation { .. } | Self::Begin { .. } | Self::Install | Self::Rollback { .. } => "POST",
-            Self::Integration { .. } => "GET, HEAD, POST, DELETE",
-            Self::Installed { .. } => "DELETE",
-            // A program that looks ahead with HEAD must not use the state up.
-            Self::Callback { .. } => "GET",
-            Self::Exists { .. } | Self::AuthSchema { .. } | Self::Integrations => "GET, HEAD",
-            Self::Connectors | Self::Health | Self::Ready | Self::Metrics | Self::OpenApi => "GET, HEAD",
-        }
-    }
-
-    fn takes(self, method: &Method) -> bool {
-        self.methods().split(", ").any(|allowed| allowed == method.as_str())
-    }
-
-    /// Connector and operation, for the metrics. Names that callers made up are left out: they would grow without bound.
-    fn labels(self, gateway: &Gateway) -> (String, String) {
-        match self {
-            Self::Operation { connector, operation } => match gateway.registry.get(connector) {
-                Some(live) => {
-                    let known = live.operation(operation).is_some();
-                    (connector.to_owned(), if known { operation.to_owned() } else { String::new() })
-                }
-                None => (String::new(), String::new()),
-            },
-            Self::Begin { connector }
-            | Self::Integration { connector, .. }
-            | Self::Exists { connector }
-            | Self::AuthSchema { connector }
-            | Self::Callback { connector } => {
-                let live = gateway.registry.get(connector).is_some();
-                (if live { connector.to_owned() } else { String::new() }, "integrations".to_owned())
-            }
-            Self::Integrations => (String::new(), "integrations".to_owned()),
-            Self::Connectors => (String::new(), "connectors".to_owned()),
-            Self::Install | Self::Installed { .. } | Self::Rollback { .. } => (String::new(), "admin".to_owned()),
-            Self::Health | Self::Ready | Self::Metrics | Self::OpenApi => (String::new(), "system".to_owned()),
-        }
-    }
-}
-
-/// Answers a request, whatever it is.
+/// Answers a request.
 pub(super) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -> Response<Body> {
-    let started = Instant::now();
-    let request_id = gateway.request_id(request.headers().get(&REQUEST_ID));
+    let arrived = Instant::now();
+    let request_id = gateway.requests.id(request.headers().get(&REQUEST_ID));
     let method = request.method().clone();
     let uri = request.uri().clone();
-    let route = route(uri.path());
-    let result = match route {
-        None => Err(problem::NOT_FOUND.because(
-            "There is nothing at this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists all paths.",
-        )),
-        Some(route) if !route.takes(&method) => Err(problem::METHOD_NOT_ALLOWED
-            .because(format!("This path takes {}, not {method}.", route.methods()))
-            .allow(route.methods())),
-        Some(route) => dispatch(gateway, route, request, &request_id).await,
-    };
-    let operation_succeeded = matches!((route, &result), (Some(Route::Operation { .. }), Ok(_)));
-    let (mut response, problem) = match result {
-        Ok(response) => (response, None),
-        Err(problem) => {
-            let name = problem.name();
-            let detail = problem.detail().to_owned();
-            (problem.into_response(&request_id), Some((name, detail)))
+    let found = routes::find(uri.path());
+    let span = request_span(&request_id, found);
+    let answering = async {
+        let result = handle(gateway, request, found, arrived).await;
+        let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
+        let mut response = match result {
+            Ok(response) => {
+                log(&method, &response, None, arrived);
+                response
+            }
+            Err(problem) => {
+                let (name, detail) = (problem.name(), problem.detail().to_owned());
+                let response = problem.into_response(&request_id);
+                log(&method, &response, Some((name, detail)), arrived);
+                response
+            }
+        };
+        // `operations::invoke` has already counted its success with the operation's own metrics.
+        if !is_counted {
+            count(gateway, found, &response);
         }
+        if let Ok(value) = HeaderValue::from_str(&request_id) {
+            response.headers_mut().insert(REQUEST_ID, value);
+        }
+        response
     };
-    // A successful operation has counted itself, with instruments at hand.
-    if !operation_succeeded {
-        let (connector, operation) = route.map(|route| route.labels(gateway)).unwrap_or_default();
-        let status = response.status().as_u16();
-        gateway.metrics.requests.get_or_create_owned(&RequestLabels { connector, operation, status }).inc();
-    }
-    log(&request_id, &method, route, &response, problem, started);
-    if let Ok(value) = HeaderValue::from_str(&request_id) {
-        response.headers_mut().insert(REQUEST_ID, value);
-    }
-    response
+    answering.instrument(span).await
 }
 
-/// What is large stands in a box: hyper moves the future of a request, whatever the request is.
-async fn dispatch(
-    gateway: &Arc<Gateway>,
-    route: Route<'_>,
-    request: Request<Incoming>,
-    request_id: &Arc<str>,
-) -> Result<Response<Body>, Problem> {
-    match route {
-        Route::Operation { connector, operation } => {
-            Box::pin(operations::invoke(gateway, connector, operation, request, request_id)).await
-        }
-        Route::Begin { connector } => Box::pin(integrations::begin(gateway, connector, request, request_id)).await,
-        Route::Integration { connector, user_identifier } => match *request.method() {
-            Method::POST => integrations::select(gateway, connector, user_identifier, &request).await,
-            Method::DELETE => integrations::remove(gateway, connector, user_identifier, &request).await,
-            _ => integrations::get(gateway, connector, user_identifier, &request).await,
+/// The span of a request. Each log line below it carries its fields. The tenant is recorded once the caller is known.
+fn request_span(request_id: &str, found: Found<'_>) -> Span {
+    let (connector, operation) = match found {
+        Some((route, PathArguments { connector, operation, .. })) => match route.family {
+            Family::Operations => (Some(connector), Some(operation)),
+            Family::Integrations => (Some(connector).filter(|name| !name.is_empty()), Some("integrations")),
+            Family::Admin => (Some(connector).filter(|name| !name.is_empty()), None),
+            Family::Connectors | Family::System => (None, None),
         },
-        Route::Exists { connector } => integrations::exists(gateway, connector, &request).await,
-        Route::AuthSchema { connector } => integrations::auth_schema(gateway, connector, &request).await,
-        Route::Callback { connector } => Ok(integrations::callback(gateway, connector, &request, request_id).await),
-        Route::Integrations => integrations::list(gateway, &request).await,
-        Route::Connectors => connectors::list(gateway, &request).await,
-        Route::Install => Box::pin(admin::install(gateway, request)).await,
-        Route::Installed { connector } => admin::remove(gateway, connector, &request).await,
-        Route::Rollback { connector } => Box::pin(admin::rollback(gateway, connector, &request)).await,
-        Route::Health => Ok(system::health()),
-        Route::Ready => system::ready(gateway),
-        Route::Metrics => system::metrics(gateway),
-        Route::OpenApi => Ok(system::openapi(gateway)),
-    }
+        None => (None, None),
+    };
+    // At the level of errors, so that lines of every level are inside.
+    tracing::error_span!(target: REQUEST_SPAN, "request", request_id, connector, operation, tenant = Empty)
 }
 
-/// One line a request: what failed at a level that is seen, what succeeded for those who look.
-fn log(
-    request_id: &str,
-    method: &Method,
-    route: Option<Route<'_>>,
-    response: &Response<Body>,
-    problem: Option<(&'static str, String)>,
-    started: Instant,
-) {
-    let status = response.status().as_u16();
-    let (connector, operation) = match route {
-        Some(Route::Operation { connector, operation }) => (connector, operation),
-        Some(
-            Route::Begin { connector }
-            | Route::Integration { connector, .. }
-            | Route::Exists { connector }
-            | Route::AuthSchema { connector }
-            | Route::Callback { connector },
-        ) => (connector, "integrations"),
-        _ => ("", ""),
+/// Finds the endpoint, authorizes the caller, and calls the endpoint's handler.
+async fn handle(
+    gateway: &Arc<Gateway>,
+    request: Request<Incoming>,
+    found: Found<'_>,
+    arrived: Instant,
+) -> Result<Response<Body>, Problem> {
+    let Some((route, arguments)) = found else {
+        return Err(problem::NOT_FOUND.because(
+            "No route has this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists \
+             all paths.",
+        ));
     };
-    let ms = started.elapsed().as_micros() as f64 / 1000.0;
+    let Some(endpoint) = route.endpoint(request.method()) else {
+        let allowed = route.allowed();
+        let detail = format!("This path takes {allowed}, not {}.", request.method());
+        return Err(problem::METHOD_NOT_ALLOWED.because(detail).allow(&allowed));
+    };
+    let (scope, handler) = match endpoint.handler {
+        Handler::Public(handler) => {
+            return handler(HttpCall { gateway, request, arguments, arrived, routes: ROUTES }).await;
+        }
+        Handler::Known(handler) => (None, handler),
+        Handler::Scoped(scope, handler) => (Some(scope), handler),
+    };
+    let caller = authorize(gateway, request.headers(), scope).await?;
+    Span::current().record("tenant", caller.tenant());
+    handler(HttpCall { gateway, request, arguments, arrived, routes: ROUTES }, caller).await
+}
+
+/// Counts an answer. Names that no live connector has are left out: callers could make up any number of them.
+fn count(gateway: &Gateway, found: Found<'_>, response: &Response<Body>) {
+    let (connector, operation) = match found {
+        None => (String::new(), String::new()),
+        Some((route, PathArguments { connector, operation, .. })) => {
+            let live = gateway.registry.get(connector);
+            let name = || live.as_ref().map(|live| live.name().to_string()).unwrap_or_default();
+            match route.family {
+                Family::Operations => {
+                    let known = live.as_ref().and_then(|live| live.operation(operation));
+                    (name(), known.map(|known| known.manifest.path.clone()).unwrap_or_default())
+                }
+                Family::Integrations => (name(), "integrations".to_owned()),
+                Family::Connectors => (String::new(), "connectors".to_owned()),
+                Family::Admin => (String::new(), "admin".to_owned()),
+                Family::System => (String::new(), "system".to_owned()),
+            }
+        }
+    };
+    let labels = RequestLabels { connector, operation, status: response.status().as_u16() };
+    gateway.metrics.requests.get_or_create_owned(&labels).inc();
+}
+
+/// One line for each request. The default level shows those that failed or were refused.
+fn log(method: &Method, response: &Response<Body>, problem: Option<(&'static str, String)>, arrived: Instant) {
+    let status = response.status().as_u16();
+    let ms = arrived.elapsed().as_micros() as f64 / 1000.0;
     match problem {
-        None => tracing::debug!(request_id, %method, connector, operation, status, ms, "answered"),
-        Some((problem, detail)) if status >= 500 => {
-            tracing::warn!(request_id, %method, connector, operation, status, ms, problem, detail, "failed");
-        }
-        Some((problem, detail)) => {
-            tracing::info!(request_id, %method, connector, operation, status, ms, problem, detail, "refused");
-        }
+        None => tracing::debug!(%method, status, ms, "answered"),
+        Some((problem, detail)) if status >= 500 => tracing::warn!(%method, status, ms, problem, detail, "failed"),
+        Some((problem, detail)) => tracing::info!(%method, status, ms, problem, detail, "refused"),
     }
 }

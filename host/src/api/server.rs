@@ -1,4 +1,4 @@
-//! Takes connections and hands their requests to the router, over HTTP/1.1 and HTTP/2 without TLS.
+//! Takes connections, over HTTP/1.1 and HTTP/2 without TLS, and hands their requests to the router.
 
 use std::convert::Infallible;
 use std::io;
@@ -15,16 +15,16 @@ use tokio::net::TcpListener;
 use super::router;
 use crate::gateway::Gateway;
 
-/// A caller that takes longer to send the head of a request holds a connection for nothing.
+/// The longest time that the head of a request may take to arrive. A slower caller would hold a connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Pause after a connection could not be taken, as a rule for want of file descriptors.
+/// Pause after a connection could not be taken. The usual reason is that the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Binds the address that is configured.
+/// Binds the configured address.
 ///
 /// # Errors
-/// When it is taken or not this machine's; the message says so in one line.
+/// If another process listens there, or the address is not this machine's. The message says so in one line.
 pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| {
         let reason = match error.kind() {
@@ -36,8 +36,7 @@ pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     })
 }
 
-/// Serves until `stop` is done, then takes no more connections and lets requests under way end, for as long as
-/// `drain_s` says.
+/// Serves until `stop` is done. Then it takes no more connections, and gives requests under way `drain_s` seconds to end.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Future<Output = ()>) {
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT);
@@ -57,7 +56,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Futu
             },
             () = &mut stop => break,
         };
-        // Answers are written whole: waiting to fill a segment only delays them. A peer that is gone shows when it is read.
+        // Answers are written in one piece, so waiting for more bytes only delays them. If the peer is gone, reading fails later.
         let _ = stream.set_nodelay(true);
         let gateway = Arc::clone(&gateway);
         let server = Arc::clone(&server);
@@ -74,10 +73,10 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Futu
         });
     }
     drop(listener);
-    gateway.drain();
-    let patience = gateway.config.drain;
-    tracing::info!(seconds = patience.as_secs(), "stopping: requests under way are finished");
-    if tokio::time::timeout(patience, graceful.shutdown()).await.is_err() {
-        tracing::warn!("some requests did not end in time and are cut off");
+    gateway.draining.start();
+    let drain = gateway.config.drain;
+    tracing::info!(seconds = drain.as_secs(), "stopping: waiting for requests under way to end");
+    if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests did not end within `drain_s` and were cut off");
     }
 }

@@ -1,43 +1,32 @@
-//! The gateway's own state: for load balancers, for Prometheus, and for readers of the API.
+//! The state of the gateway, its metrics, and the API's description.
 
-use bytes::Bytes;
 use hyper::Response;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::answer::{json_answer, typed};
+use super::openapi;
 use super::problem::{self, Problem};
-use crate::api::openapi;
-use crate::gateway::Gateway;
-use crate::pipeline::body::{Body, full};
+use super::route::HttpCall;
+use crate::pipeline::body::Body;
 
-/// An answer of JSON with status 200.
-pub(super) fn json_answer(document: &Value) -> Response<Body> {
-    typed(document.to_string(), "application/json")
-}
-
-fn typed(bytes: impl Into<Bytes>, content_type: &'static str) -> Response<Body> {
-    let mut response = Response::new(full(bytes));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
-}
-
-/// GET /healthz: the process lives.
-pub(super) fn health() -> Response<Body> {
-    json_answer(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")}))
+/// GET /healthz: the process runs.
+pub(super) async fn health(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    Ok(json_answer(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")})))
 }
 
 /// GET /readyz: the gateway takes requests.
-pub(super) fn ready(gateway: &Gateway) -> Result<Response<Body>, Problem> {
-    if gateway.is_draining() {
+pub(super) async fn ready(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    if call.gateway.draining.has_started() {
         return Err(problem::DRAINING.because("Send this request to another gateway.").retry_after(1));
     }
-    let connectors = gateway.registry.live().len();
+    let connectors = call.gateway.registry.live().len();
     Ok(json_answer(&json!({"status": "ready", "connectors": connectors})))
 }
 
 /// GET /metrics.
-pub(super) fn metrics(gateway: &Gateway) -> Result<Response<Body>, Problem> {
-    let text = gateway
+pub(super) async fn metrics(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let text = call
+        .gateway
         .metrics
         .encode()
         .map_err(|error| problem::INTERNAL.because(format!("The metrics cannot be written: {error}.")))?;
@@ -45,6 +34,7 @@ pub(super) fn metrics(gateway: &Gateway) -> Result<Response<Body>, Problem> {
 }
 
 /// GET /openapi.json.
-pub(super) fn openapi(gateway: &Gateway) -> Response<Body> {
-    json_answer(&openapi::of_registry(&gateway.config, &gateway.registry))
+pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, routes, .. } = call;
+    Ok(json_answer(&openapi::document(&gateway.config, &gateway.registry, routes)))
 }

@@ -7,7 +7,7 @@
 //! - [`scope`]: the permissions
 //! - [`key`]: the form of API keys, and how one is made
 //! - [`mod@bootstrap`]: the first key
-//! - [`jwt`]: JWTs
+//! - [`jwt`]: JWTs of trusted issuers
 //! - [`error`]: why a caller is not recognised
 
 mod authenticator;
@@ -19,8 +19,8 @@ mod key;
 mod scope;
 
 pub use self::authenticator::Authenticator;
-pub use self::bootstrap::{BootstrapError, DEFAULT_TENANT, bootstrap};
-pub use self::caller::{Caller, MissingScope};
+pub use self::bootstrap::{BootstrapError, bootstrap};
+pub use self::caller::Caller;
 pub use self::error::AuthError;
 pub use self::jwt::{JwtError, JwtIssuer, JwtIssuers, TenantOf};
 pub use self::key::{NoRandomness, make_key};

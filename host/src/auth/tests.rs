@@ -9,6 +9,7 @@ use hyper::header::HeaderValue;
 use tokio::time::Instant;
 
 use super::authenticator::bearer_token;
+use super::caller::MissingScope;
 use super::*;
 use store::{KeyId, Store};
 

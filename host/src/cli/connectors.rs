@@ -18,11 +18,15 @@ use crate::metrics::Metrics;
 use crate::registry::{ChangeError, Connector, Registry};
 use crate::serve::{ServeError, open_registry};
 use contract::AuthScheme;
+use store::{Store, StoreError};
 
 /// Why a command failed, in one line that says what to do.
 #[derive(Debug, Error)]
 pub enum ConnectorsError {
-    /// The store or the sandbox does not start.
+    /// The store does not open.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The sandbox does not start.
     #[error(transparent)]
     Start(#[from] ServeError),
     /// The change was not made.
@@ -66,7 +70,8 @@ pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), Conn
         ConnectorsCommand::Pack { file, output } => return pack(file, output),
         _ => {}
     }
-    let registry = open_registry(&Arc::new(config), &Arc::new(Metrics::default())).await?;
+    let store = Store::connect(&config.store()).await?;
+    let registry = open_registry(&Arc::new(config), store, &Arc::new(Metrics::default()))?;
     match command {
         ConnectorsCommand::New { .. } | ConnectorsCommand::Pack { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,

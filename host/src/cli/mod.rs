@@ -8,10 +8,13 @@
 //! - [`keys`], [`keys_rotate`], [`connectors`]: the commands of that name; [`new`]: `connectors new`
 //! - [`table`]: lists for people
 
-pub mod arguments;
-pub mod connectors;
-pub mod keys;
-pub mod keys_rotate;
-pub mod new;
-pub mod run;
-pub mod table;
+mod arguments;
+mod connectors;
+mod keys;
+mod keys_rotate;
+mod new;
+mod run;
+mod table;
+
+pub use self::arguments::Arguments;
+pub use self::run::run;

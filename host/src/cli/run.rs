@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::arguments::{Arguments, Command};
 use super::{connectors, keys};
-use crate::api::openapi;
+use crate::api;
 use crate::config::{self, Config};
 use crate::metrics::Metrics;
 use crate::{logging, serve};
@@ -61,9 +61,10 @@ async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
         Command::Connectors(command) => connectors::run(command, config).await?,
         Command::Openapi => {
             let config = Arc::new(config);
-            let registry = serve::open_registry(&config, &Arc::new(Metrics::default())).await?;
+            let store = Store::connect(&config.store()).await?;
+            let registry = serve::open_registry(&config, store, &Arc::new(Metrics::default()))?;
             registry.scan(false).await?;
-            println!("{:#}", openapi::of_registry(&config, &registry));
+            println!("{:#}", api::description(&config, &registry));
         }
         // Done before there was a configuration.
         Command::Compile(_) => {}

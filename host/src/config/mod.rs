@@ -22,7 +22,6 @@ mod source;
 mod value;
 
 pub use self::connector::{Connector, Limits, Oauth, Pacing};
-pub use self::error::{ConfigError, Location, Problem};
 pub use self::load::environment;
 pub use self::settings::{Config, LogFormat, OauthClient};
 

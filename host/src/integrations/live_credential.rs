@@ -115,13 +115,13 @@ impl LiveCredential {
     pub(super) fn new(
         integrations: &Arc<Integrations>,
         connector: &Arc<Connector>,
-        row: Arc<CachedIntegration>,
+        integration: Arc<CachedIntegration>,
         credential: Credential,
     ) -> Self {
         Self {
             integrations: Arc::clone(integrations),
             connector: Arc::clone(connector),
-            current: Mutex::new((row, credential)),
+            current: Mutex::new((integration, credential)),
             refreshed: tokio::sync::Mutex::new(false),
             access_error: Mutex::new(None),
         }

@@ -23,13 +23,13 @@ use crate::config::{Config, LogFormat};
 
 /// Target of the span around each request. The configured filter cannot turn this span off, so every line of a request
 /// carries the request's id.
-pub(crate) const REQUEST_SPAN: &str = "request";
+pub const REQUEST_SPAN: &str = "request";
 
 /// Starts logging, panics included.
 ///
 /// # Errors
 /// When logging was started before.
-pub(crate) fn start(config: &Config) -> Result<(), TryInitError> {
+pub fn start(config: &Config) -> Result<(), TryInitError> {
     let is_terminal = io::stderr().is_terminal();
     let format = match config.log_format {
         LogFormat::Auto if !is_terminal => Format::Json,

@@ -1,6 +1,4 @@
-//! From what came back to what the caller gets: JSON as it is or shaped, nothing as `{}`, anything else as a file.
-
-use std::time::Instant;
+//! From an outcome to the caller's answer: JSON unchanged or shaped, an empty body as `{}`, everything else as a file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::Error;
 use super::body::{Body, full, streamed};
 use crate::media_type::{essence, is_json};
-use crate::metrics;
+use crate::metrics::Stages;
 use crate::registry::Operation;
 use egress::{EgressError, retry_after};
 use sandbox::Limits;
@@ -22,26 +20,24 @@ use shape::{Shape, ShapeError};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Of an upstream's error, this much is shown to the caller.
+/// The largest body of an upstream's error that is shown to the caller.
 pub(super) const MAX_SHOWN_BYTES: u64 = 64 << 10;
 
-/// The answer to a call that succeeded.
+/// The answer to a call that succeeded, with status 200.
 pub struct Answer {
-    /// Media type and, for a file, its name and length.
+    /// Media type; for a file, also name and length.
     pub headers: HeaderMap,
-    /// Its bytes.
     pub body: Body,
 }
 
-/// What the caller wants of an answer.
+/// The form that the caller wants the answer in.
 pub struct Form<'a> {
-    /// What to keep of it.
+    /// The parts of a JSON answer that the caller wants.
     pub shape: &'a Shape,
     /// The header `Accept`.
     pub accept: Option<&'a str>,
-    /// How much may be read into memory.
+    /// The most bytes that may be read into memory.
     pub limits: Limits,
-    /// The operation that answers.
     pub operation: &'a Operation,
 }
 
@@ -53,7 +49,7 @@ impl Answer {
     }
 }
 
-/// Answers with an upstream's response, streamed where nothing is to be done to it.
+/// Answers with an upstream's response. JSON that need not be shaped is streamed.
 pub(super) async fn of_response(
     mut response: egress::Response,
     form: &Form<'_>,
@@ -61,7 +57,7 @@ pub(super) async fn of_response(
 ) -> Result<Answer, Error> {
     let status = response.status;
     if !status.is_success() {
-        return Err(rejection(response).await);
+        return Err(upstream_error(response).await);
     }
     let is_empty = status.as_u16() == 204 || status.as_u16() == 205 || response.body.peek(1).await?.is_empty();
     if is_empty {
@@ -95,13 +91,13 @@ pub(super) fn of_json(document: Bytes, form: &Form<'_>) -> Result<Answer, Error>
     if form.shape.is_identity() {
         return Ok(Answer::json(full(document)));
     }
-    let started = Instant::now();
+    let mut stages = Stages::begin();
     let shaped = form.shape.apply(&document).map_err(not_understood)?;
-    metrics::record(&form.operation.metrics.shape, started.elapsed());
+    stages.end(&form.operation.metrics.shape);
     Ok(Answer::json(full(shaped)))
 }
 
-/// Answers with a file: its bytes where the caller's `Accept` names its media type, else as JSON.
+/// Answers with a file: the bytes if the header `Accept` names its media type, or else a JSON document.
 pub(super) async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {
     let limit = match file.max_bytes {
         0 => form.limits.download_bytes,
@@ -132,7 +128,7 @@ pub(super) async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphoreP
     });
     if !file.members.is_empty() {
         let members: Map<String, Value> = serde_json::from_str(&file.members).map_err(|error| {
-            Error::ConnectorFault(format!("the connector's members for a file are no JSON object: {error}"))
+            Error::ConnectorFault(format!("the connector's members for a file are not a JSON object: {error}"))
         })?;
         if let Value::Object(document) = &mut document {
             document.extend(members);
@@ -167,11 +163,11 @@ fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit
     Ok(Answer { headers, body })
 }
 
-/// What an upstream's refusal is to the caller.
-async fn rejection(response: egress::Response) -> Error {
+/// The error of a response with a status of 3xx, 4xx or 5xx.
+async fn upstream_error(response: egress::Response) -> Error {
     let status = response.status;
     let retry_after = retry_after(&response.headers);
-    // Too long or broken: then it is not shown.
+    // A body that is too long or incomplete is not shown.
     let body = response.body.collect(MAX_SHOWN_BYTES).await.ok().filter(|body| !body.is_empty());
     Error::Upstream {
         status: status.as_u16(),
@@ -181,21 +177,21 @@ async fn rejection(response: egress::Response) -> Error {
     }
 }
 
-/// A body for a person to read: JSON where it is, else text.
+/// A body for a person to read, as JSON or as text.
 pub(super) fn shown(body: &Bytes) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
 }
 
 fn not_understood(error: ShapeError) -> Error {
-    Error::NotUnderstood(format!("The answer cannot be shaped, as it is not good JSON: {error}."))
+    Error::NotUnderstood(format!("The answer cannot be shaped, because it is not valid JSON: {error}."))
 }
 
-/// The media type without parameters; empty where there is none.
+/// The media type without parameters; empty if the header is missing.
 fn media_type(headers: &HeaderMap) -> &str {
     headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(essence).unwrap_or_default()
 }
 
-/// Whether an `Accept` header names a media type itself, not by a wildcard.
+/// Returns `true` if an `Accept` header names a media type. A wildcard does not count.
 fn names(accept: &str, media_type: &str) -> bool {
     accept.split(',').any(|range| {
         let mut parts = range.split(';').map(str::trim);
@@ -204,7 +200,7 @@ fn names(accept: &str, media_type: &str) -> bool {
     })
 }
 
-/// The name in `Content-Disposition` (RFC 6266), without any folder.
+/// The file name in `Content-Disposition` (RFC 6266), without folders.
 fn file_name(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(CONTENT_DISPOSITION)?.to_str().ok()?;
     let name = value.split(';').find_map(|parameter| parameter.trim().strip_prefix("filename="))?;
@@ -217,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_media_type_that_is_named_is_taken_raw() {
+    fn only_a_named_media_type_is_answered_as_bytes() {
         assert!(names("application/pdf", "application/pdf"));
         assert!(names("application/json;q=0.5, Application/PDF; q=1", "application/pdf"));
         assert!(!names("*/*", "application/pdf"));

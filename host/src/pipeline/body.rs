@@ -11,17 +11,17 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use egress::{EgressError, ResponseBody};
 
-/// The body of an answer: held in memory, or streamed from an upstream. An error in it ends the connection, so that a
-/// caller never takes half an answer for a whole one.
+/// The body of an answer: held in memory, or streamed from an upstream. An error in it closes the caller's connection, so that
+/// no caller takes a part of an answer for the whole.
 pub type Body = UnsyncBoxBody<Bytes, EgressError>;
 
-/// A body that is there as a whole.
+/// A body that is complete in memory.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// An upstream's body, which keeps the place of its call until it has been sent.
-pub fn streamed(body: ResponseBody, permit: OwnedSemaphorePermit) -> Body {
+/// An upstream's body. It holds the permit of its call until it has been sent.
+pub(super) fn streamed(body: ResponseBody, permit: OwnedSemaphorePermit) -> Body {
     Streamed { body, _permit: permit }.boxed_unsync()
 }
 

@@ -1,5 +1,4 @@
-//! An account is connected: what takes running one of the connector's own operations, to learn whose account it is or whether a
-//! key is good.
+//! Connecting an account. Operations of the connector tell whose account it is, and if an API key is good.
 
 use std::sync::Arc;
 
@@ -7,54 +6,56 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use secrecy::SecretString;
 use serde_json::Value;
+use tokio::time::Instant;
 
-use super::{Behalf, Error, Parts, Request, run};
+use super::{Call, Error, RunAs, Services, run};
 use crate::integrations::{AccountSecret, Finish, IntegrationError, Key};
 use crate::registry::Connector;
 use contract::{ApiKey, AuthScheme, Identity};
 use egress::Credential;
 use store::{Account, Authorization, Holder, Integration, StoreError};
 
-/// An answer that says who somebody is has some kilobytes.
+/// The largest answer about an account. Such an answer has some kilobytes.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
 
-/// Why a key was not taken.
+/// Why an API key was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// It cannot stand where the service wants it.
+    /// The key has characters that cannot be sent to the service.
     #[error("{0}")]
-    Unfit(String),
-    /// It could not be tried, or the service refuses it.
+    NotSendable(String),
+    /// The service refused the key, or the key could not be tried.
     #[error(transparent)]
     Check(Error),
-    /// The gateway's own parts failed.
+    /// The store or the vault failed.
     #[error(transparent)]
     Failed(#[from] IntegrationError),
 }
 
-/// Completes an authorization: exchanges the code, finds out whose account it is, and stores both.
+/// Completes an authorization: exchanges the code, asks whose account it is, and stores account and tokens. The deadline is
+/// counted from `arrived`, the arrival of the user's browser.
 pub async fn complete(
-    parts: Parts<'_>,
+    services: Services<'_>,
     authorization: &Authorization,
     code: SecretString,
-    request_id: &Arc<str>,
+    arrived: Instant,
 ) -> Finish {
     let Authorization { holder, user_identifier, .. } = authorization;
-    let connector = parts.registry.get(&holder.connector);
+    let connector = services.registry.get(&holder.connector);
     let scheme = connector.as_ref().map(|connector| (connector, &connector.manifest().auth));
     let Some((connector, AuthScheme::Oauth2(scheme))) = scheme else {
         return Finish::failed("connector_changed");
     };
-    let secret = match parts.integrations.exchange(authorization, connector, scheme, code).await {
+    let secret = match services.integrations.exchange(authorization, connector, scheme, code).await {
         Ok(secret) => secret,
         Err(finish) => return finish,
     };
     let account = match &scheme.identity {
         None => Account::default(),
-        Some(identity) => match identify(parts, connector, identity, &secret, request_id).await {
+        Some(identity) => match identify(services, connector, identity, &secret, arrived).await {
             Ok(account) => account,
             Err(error) => {
-                tracing::warn!(connector = holder.connector, %error, "whose account it is cannot be found out");
+                tracing::warn!(%error, "the service does not say whose account was connected");
                 if user_identifier.is_none() {
                     return Finish::failed("identity_unavailable");
                 }
@@ -62,61 +63,64 @@ pub async fn complete(
             }
         },
     };
-    match parts.integrations.connect(holder, user_identifier.as_deref(), account, &secret).await {
+    match services.integrations.connect(holder, user_identifier.as_deref(), account, &secret).await {
         Ok(Integration { user_identifier, .. }) => Finish::Connected { user_identifier },
         Err(IntegrationError::Store(StoreError::TooManyIntegrations { .. })) => Finish::failed("too_many_integrations"),
         Err(error) => {
-            tracing::error!(connector = holder.connector, %error, "an account is not connected");
+            tracing::error!(%error, "the account could not be stored");
             Finish::failed("internal_error")
         }
     }
 }
 
-/// Connects an account by a key, which is tried first where the manifest says how.
+/// Connects an account by an API key. If the manifest names an operation that checks the key, the key is tried first. The
+/// deadline is counted from `arrived`, the arrival of the call.
 ///
 /// # Errors
-/// When the service refuses the key, it cannot be tried, or it cannot be stored.
+/// If the service refuses the key, or the key cannot be tried or stored.
 pub async fn with_key(
-    parts: Parts<'_>,
+    services: Services<'_>,
     connector: &Arc<Connector>,
     scheme: &ApiKey,
     key: Key,
     holder: &Holder,
     user_identifier: Option<&str>,
-    request_id: &Arc<str>,
+    arrived: Instant,
 ) -> Result<Integration, KeyError> {
-    let credential = key.credential(&scheme.placement).map_err(|error| KeyError::Unfit(error.to_string()))?;
+    let credential = key.credential(&scheme.placement).map_err(|error| KeyError::NotSendable(error.to_string()))?;
     if let Some(operation) = &scheme.check {
-        ask(parts, connector, operation, credential, request_id).await.map_err(KeyError::Check)?;
+        ask(services, connector, operation, credential, arrived).await.map_err(KeyError::Check)?;
     }
     let secret = AccountSecret::ApiKey(key, scheme.placement.clone());
-    Ok(parts.integrations.connect(holder, user_identifier, Account::default(), &secret).await?)
+    Ok(services.integrations.connect(holder, user_identifier, Account::default(), &secret).await?)
 }
 
 /// Asks the service whose account it is.
 async fn identify(
-    parts: Parts<'_>,
+    services: Services<'_>,
     connector: &Arc<Connector>,
     identity: &Identity,
     secret: &AccountSecret,
-    request_id: &Arc<str>,
+    arrived: Instant,
 ) -> Result<Account, Error> {
     let Some(credential) = secret.credential()? else { return Ok(Account::default()) };
-    let answer = ask(parts, connector, &identity.operation, credential, request_id).await?;
-    let answer: Value = serde_json::from_slice(&answer)
-        .map_err(|error| Error::NotUnderstood(format!("what the service says of the account is no JSON: {error}")))?;
+    let answer = ask(services, connector, &identity.operation, credential, arrived).await?;
+    let answer: Value = serde_json::from_slice(&answer).map_err(|error| {
+        Error::NotUnderstood(format!("the service's answer about the account is not JSON: {error}"))
+    })?;
     let account = Account {
         id: text_at(&answer, Some(&identity.id)),
         email: text_at(&answer, identity.email.as_ref()),
         name: text_at(&answer, identity.name.as_ref()),
     };
     if account.id.is_none() && account.email.is_none() {
-        return Err(Error::NotUnderstood("what the service says of the account has neither id nor email".to_owned()));
+        let detail = "the service's answer about the account has neither an id nor an email address";
+        return Err(Error::NotUnderstood(detail.to_owned()));
     }
     Ok(account)
 }
 
-/// A name or a number at a JSON Pointer.
+/// The string or number at a JSON Pointer, as text.
 fn text_at(answer: &Value, pointer: Option<&String>) -> Option<String> {
     match answer.pointer(pointer?)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -125,20 +129,27 @@ fn text_at(answer: &Value, pointer: Option<&String>) -> Option<String> {
     }
 }
 
-/// Runs an operation without input, with a credential that belongs to no integration yet.
+/// Runs an operation without input, with the credential of an account that is being connected.
 async fn ask(
-    parts: Parts<'_>,
+    services: Services<'_>,
     connector: &Arc<Connector>,
     operation: &str,
     credential: Credential,
-    request_id: &Arc<str>,
+    arrived: Instant,
 ) -> Result<Bytes, Error> {
-    // The manifest was checked to have it.
+    // A manifest that names a missing operation was refused when the module was loaded.
     let operation = connector
         .operation(operation)
         .ok_or_else(|| Error::ConnectorFault(format!("the connector has no operation `{operation}`")))?;
-    let request = Request { id: request_id, behalf: Behalf::Candidate(credential), body: b"{}", accept: None };
-    let answer = run(parts, connector, operation, request).await?;
+    let call = Call {
+        connector,
+        operation,
+        run_as: RunAs::NewAccount(credential),
+        body: b"{}",
+        accept: None,
+        deadline: arrived + connector.timeout(),
+    };
+    let answer = run(services, call).await?;
     let body = Limited::new(answer.body, MAX_ANSWER_BYTES).collect().await;
     let body = body.map_err(|error| Error::NotUnderstood(format!("the service's answer cannot be read: {error}")))?;
     Ok(body.to_bytes())

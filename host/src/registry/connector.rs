@@ -47,6 +47,7 @@ pub struct Connector {
     budgets: Budgets,
     settings: Arc<Settings>,
     limits: Limits,
+    timeout: Duration,
     /// Invocations at once.
     permits: Arc<Semaphore>,
     granted: BTreeSet<String>,
@@ -109,6 +110,7 @@ impl Connector {
             budgets,
             settings: Arc::new(config.settings_as_json()),
             limits: limits(&config.limits),
+            timeout: Duration::from_secs(config.limits.timeout_s),
             permits: Arc::new(Semaphore::new(config.limits.concurrency)),
             live_since: SystemTime::now(),
             name: manifest.identifier.as_str().into(),
@@ -185,6 +187,11 @@ impl Connector {
         self.limits
     }
 
+    /// The longest time that a call may take, from its arrival to its end.
+    pub fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
     /// A place among the invocations under way; `None` when all are taken.
     pub fn admit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).try_acquire_owned().ok()
@@ -216,7 +223,6 @@ pub(super) fn limits(limits: &config::Limits) -> Limits {
     Limits {
         memory_bytes: limits.memory_mb << 20,
         cpu: Duration::from_millis(limits.cpu_ms),
-        timeout: Duration::from_secs(limits.timeout_s),
         output_bytes: limits.response_mb << 20,
         response_bytes: (limits.response_mb as u64) << 20,
         download_bytes: (limits.download_mb as u64) << 20,

@@ -18,10 +18,12 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tracing::Instrument;
 
 pub use self::change::ChangeError;
 pub use self::connector::{Connector, Operation};
@@ -211,9 +213,10 @@ impl Registry {
         let loaded = self.sandbox.load(module, &digest).await.map_err(|error| error.to_string())?;
         let outcome = if loaded.cached { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
-        let call = sandbox::Call::for_description(&digest);
-        let limits = connector::limits(&self.config.connector(expected.unwrap_or_default()).limits);
-        let described = self.sandbox.describe(&loaded.module, call, limits).await;
+        let limits = &self.config.connector(expected.unwrap_or_default()).limits;
+        let call = sandbox::Call::for_description(Instant::now() + Duration::from_secs(limits.timeout_s));
+        let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
+        let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
         let manifest = described.map_err(|failure| format!("`describe` failed: {failure}"))?;
         manifest::check(&manifest).map_err(|wrong| format!("its manifest is wrong: {}", wrong.join("; ")))?;
         if let Some(expected) = expected

@@ -1,15 +1,17 @@
-//! GET /connectors/{connector}/success-authorize-callback: the user's browser comes back from the provider. It carries no token
-//! of ours: the state, which was given out once and is taken once, says whose authorization it is.
+//! GET /connectors/{connector}/success-authorize-callback: the user's browser comes back from the provider. The browser has no
+//! token of the gateway. The `state` tells whose authorization it is; it was given out once and is accepted once.
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
 use hyper::header::HeaderValue;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Response, StatusCode};
 use secrecy::SecretString;
+use tokio::time::Instant;
 use url::form_urlencoded;
 
 use super::page::{page, redirect};
+use crate::api::problem::Problem;
+use crate::api::route::HttpCall;
 use crate::gateway::Gateway;
 use crate::integrations::{Finish, NoAuthorization};
 use crate::pipeline::body::Body;
@@ -19,7 +21,7 @@ use store::Authorization;
 const START_AGAIN: &str =
     "Nothing was connected. Go back to the application that sent you, and start again from there.";
 
-/// What the provider put into the query.
+/// The query, as the provider made it.
 #[derive(Default)]
 struct Returned {
     state: Option<String>,
@@ -28,50 +30,42 @@ struct Returned {
 }
 
 /// Answers the browser.
-pub(in crate::api) async fn callback(
-    gateway: &Arc<Gateway>,
-    connector: &str,
-    request: &Request<Incoming>,
-    request_id: &Arc<str>,
-) -> Response<Body> {
-    let Some(returned) = parse(request.uri().query().unwrap_or_default()) else {
-        return page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN);
+pub(in crate::api) async fn callback(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let Some(returned) = parse(call.request.uri().query().unwrap_or_default()) else {
+        return Ok(page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN));
     };
-    // A browser that goes away now must not leave a code that is used up and tokens that nobody has stored.
-    let task = {
-        let integrations = Arc::clone(&gateway.integrations);
-        let (gateway, connector, request_id) = (Arc::clone(gateway), connector.to_owned(), Arc::clone(request_id));
-        let completed = async move { complete(&gateway, &connector, returned, &request_id).await };
-        integrations.spawn(completed)
-    };
-    task.await.unwrap_or_else(|_| unavailable())
+    // If the browser closed the connection in the middle, the code would be used up and its tokens would be lost. So the work
+    // has a task of its own.
+    let (gateway, connector, arrived) = (Arc::clone(call.gateway), call.arguments.connector.to_owned(), call.arrived);
+    let completed = async move { complete(&gateway, &connector, returned, arrived).await };
+    Ok(call.gateway.integrations.spawn(completed).await.unwrap_or_else(|_| unavailable()))
 }
 
-async fn complete(gateway: &Gateway, connector: &str, returned: Returned, request_id: &Arc<str>) -> Response<Body> {
+async fn complete(gateway: &Gateway, connector: &str, returned: Returned, arrived: Instant) -> Response<Body> {
     let authorization = match gateway.integrations.take(connector, &returned.state.unwrap_or_default()).await {
         Ok(Ok(authorization)) => authorization,
         Ok(Err(reason)) => {
-            tracing::warn!(%request_id, ?reason, "a callback leads to no authorization");
+            tracing::warn!(?reason, "the state of a callback belongs to no authorization");
             return refusal(reason);
         }
         Err(error) => {
-            tracing::error!(%request_id, %error, "a callback cannot be answered");
+            tracing::error!(%error, "a callback cannot be answered");
             return unavailable();
         }
     };
     let finish = match (returned.error, returned.code) {
         (Some(error), _) => {
             let finish = Finish::of_provider(&error);
-            tracing::info!(%request_id, connector, ?finish, "the provider gave no code");
+            tracing::info!(?finish, "the provider gave no code");
             finish
         }
-        (None, Some(code)) => connect::complete(gateway.parts(), &authorization, code, request_id).await,
+        (None, Some(code)) => connect::complete(gateway.services(), &authorization, code, arrived).await,
         (None, None) => Finish::failed("answer_not_understood"),
     };
     send_on(&finish, &authorization)
 }
 
-/// None when the query is not what a provider sends: no state, or something twice, of which it could not be said which one counts.
+/// Reads the query. Returns `None` if there is no state, or if a parameter is there twice.
 fn parse(query: &str) -> Option<Returned> {
     let mut returned = Returned::default();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -92,7 +86,7 @@ fn send_on(finish: &Finish, authorization: &Authorization) -> Response<Body> {
     let location = finish.location(authorization).ok();
     match location.and_then(|url| HeaderValue::from_str(url.as_str()).ok()) {
         Some(location) => redirect(location),
-        // It was a URL when it was stored.
+        // The URL was checked before it was stored.
         None => unavailable(),
     }
 }
@@ -107,7 +101,7 @@ fn refusal(reason: NoAuthorization) -> Response<Body> {
 }
 
 fn unavailable() -> Response<Body> {
-    page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be completed just now", START_AGAIN)
+    page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be completed now", START_AGAIN)
 }
 
 #[cfg(test)]
@@ -118,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_provider_sends_is_read_and_the_rest_is_left() {
+    fn a_providers_parameters_are_read_and_others_are_ignored() {
         let returned = parse("code=a%2Fb&scope=x&state=s&authuser=0").unwrap();
         assert_eq!(returned.state.as_deref(), Some("s"));
         assert_eq!(returned.code.unwrap().expose_secret(), "a/b");
@@ -126,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_twice_or_without_a_state_is_refused() {
+    fn a_query_with_a_repeated_parameter_or_without_a_state_is_refused() {
         for query in ["", "code=a", "state=s&state=t&code=a", "state=s&code=a&code=b", "state=s&error=a&error=b"] {
             assert!(parse(query).is_none(), "{query}");
         }
     }
 
     #[tokio::test]
-    async fn the_page_loads_nothing_and_is_kept_by_nobody() {
+    async fn the_page_loads_nothing_and_is_not_cached() {
         let response = refusal(NoAuthorization::Used);
         assert_eq!(response.status(), StatusCode::BAD_REQUEST);
         let header = |name: &str| response.headers()[name].to_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! What users see where they cannot be sent on: a page without a script, that holds nothing a request brought.
+//! The page that users see if there is no application to send them to. It has no script, and nothing from the request.
 
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
@@ -8,11 +8,11 @@ use hyper::{Response, StatusCode};
 
 use crate::pipeline::body::{Body, full};
 
-/// Nothing is loaded, run, framed or submitted.
+/// The page loads, runs, frames and submits nothing.
 const POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 
-/// A page that says what happened and what to do. Both texts are the gateway's own.
+/// A page that says what happened and what to do. Both texts are fixed, so the page needs no escaping.
 pub(super) fn page(status: StatusCode, title: &'static str, text: &'static str) -> Response<Body> {
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
@@ -31,7 +31,7 @@ pub(super) fn page(status: StatusCode, title: &'static str, text: &'static str) 
     response
 }
 
-/// Sends the user on.
+/// Sends the user to the application.
 pub(super) fn redirect(location: HeaderValue) -> Response<Body> {
     let mut response = Response::new(full(""));
     *response.status_mut() = StatusCode::FOUND;
@@ -40,7 +40,7 @@ pub(super) fn redirect(location: HeaderValue) -> Response<Body> {
     response
 }
 
-/// The request's URL holds a code and a state: it goes to no cache, and to no other site as `Referer`.
+/// The URL of the request has a code and a state. It must reach no cache, and no other site as `Referer`.
 fn keep_private(headers: &mut HeaderMap) {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

@@ -2,88 +2,113 @@
 
 use serde_json::{Map, Value, json};
 
-/// The paths, by `{connector}`.
-pub(super) fn paths() -> Map<String, Value> {
-    let connector = json!({
-        "name": "connector", "in": "path", "required": true, "schema": {"type": "string"},
-        "description": "Identifier of a live connector; GET /connectors lists them.",
-    });
-    let user_identifier = json!({
-        "name": "user_identifier", "in": "path", "required": true, "schema": {"type": "string"},
-        "description": "The integration's identifier, percent-encoded.",
-    });
-    let record = || ok("The integration.", reference("Integration"));
-    let mut paths = Map::new();
-    let mut add = |path: &str, parameters: &[&Value], methods: Value| {
-        let mut item = methods;
-        if !parameters.is_empty() {
-            item["parameters"] = json!(parameters);
-        }
-        paths.insert(path.to_owned(), item);
-    };
-    add(
-        "/integrations",
-        &[],
-        json!({"get": operation("list", "All accounts that the caller's user has connected.", ok(
-            "The integrations, oldest first within a connector.",
-            json!({
-                "type": "object", "required": ["integrations"],
-                "properties": {"integrations": {"type": "array", "items": reference("Integration")}},
-            }),
-        ))}),
+use super::gateway::ok;
+
+/// Members of POST /connectors/{connector}/integrations.
+pub(in crate::api) fn begin() -> Value {
+    let mut members = ok(
+        "The URL to send the user to; or the integration, if the user need not be sent anywhere.",
+        json!({"oneOf": [reference("AuthorizationBegun"), reference("Integration")]}),
     );
-    add("/connectors/{connector}/integrations", &[&connector], json!({"post": begin()}));
-    add(
-        "/connectors/{connector}/integrations/{user_identifier}",
-        &[&connector, &user_identifier],
-        json!({
-            "get": operation("get", "One integration.", record()),
-            "post": operation("select", "Makes it the one that operations run on where none is named.", record()),
-            "delete": operation("remove", "Gives the access back to the service as well as it can be, and deletes it in any case.", ok(
-                "It is deleted.",
-                json!({
-                    "type": "object", "required": ["deleted", "revoked"],
-                    "properties": {
-                        "deleted": {"const": true},
-                        "revoked": {"type": "boolean", "description": "Whether the service has taken the access back."},
-                    },
-                }),
-            )),
-        }),
-    );
-    let mut exists = operation(
-        "exists",
-        "Whether the caller's user has connected an account.",
-        ok(
-            "Whether there is one.",
-            json!({
-                "type": "object", "required": ["exists", "required", "user_identifier"],
-                "properties": {
-                    "exists": {"type": "boolean"},
-                    "required": {"type": "boolean", "description": "Whether the connector's operations need one."},
-                    "user_identifier": {
-                        "type": ["string", "null"],
-                        "description": "The one that an operation would run on; null where it would not know.",
-                    },
-                },
-            }),
-        ),
-    );
-    exists["parameters"] = json!([{"$ref": "#/components/parameters/UserIdentifier"}]);
-    add("/connectors/{connector}/integration-exists", &[&connector], json!({"get": exists}));
-    add(
-        "/connectors/{connector}/auth-schema",
-        &[&connector],
-        json!({
-            "get": operation("auth_schema", "How users of the connector authenticate, and what the body of POST …/integrations is.",
-                ok("The ways, each with the JSON Schema of its body.", auth_schema())),
-        }),
-    );
-    add("/connectors/{connector}/success-authorize-callback", &[&connector], json!({"get": callback()}));
-    paths
+    members["requestBody"] = json!({"required": true, "content": {"application/json": {
+        "schema": reference("AuthorizationInit"),
+        "example": {"auth_type": "oauth2", "callback_url": "http://localhost:3000/connected"},
+    }}});
+    members["responses"]["422"] = json!({"$ref": "#/components/responses/ValidationError"});
+    members
 }
 
-/// Schemas that the paths refer to.
+/// Members of a route that answers with an integration.
+pub(in crate::api) fn integration() -> Value {
+    ok("The integration.", reference("Integration"))
+}
+
+/// Members of DELETE /connectors/{connector}/integrations/{user_identifier}.
+pub(in crate::api) fn remove() -> Value {
+    let schema = json!({
+        "type": "object", "required": ["deleted", "revoked"],
+        "properties": {
+            "deleted": {"const": true},
+            "revoked": {"type": "boolean", "description": "`true` if the service has revoked the access."},
+        },
+    });
+    ok("The integration is deleted.", schema)
+}
+
+/// Members of GET /integrations.
+pub(in crate::api) fn list() -> Value {
+    let schema = json!({
+        "type": "object", "required": ["integrations"],
+        "properties": {"integrations": {"type": "array", "items": reference("Integration")}},
+    });
+    ok("The integrations, oldest first within a connector.", schema)
+}
+
+/// Members of GET /connectors/{connector}/integration-exists.
+pub(in crate::api) fn exists() -> Value {
+    let schema = json!({
+        "type": "object", "required": ["exists", "required", "user_identifier"],
+        "properties": {
+            "exists": {"type": "boolean"},
+            "required": {"type": "boolean", "description": "`true` if the connector's operations need an integration."},
+            "user_identifier": {
+                "type": ["string", "null"],
+                "description": "The integration that an operation would run on; null if it could not choose one.",
+            },
+        },
+    });
+    let mut members = ok("The answer.", schema);
+    members["parameters"] = json!([{"$ref": "#/components/parameters/UserIdentifier"}]);
+    members
+}
+
+/// Members of GET /connectors/{connector}/success-authorize-callback.
+pub(in crate::api) fn callback() -> Value {
+    let parameter = |name: &str, description: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}, "description": description});
+    json!({
+        "parameters": [
+            parameter("state", "The `state` of the authorization URL; accepted once, for ten minutes."),
+            parameter("code", "The code that the provider exchanges for tokens."),
+            parameter("error", "The reason why the provider gives no code."),
+        ],
+        "responses": {
+            "302": {
+                "description": "To the `callback_url`, with `status=success&connector=…&user_identifier=…` or `status=error&error=…`.",
+                "headers": {"Location": {"schema": {"type": "string", "format": "uri"}}},
+            },
+            "400": {
+                "description": "A page that says why the user is not sent on: the state is unknown, used or expired.",
+                "content": {"text/html": {"schema": {"type": "string"}}},
+            },
+        },
+    })
+}
+
+/// Members of GET /connectors/{connector}/auth-schema.
+pub(in crate::api) fn auth_schema() -> Value {
+    let schema = json!({
+        "type": "object", "required": ["connector", "required", "auth_types"],
+        "properties": {
+            "connector": {"type": "string"},
+            "required": {"type": "boolean"},
+            "auth_types": {"type": "array", "items": {
+                "type": "object", "required": ["auth_type", "schema"],
+                "properties": {
+                    "auth_type": {"enum": ["oauth2", "api_key", "none"]},
+                    "schema": {"type": "object", "description": "JSON Schema of the body of POST …/integrations."},
+                    "authorization_url": {"type": ["string", "null"]},
+                    "token_url": {"type": ["string", "null"]},
+                    "scopes": {"type": "array", "items": {"type": "string"}},
+                    "pkce": {"enum": ["S256", null]},
+                    "redirect_uri": {"type": "string", "description": "Register exactly this URL with the provider."},
+                },
+            }},
+        },
+    });
+    ok("The auth types, each with the JSON Schema of its body.", schema)
+}
+
+/// Schemas that the routes refer to.
 pub(super) fn schemas() -> Map<String, Value> {
     let text = || json!({"type": "string"});
     let maybe = || json!({"type": ["string", "null"]});
@@ -107,17 +132,17 @@ pub(super) fn schemas() -> Map<String, Value> {
                 "status": {"enum": ["active", "expired", "revoked"]},
                 "selected": {"type": "boolean"},
                 "account": {
-                    "type": "object", "description": "Who the user is at the service, as far as it says.",
+                    "type": "object", "description": "The user's account at the service, as far as the service tells.",
                     "properties": {"id": maybe(), "email": maybe(), "name": maybe()},
                 },
-                "scopes": {"type": "array", "items": text(), "description": "What the user permitted."},
+                "scopes": {"type": "array", "items": text(), "description": "The scopes that the user permitted."},
                 "created_at": time(),
                 "updated_at": time(),
-                "expires_at": maybe_time("When the present credential is no longer good; it is renewed before."),
-                "last_refreshed_at": maybe_time("When the credential was last renewed."),
-                "next_refresh_at": maybe_time("When it is to be renewed next."),
+                "expires_at": maybe_time("The expiry of the access token. The gateway refreshes the token before."),
+                "last_refreshed_at": maybe_time("The time of the last refresh."),
+                "next_refresh_at": maybe_time("The time of the next refresh."),
                 "reason": {
-                    "type": ["object", "null"], "description": "Why it is not well, and who must act.",
+                    "type": ["object", "null"], "description": "Why the integration does not work, and who must act.",
                     "required": ["owner", "detail"],
                     "properties": {"owner": {"enum": ["user", "operator", "provider"]}, "detail": text()},
                 },
@@ -126,19 +151,19 @@ pub(super) fn schemas() -> Map<String, Value> {
     );
     schemas.insert("AuthorizationInit".to_owned(), json!({
         "type": "object", "required": ["auth_type"],
-        "description": "What each connector takes exactly is at GET …/auth-schema.",
+        "description": "GET …/auth-schema has the exact schema for a connector.",
         "properties": {
             "auth_type": {"enum": ["oauth2", "api_key", "none"]},
             "callback_url": {
                 "type": ["string", "null"], "format": "uri",
-                "description": "For oauth2: where the user is sent to in the end, with `status=success` or `status=error` in the query.",
+                "description": "For oauth2: the URL that the user is sent to in the end, with `status=success` or `status=error` in the query.",
             },
             "user_identifier": {
                 "type": ["string", "null"],
-                "description": "What to call the account; without it, its email address or id at the service.",
+                "description": "The name of the integration. The default is the account's email address or id at the service.",
             },
             "credentials": {
-                "type": "object", "writeOnly": true, "description": "For api_key: what the user has from the service.",
+                "type": "object", "writeOnly": true, "description": "For api_key: the key that the user has from the service.",
             },
         },
     }));
@@ -146,15 +171,15 @@ pub(super) fn schemas() -> Map<String, Value> {
         "type": "object", "required": ["auth_type", "authorization_url", "state", "expires_at"],
         "properties": {
             "auth_type": {"const": "oauth2"},
-            "authorization_url": {"type": "string", "format": "uri", "description": "Where to send the user's browser."},
-            "state": {"type": "string", "description": "Comes back once, with the user."},
+            "authorization_url": {"type": "string", "format": "uri", "description": "Send the user's browser to this URL."},
+            "state": {"type": "string", "description": "Comes back with the user, once."},
             "expires_at": time(),
         },
     }));
     schemas
 }
 
-/// The answer of an operation whose connector's users need an account, when there is none to run on.
+/// The answer of an operation that needs an account and has none to run on.
 pub(super) fn account_needed() -> Value {
     json!({
         "description": "The user must act: `integration-required`, `selection-required` (with `candidates`) or \
@@ -171,82 +196,6 @@ pub(super) fn account_needed() -> Value {
                 "user_identifier": {"type": "string"},
             },
         }}},
-    })
-}
-
-fn begin() -> Value {
-    let mut begin = operation(
-        "begin",
-        "Connects an account: starts an authorization, or takes the user's key.",
-        ok(
-            "Where to send the user; or the integration, where the user need not be sent anywhere.",
-            json!({"oneOf": [reference("AuthorizationBegun"), reference("Integration")]}),
-        ),
-    );
-    begin["requestBody"] = json!({"required": true, "content": {"application/json": {
-        "schema": reference("AuthorizationInit"),
-        "example": {"auth_type": "oauth2", "callback_url": "http://localhost:3000/connected"},
-    }}});
-    begin["responses"]["422"] = json!({"$ref": "#/components/responses/ValidationError"});
-    begin
-}
-
-fn callback() -> Value {
-    let parameter = |name: &str, description: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}, "description": description});
-    json!({
-        "operationId": "integrations.callback", "tags": ["integrations"], "security": [],
-        "summary": "Where the provider sends the user's browser back to.",
-        "parameters": [
-            parameter("state", "As the authorization URL held it; good once, for ten minutes."),
-            parameter("code", "What the provider gives for tokens."),
-            parameter("error", "Why it gives none."),
-        ],
-        "responses": {
-            "302": {
-                "description": "To the `callback_url`, with `status=success&connector=…&user_identifier=…` or `status=error&error=…`.",
-                "headers": {"Location": {"schema": {"type": "string", "format": "uri"}}},
-            },
-            "400": {
-                "description": "A page that says why nobody is sent anywhere: the state is unknown, used or expired.",
-                "content": {"text/html": {"schema": {"type": "string"}}},
-            },
-        },
-    })
-}
-
-fn auth_schema() -> Value {
-    json!({
-        "type": "object", "required": ["connector", "required", "auth_types"],
-        "properties": {
-            "connector": {"type": "string"},
-            "required": {"type": "boolean"},
-            "auth_types": {"type": "array", "items": {
-                "type": "object", "required": ["auth_type", "schema"],
-                "properties": {
-                    "auth_type": {"enum": ["oauth2", "api_key", "none"]},
-                    "schema": {"type": "object", "description": "JSON Schema of the body of POST …/integrations."},
-                    "authorization_url": {"type": ["string", "null"]},
-                    "token_url": {"type": ["string", "null"]},
-                    "scopes": {"type": "array", "items": {"type": "string"}},
-                    "pkce": {"enum": ["S256", null]},
-                    "redirect_uri": {"type": "string", "description": "To be registered with the provider, exactly so."},
-                },
-            }},
-        },
-    })
-}
-
-fn operation(id: &str, summary: &str, responses: Value) -> Value {
-    json!({
-        "operationId": format!("integrations.{id}"), "tags": ["integrations"], "summary": summary,
-        "description": "Needs the scope `integrate`.", "responses": responses,
-    })
-}
-
-fn ok(description: &str, schema: Value) -> Value {
-    json!({
-        "200": {"description": description, "content": {"application/json": {"schema": schema}}},
-        "default": {"$ref": "#/components/responses/Problem"},
     })
 }
 

@@ -1,29 +1,27 @@
-//! The API's own description: an OpenAPI 3.1 document, made from the manifests of the live connectors.
+//! The API's description: an OpenAPI 3.1 document, made from the table of routes and the manifests of the live connectors.
+//!
+//! - [`gateway`], [`lifecycle`]: the entries of the table's routes
 
-mod lifecycle;
+pub(super) mod gateway;
+pub(super) mod lifecycle;
 
 use serde_json::{Map, Value, json};
 
-use crate::api::problem::KINDS;
+use super::problem::KINDS;
+use super::route::{Description, Endpoint, Family, Handler, Route};
 use crate::config::Config;
 use crate::registry::{Connector, Registry};
 use contract::{AuthScheme, Effect};
 
 /// Describes the API with the connectors that are live now.
-pub fn of_registry(config: &Config, registry: &Registry) -> Value {
+pub(super) fn document(config: &Config, registry: &Registry, routes: &[Route]) -> Value {
     let live = registry.live();
     let mut connectors: Vec<&Connector> = live.values().map(|connector| &**connector).collect();
     connectors.sort_by_key(|connector| connector.name());
-    document(config.public_url.as_str(), &connectors)
-}
-
-/// Describes the API with these connectors. `public_url` is where callers find it.
-fn document(public_url: &str, connectors: &[&Connector]) -> Value {
-    let mut paths = system_paths();
-    paths.append(&mut lifecycle::paths());
+    let mut paths = gateway_paths(routes);
     let mut tags = vec![
         json!({"name": "gateway", "description": "The gateway itself."}),
-        json!({"name": "integrations", "description": "The accounts that users have connected."}),
+        json!({"name": "integrations", "description": "Accounts that users have connected."}),
     ];
     for connector in connectors {
         let manifest = connector.manifest();
@@ -50,7 +48,7 @@ fn document(public_url: &str, connectors: &[&Connector]) -> Value {
                 shaped by `response_filters` and `response_fields`. Errors are problem details (RFC 9457).",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
-        "servers": [{"url": public_url.trim_end_matches('/')}],
+        "servers": [{"url": config.public_url.as_str().trim_end_matches('/')}],
         "security": [{"bearer": []}],
         "tags": tags,
         "paths": paths,
@@ -156,74 +154,59 @@ fn response_filters() -> Value {
     })
 }
 
-fn system_paths() -> Map<String, Value> {
-    let ok = |description: &str, schema: Value| {
-        json!({
-            "200": {"description": description, "content": {"application/json": {"schema": schema}}},
-            "default": {"$ref": "#/components/responses/Problem"},
-        })
-    };
-    let object = || json!({"type": "object"});
-    let connector = json!({"name": "connector", "in": "path", "required": true, "schema": {"type": "string"}});
+/// The paths of the table, but for the operations' path: each live connector lists its own operations.
+fn gateway_paths(routes: &[Route]) -> Map<String, Value> {
     let mut paths = Map::new();
-    let mut get = |path: &str, id: &str, summary: &str, open: bool, responses: Value| {
-        let mut operation = json!({"operationId": id, "tags": ["gateway"], "summary": summary, "responses": responses});
-        if open {
-            operation["security"] = json!([]);
+    for route in routes {
+        let mut item = Map::new();
+        for endpoint in route.methods {
+            if let Some(description) = &endpoint.description {
+                let entry = gateway_operation(route, endpoint, description);
+                item.insert(endpoint.method.as_str().to_ascii_lowercase(), entry);
+            }
         }
-        paths.insert(path.to_owned(), json!({"get": operation}));
-    };
-    get(
-        "/connectors",
-        "gateway.connectors",
-        "The live connectors, and modules that were refused, with the reason.",
-        false,
-        ok("Connectors.", object()),
-    );
-    get("/healthz", "gateway.healthz", "Whether the process lives.", true, ok("It does.", object()));
-    get("/readyz", "gateway.readyz", "Whether it takes requests.", true, ok("It does.", object()));
-    get("/openapi.json", "gateway.openapi", "This document.", true, ok("This document.", object()));
-    get(
-        "/metrics",
-        "gateway.metrics",
-        "Counters and histograms for Prometheus.",
-        true,
-        json!({"200": {"description": "OpenMetrics text.", "content": {"application/openmetrics-text": {"schema": {"type": "string"}}}}}),
-    );
-    paths.insert("/admin/connectors".to_owned(), json!({"post": {
-        "operationId": "gateway.connectors.install", "tags": ["gateway"],
-        "summary": "Installs a module, or swaps a newer version in.",
-        "description": "Needs the scope `admin`. The body is the component; `grant` names hosts that it may reach.",
-        "parameters": [{
-            "name": "grant", "in": "query", "schema": {"type": "array", "items": {"type": "string"}},
-            "style": "form", "explode": true,
-        }],
-        "requestBody": {"required": true, "content": {"application/wasm": {"schema": {"type": "string", "format": "binary"}}}},
-        "responses": ok("The connector as it is now live.", object()),
-    }}));
-    paths.insert(
-        "/admin/connectors/{connector}".to_owned(),
-        json!({
-            "parameters": [connector],
-            "delete": {
-                "operationId": "gateway.connectors.remove", "tags": ["gateway"],
-                "summary": "Removes a connector; calls under way end on it.",
-                "responses": ok("It is removed.", object()),
-            },
-        }),
-    );
-    paths.insert(
-        "/admin/connectors/{connector}/rollback".to_owned(),
-        json!({
-            "parameters": [connector],
-            "post": {
-                "operationId": "gateway.connectors.rollback", "tags": ["gateway"],
-                "summary": "Swaps the version before the present one in.",
-                "responses": ok("The connector as it is now live.", object()),
-            },
-        }),
-    );
+        if item.is_empty() {
+            continue;
+        }
+        let parameters: Vec<Value> = route.path.split('/').filter_map(path_parameter).collect();
+        if !parameters.is_empty() {
+            item.insert("parameters".to_owned(), parameters.into());
+        }
+        paths.insert(route.path.to_owned(), item.into());
+    }
     paths
+}
+
+/// The Operation Object of one endpoint.
+fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Description) -> Value {
+    let tag = if route.family == Family::Integrations { "integrations" } else { "gateway" };
+    let mut entry = (description.members)();
+    entry["operationId"] = format!("{tag}.{}", description.id).into();
+    entry["tags"] = json!([tag]);
+    entry["summary"] = description.summary.into();
+    match endpoint.handler {
+        Handler::Public(_) => entry["security"] = json!([]),
+        Handler::Known(_) => {}
+        Handler::Scoped(scope, _) => {
+            let needs = format!("Needs the scope `{}`.", scope.name());
+            let more = entry["description"].as_str().map(|more| format!(" {more}"));
+            entry["description"] = (needs + &more.unwrap_or_default()).into();
+        }
+    }
+    entry
+}
+
+/// The Parameter Object of a segment in braces.
+fn path_parameter(segment: &str) -> Option<Value> {
+    let name = segment.strip_prefix('{')?.strip_suffix('}')?;
+    let description = match name {
+        "connector" => "Identifier of a connector; GET /connectors lists the live ones.",
+        "user_identifier" => "The integration's identifier, percent-encoded.",
+        _ => "",
+    };
+    Some(json!({
+        "name": name, "in": "path", "required": true, "schema": {"type": "string"}, "description": description,
+    }))
 }
 
 fn components() -> Value {
@@ -257,8 +240,8 @@ fn components() -> Value {
                     "type": {"type": "string", "format": "uri", "examples": urns},
                     "title": text, "status": {"type": "integer"}, "detail": text,
                     "instance": {"type": "string", "description": "The request's id."},
-                    "owner": {"enum": ["caller", "user", "operator", "connector", "provider"], "description": "Who can mend it."},
-                    "retryable": {"type": "boolean", "description": "Whether the same request may succeed later."},
+                    "owner": {"enum": ["caller", "user", "operator", "connector", "provider"], "description": "Who can fix it."},
+                    "retryable": {"type": "boolean", "description": "`true` if the same call may succeed later."},
                     "upstream": {"type": "object", "properties": {"status": {"type": "integer"}, "body": {}}},
                 },
             },

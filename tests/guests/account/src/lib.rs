@@ -8,7 +8,7 @@ mod scheme;
 
 use serde_json::Value;
 
-use self::bindings::gateway::connector::manifest::{Effect, Operation, Upstream};
+use self::bindings::gateway::connector::manifest::{Effect, Operation, RateLimit, Upstream};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::{Guest, Manifest};
 
@@ -55,8 +55,11 @@ impl Guest for Account {
             description: String::new(),
             auth: scheme::of(&service),
             upstreams: ["api", "other"].map(upstream).into(),
-            rate_limits: Vec::new(),
-            operations: operations::ALL.iter().map(|(path, immediate, _)| operation(path, *immediate)).collect(),
+            rate_limits: rate_limit(&service).into_iter().collect(),
+            operations: operations::ALL
+                .iter()
+                .map(|(path, immediate, _)| operation(path, *immediate, &service))
+                .collect(),
         }
     }
 
@@ -78,7 +81,13 @@ fn upstream(name: &str) -> Upstream {
     }
 }
 
-fn operation(path: &str, immediate: bool) -> Operation {
+/// The rate limit of the operation `composed`, if the test sets the number of calls in an hour.
+fn rate_limit(service: &Value) -> Option<RateLimit> {
+    let requests = u32::try_from(service["rate_limit"].as_u64()?).ok()?;
+    Some(RateLimit { name: "calls".to_owned(), requests, period_seconds: 3600 })
+}
+
+fn operation(path: &str, immediate: bool, service: &Value) -> Operation {
     Operation {
         path: path.to_owned(),
         summary: path.replace('_', " "),
@@ -89,7 +98,7 @@ fn operation(path: &str, immediate: bool) -> Operation {
         effect: Effect::Read,
         background: false,
         immediate,
-        rate_limit: None,
+        rate_limit: rate_limit(service).filter(|_| path == "composed").map(|limit| limit.name),
     }
 }
 

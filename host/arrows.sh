@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Checks the arrows between the folders of the gateway crate, and that no connector's and no provider's name is in the host.
+# A part of `make lint`. Between crates, Cargo checks the arrows.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Each folder or file of host/src, and the others that it may use. An arrow that is not here is the wrong way or new: turn it, or
+# add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
+arrows='
+main
+cli           api auth config logging metrics registry serve text
+serve         api auth config gateway integrations metrics registry welcome
+welcome       config registry
+api           auth config gateway integrations logging media_type metrics oauth pipeline registry schema text
+gateway       auth config integrations metrics pipeline registry
+pipeline      integrations media_type metrics registry schema text
+integrations  config metrics oauth registry text
+registry      config metrics oauth schema text
+oauth         config text
+logging       config
+config        auth text
+auth          text
+schema        text
+metrics
+media_type
+text
+'
+
+wrong_arrows() {
+  find host/src -name '*.rs' -print0 | xargs -0 awk -v arrows="$arrows" '
+    BEGIN {
+      count = split(arrows, lines, "\n")
+      for (line = 1; line <= count; line++) {
+        words = split(lines[line], word, " ")
+        if (words) known[word[1]] = 1
+        for (i = 2; i <= words; i++) allowed[word[1], word[i]] = 1
+      }
+    }
+    FNR == 1 {
+      room = FILENAME
+      sub("^host/src/", "", room)
+      sub("(/.*|\\.rs)$", "", room)
+      if (room != "lib" && !(room in known)) print FILENAME ": `" room "` is not in the table of host/arrows.sh"
+    }
+    # Comments may name anything.
+    { sub("(^|[^:])//.*", "") }
+    room != "lib" {
+      rest = $0
+      # `crate::name` and `crate::{one, two}`.
+      while (match(rest, /crate::([a-z_]+|\{[^}]*\}?)/)) {
+        used = substr(rest, RSTART + 7, RLENGTH - 7)
+        rest = substr(rest, RSTART + RLENGTH)
+        count = split(used, names, "[{}, ]+")
+        for (i = 1; i <= count; i++) {
+          name = names[i]
+          sub("::.*", "", name)
+          if (name in known && name != room && !((room, name) in allowed))
+            print FILENAME ":" FNR ": `" room "` must not use `" name "`"
+        }
+      }
+    }'
+}
+
+names_in_the_host() {
+  local connectors providers names
+  connectors=$(find connectors -mindepth 2 -maxdepth 2 -name Cargo.toml | cut -d/ -f2 | grep -vx -e sdk -e shared)
+  providers=$(grep -rhoE '\bprovider: "[a-z_]+"' connectors --include='*.rs' | cut -d'"' -f2 | grep -vx acme | sort -u)
+  names=$(tr -s '\n' '|' <<<"$connectors"$'\n'"$providers" | sed 's/|$//')
+  grep -rnwiE "$names" host --include='*.rs' --include='*.toml' --include='*.wit' | sed 's/$/   <- a name of a connector or provider/'
+}
+
+# `grep` fails if it finds nothing, which is good here.
+found=$(wrong_arrows; names_in_the_host || true)
+if [ -n "$found" ]; then
+  echo "$found" >&2
+  exit 1
+fi

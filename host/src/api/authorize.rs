@@ -1,0 +1,74 @@
+//! The one place that decides who may call an endpoint.
+
+use std::sync::Arc;
+
+use hyper::header::{AUTHORIZATION, HeaderMap};
+
+use super::problem::{self, Problem};
+use crate::auth::{AuthError, Caller, JwtError, Scope};
+use crate::gateway::Gateway;
+use crate::text::sentence;
+use store::Holder;
+
+/// A caller that may call the endpoint. Only [`authorize`] makes one, so that no handler can run without it.
+pub(super) struct AuthorizedCaller(Arc<Caller>);
+
+impl AuthorizedCaller {
+    /// The caller's tenant.
+    pub(super) fn tenant(&self) -> &str {
+        &self.0.tenant
+    }
+
+    /// The user that the caller speaks for; empty for the tenant itself.
+    pub(super) fn subject(&self) -> &str {
+        self.0.subject.as_deref().unwrap_or_default()
+    }
+
+    /// The holder of the caller's integrations of a connector.
+    pub(super) fn holder(&self, connector: &str) -> Holder {
+        Holder { tenant: self.tenant().to_owned(), subject: self.subject().to_owned(), connector: connector.to_owned() }
+    }
+}
+
+/// Identifies the caller by the token in the headers, and requires the scope if there is one.
+///
+/// # Errors
+/// 401 without a valid token, 403 without the scope, 503 while tokens cannot be checked.
+pub(super) async fn authorize(
+    gateway: &Gateway,
+    headers: &HeaderMap,
+    scope: Option<Scope>,
+) -> Result<AuthorizedCaller, Problem> {
+    let found = gateway.authenticator.authenticate(headers.get(AUTHORIZATION)).await;
+    let caller = found.map_err(|error| unauthenticated(&error))?;
+    if let Some(scope) = scope {
+        caller.require(scope).map_err(|missing| {
+            let name = missing.0.name();
+            problem::MISSING_SCOPE
+                .because(format!("This token lacks the scope `{name}`; use one that has it."))
+                .with("scope", name)
+        })?;
+    }
+    Ok(AuthorizedCaller(caller))
+}
+
+fn unauthenticated(error: &AuthError) -> Problem {
+    match error {
+        AuthError::Unavailable(cause) => {
+            tracing::error!(error = %cause, "the API keys cannot be read");
+            problem::STORE_UNAVAILABLE.because("The API keys cannot be read now; try again.").retry_after(1)
+        }
+        AuthError::Jwt(JwtError::KeysUnavailable) => {
+            problem::ISSUER_UNAVAILABLE.because(format!("{} Try again.", sentence(&error.to_string()))).retry_after(5)
+        }
+        AuthError::Missing => refused(error).challenge("Bearer"),
+        _ => refused(error).challenge("Bearer error=\"invalid_token\""),
+    }
+}
+
+fn refused(error: &AuthError) -> Problem {
+    problem::UNAUTHENTICATED.because(format!(
+        "{} Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one.",
+        sentence(&error.to_string())
+    ))
+}

@@ -1,0 +1,102 @@
+//! POST /connectors/{connector}/integrations: an account is connected.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use hyper::Response;
+use serde::Deserialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::problems::{begin_problem, key_problem};
+use crate::api::answer::private_answer;
+use crate::api::authorize::AuthorizedCaller;
+use crate::api::body::{TIMEOUT, read_json};
+use crate::api::connectors;
+use crate::api::problem::{self, Problem, integration_problem, invalid, rejection_problem};
+use crate::api::route::HttpCall;
+use crate::gateway::Gateway;
+use crate::integrations::{self, AccountSecret, Destination, Key, record};
+use crate::pipeline::body::Body;
+use crate::pipeline::connect;
+use crate::registry::Connector;
+use crate::schema::Schema;
+use contract::{ApiKey, AuthScheme, Oauth2};
+use store::{Account, Holder, Integration};
+
+/// The body, after its schema has accepted it.
+#[derive(Deserialize)]
+struct Init<'a> {
+    callback_url: Option<String>,
+    user_identifier: Option<String>,
+    /// Not parsed here, so that no copy of a secret is left in memory.
+    #[serde(borrow)]
+    credentials: Option<&'a RawValue>,
+}
+
+/// Begins an authorization, or connects the account at once if the connector's users need none.
+pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, request, arguments, arrived, .. } = call;
+    let connector = connectors::live(gateway, arguments.connector)?;
+    let (head, body) = request.into_parts();
+    let body = read_json(&head.headers, body, gateway.config.max_body_mb, arrived + TIMEOUT).await?;
+    let scheme = &connector.manifest().auth;
+    let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
+        .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
+    let input = schema.read(&body).map_err(rejection_problem)?;
+    let init: Init<'_> =
+        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
+    let holder = caller.holder(&connector.name());
+    let integration = match scheme {
+        AuthScheme::Oauth2(scheme) => return authorization(gateway, &connector, scheme, &holder, init).await,
+        AuthScheme::ApiKey(scheme) => with_key(gateway, &connector, scheme, &holder, init, arrived).await?,
+        AuthScheme::None => gateway
+            .integrations
+            .connect(&holder, init.user_identifier.as_deref(), Account::default(), &AccountSecret::None)
+            .await
+            .map_err(|error| integration_problem(&error))?,
+    };
+    Ok(private_answer(&record(&integration, SystemTime::now())))
+}
+
+/// Begins an authorization at the provider.
+async fn authorization(
+    gateway: &Gateway,
+    connector: &Connector,
+    scheme: &Oauth2,
+    holder: &Holder,
+    init: Init<'_>,
+) -> Result<Response<Body>, Problem> {
+    let destination = Destination::check(init.callback_url.as_deref().unwrap_or_default(), &gateway.config)
+        .map_err(|detail| invalid("/callback_url", detail))?;
+    let begun = gateway
+        .integrations
+        .begin(holder, connector, scheme, init.user_identifier, destination)
+        .await
+        .map_err(|error| begin_problem(error, &gateway.config, &connector.name()))?;
+    Ok(private_answer(&json!({
+        "auth_type": "oauth2",
+        "authorization_url": begun.authorization_url.as_str(),
+        "state": begun.state,
+        "expires_at": integrations::time(begun.expires_at),
+    })))
+}
+
+/// Connects an account by the API key in the body.
+async fn with_key(
+    gateway: &Gateway,
+    connector: &Arc<Connector>,
+    scheme: &ApiKey,
+    holder: &Holder,
+    init: Init<'_>,
+    arrived: Instant,
+) -> Result<Integration, Problem> {
+    let credentials = init.credentials.map_or("{}", RawValue::get);
+    let key = Key::from_bytes(credentials.as_bytes())
+        .map_err(|_| invalid("/credentials", "Must hold the key that the schema names.".to_owned()))?;
+    let user_identifier = init.user_identifier.as_deref();
+    connect::with_key(gateway.services(), connector, scheme, key, holder, user_identifier, arrived)
+        .await
+        .map_err(|error| key_problem(error, &connector.name()))
+}

@@ -1,0 +1,83 @@
+//! Problems of a call that has no account, or no good credential for it.
+
+use serde_json::json;
+
+use super::{
+    DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
+    SELECTION_REQUIRED, STORE_UNAVAILABLE, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS, TOO_MANY_INTEGRATIONS,
+};
+use crate::integrations::{AccessError, IntegrationError, Owner};
+use egress::whole_seconds;
+use store::StoreError;
+
+/// By then every authorization that is under way has ended, in seconds.
+const EXPIRED_AFTER_S: u64 = 600;
+
+/// The problem of an operation that has no account to run on. The member `action` names the call that helps.
+pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
+    let begin = json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")});
+    match error {
+        AccessError::Required { named } => {
+            let name = named.map(|name| format!(" `{name}`")).unwrap_or_default();
+            INTEGRATION_REQUIRED
+                .because(format!("Connect the account{name} first, with POST /connectors/{connector}/integrations."))
+                .with("action", begin)
+        }
+        AccessError::Ambiguous { candidates } => SELECTION_REQUIRED
+            .because(format!(
+                "Several accounts are connected and none is selected. Name one in the header X-User-Identifier, or select \
+                 one with POST /connectors/{connector}/integrations/{{user_identifier}}."
+            ))
+            .with("candidates", candidates)
+            .with(
+                "action",
+                json!({"method": "POST", "path": format!("/connectors/{connector}/integrations/{{user_identifier}}")}),
+            ),
+        AccessError::Reauthorize { user_identifier, detail } => REAUTHORIZATION_REQUIRED
+            .because(format!(
+                "{detail} Connect `{user_identifier}` again, with POST /connectors/{connector}/integrations."
+            ))
+            .with("user_identifier", user_identifier)
+            .with("action", begin),
+        AccessError::NotRefreshed { user_identifier, reason, retry_after } => {
+            let kind = match reason.owner {
+                Owner::Operator => &INTEGRATION_NOT_CONFIGURED,
+                Owner::User | Owner::Provider => &TOKEN_REFRESH_FAILED,
+            };
+            kind.because(reason.detail)
+                .with("user_identifier", user_identifier)
+                .retry_after(whole_seconds(retry_after))
+        }
+        AccessError::Failed(error) => integration_problem(&error),
+    }
+}
+
+/// The problem of a holder that has too much stored, or of a store or vault that failed. A failure's cause goes to the log.
+pub(in crate::api) fn integration_problem(error: &IntegrationError) -> Problem {
+    match error {
+        IntegrationError::Store(StoreError::TooManyAuthorizations { limit }) => {
+            return TOO_MANY_AUTHORIZATIONS
+                .because(format!(
+                    "{limit} authorizations are under way, which is the limit. Let users complete theirs, or wait: an \
+                     authorization that nobody completes expires after ten minutes."
+                ))
+                .retry_after(EXPIRED_AFTER_S);
+        }
+        IntegrationError::Store(StoreError::TooManyIntegrations { limit }) => {
+            return TOO_MANY_INTEGRATIONS.because(format!(
+                "{limit} accounts are connected, which is the limit. Disconnect one first, with DELETE \
+                 /connectors/{{connector}}/integrations/{{user_identifier}}."
+            ));
+        }
+        _ => tracing::error!(%error, "an integration cannot be used"),
+    }
+    match error {
+        IntegrationError::Store(_) => {
+            STORE_UNAVAILABLE.because("The integrations cannot be read or written now; try again.").retry_after(1)
+        }
+        IntegrationError::Stopping => DRAINING.because("The gateway is about to stop; try again.").retry_after(1),
+        IntegrationError::Vault(_) | IntegrationError::Secret(_) | IntegrationError::NoRandomness => INTERNAL.because(
+            "A credential cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
+        ),
+    }
+}

@@ -1,0 +1,185 @@
+//! The kinds of problems.
+
+use hyper::StatusCode;
+use serde_json::Map;
+
+use super::Problem;
+
+/// Who can fix a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The program that called.
+    Caller,
+    /// The person for whom it called.
+    User,
+    /// The person who runs the gateway.
+    Operator,
+    /// The connector's author.
+    Connector,
+    /// The service that the connector wraps.
+    Provider,
+}
+
+/// Who found or caused a problem, in the header `X-Error-Source`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The gateway found it.
+    Gateway,
+    /// The connector reported or caused it.
+    Connector,
+    /// The service that the connector wraps reported or caused it.
+    Upstream,
+}
+
+/// A kind of problem: everything that is the same in each occurrence.
+#[derive(Debug)]
+pub struct Kind {
+    /// Last part of the URN in `type`. It never changes.
+    pub(super) name: &'static str,
+    /// Status of the answer, unless the occurrence sets another.
+    pub(super) status: StatusCode,
+    /// See RFC 9457, `title`.
+    pub(super) title: &'static str,
+    /// Who can fix it.
+    pub(super) owner: Owner,
+    /// `true` if the same call may succeed later.
+    pub(super) retryable: bool,
+    /// Who found or caused it.
+    pub(super) source: Source,
+}
+
+/// Declares the kinds, and a list of all kinds for the API's description.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $constant:ident = ($name:literal, $status:ident, $title:literal, $owner:ident, $retryable:literal, $source:ident);)*) => {
+        $($(#[$doc])* pub const $constant: Kind = Kind {
+            name: $name,
+            status: StatusCode::$status,
+            title: $title,
+            owner: Owner::$owner,
+            retryable: $retryable,
+            source: Source::$source,
+        };)*
+        /// Every kind of problem.
+        pub const KINDS: &[&Kind] = &[$(&$constant),*];
+    };
+}
+
+kinds! {
+    /// The body is not JSON.
+    NOT_JSON = ("not-json", BAD_REQUEST, "The body is not JSON", Caller, false, Gateway);
+    /// The request breaks a rule of HTTP or of the route.
+    BAD_REQUEST = ("bad-request", BAD_REQUEST, "The request cannot be understood", Caller, false, Gateway);
+    /// There is no token, or the token is not valid.
+    UNAUTHENTICATED = ("unauthenticated", UNAUTHORIZED, "A valid token is needed", Caller, false, Gateway);
+    /// The token lacks a scope.
+    MISSING_SCOPE = ("missing-scope", FORBIDDEN, "The token lacks a scope", Caller, false, Gateway);
+    /// The connector was not granted a host.
+    EGRESS_DENIED = ("egress-denied", FORBIDDEN, "The connector may not reach this host", Operator, false, Gateway);
+    /// No route has this path.
+    NOT_FOUND = ("not-found", NOT_FOUND, "There is nothing here", Caller, false, Gateway);
+    /// No live connector has this identifier.
+    UNKNOWN_CONNECTOR = ("unknown-connector", NOT_FOUND, "There is no such connector", Caller, false, Gateway);
+    /// The connector has no operation of this name.
+    UNKNOWN_OPERATION = ("unknown-operation", NOT_FOUND, "The connector has no such operation", Caller, false, Gateway);
+    /// The connector says that the requested resource does not exist.
+    RESOURCE_NOT_FOUND = ("resource-not-found", NOT_FOUND, "The requested resource does not exist", Caller, false, Connector);
+    /// The caller has no integration of this name.
+    UNKNOWN_INTEGRATION = ("unknown-integration", NOT_FOUND, "There is no such integration", Caller, false, Gateway);
+    /// The path takes another method.
+    METHOD_NOT_ALLOWED = ("method-not-allowed", METHOD_NOT_ALLOWED, "The path takes another method", Caller, false, Gateway);
+    /// The body is larger than the limit.
+    BODY_TOO_LARGE = ("body-too-large", PAYLOAD_TOO_LARGE, "The body is too large", Caller, false, Gateway);
+    /// The upstream's answer is larger than the limit.
+    ANSWER_TOO_LARGE = ("answer-too-large", PAYLOAD_TOO_LARGE, "The answer is too large", Operator, false, Upstream);
+    /// The body's media type is not JSON.
+    UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "The body must be JSON", Caller, false, Gateway);
+    /// The body does not match the schema.
+    VALIDATION = ("validation", UNPROCESSABLE_ENTITY, "The body is not valid", Caller, false, Gateway);
+    /// An uploaded module was refused.
+    MODULE_REFUSED = ("module-refused", UNPROCESSABLE_ENTITY, "The module was refused", Connector, false, Gateway);
+    /// The connector has no earlier version.
+    NO_EARLIER_VERSION = ("no-earlier-version", CONFLICT, "There is no earlier version", Operator, false, Gateway);
+    /// The user has no integration.
+    INTEGRATION_REQUIRED = ("integration-required", FAILED_DEPENDENCY, "The user must connect an account", User, false, Gateway);
+    /// The user has several integrations, and no selected one.
+    SELECTION_REQUIRED = ("selection-required", FAILED_DEPENDENCY, "One of several accounts must be selected", User, false, Gateway);
+    /// The provider no longer accepts the user's authorization.
+    REAUTHORIZATION_REQUIRED = ("reauthorization-required", FAILED_DEPENDENCY, "The user must authorize again", User, false, Gateway);
+    /// The holder has begun too many authorizations.
+    TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are under way", Caller, true, Gateway);
+    /// The holder has too many integrations.
+    TOO_MANY_INTEGRATIONS = ("too-many-integrations", TOO_MANY_REQUESTS, "Too many accounts are connected", User, false, Gateway);
+    /// A rate limit of the gateway is used up.
+    RATE_LIMITED = ("rate-limited", TOO_MANY_REQUESTS, "Too many requests", Caller, true, Gateway);
+    /// A rate limit of the upstream is used up.
+    UPSTREAM_RATE_LIMITED = ("upstream-rate-limited", TOO_MANY_REQUESTS, "Too many requests for the upstream", Caller, true, Upstream);
+    /// The upstream answered with a status of 4xx.
+    UPSTREAM_REJECTED = ("upstream-rejected", BAD_REQUEST, "The upstream refused the request", Caller, false, Upstream);
+    /// The upstream answered with a status of 5xx.
+    UPSTREAM_FAILED = ("upstream-failed", BAD_GATEWAY, "The upstream failed", Provider, true, Upstream);
+    /// The upstream cannot be reached.
+    UPSTREAM_UNREACHABLE = ("upstream-unreachable", BAD_GATEWAY, "The upstream cannot be reached", Provider, true, Upstream);
+    /// The upstream's answer has the wrong form.
+    UPSTREAM_NOT_UNDERSTOOD = ("upstream-not-understood", BAD_GATEWAY, "The upstream's answer is not understood", Provider, true, Upstream);
+    /// The access token has expired, and the provider does not refresh it.
+    TOKEN_REFRESH_FAILED = ("token-refresh-failed", BAD_GATEWAY, "The user's access token cannot be refreshed now", Provider, true, Upstream);
+    /// The upstream or the provider did not answer in time.
+    UPSTREAM_TIMED_OUT = ("upstream-timed-out", GATEWAY_TIMEOUT, "The upstream did not answer in time", Provider, true, Upstream);
+    /// The connector trapped or broke a limit.
+    CONNECTOR_FAILED = ("connector-failed", INTERNAL_SERVER_ERROR, "The connector failed", Connector, false, Connector);
+    /// The gateway failed.
+    INTERNAL = ("internal", INTERNAL_SERVER_ERROR, "The gateway failed", Operator, true, Gateway);
+    /// The gateway is not registered with the provider, or its registration is wrong.
+    INTEGRATION_NOT_CONFIGURED = ("integration-not-configured", SERVICE_UNAVAILABLE, "The operator must set this integration up", Operator, false, Gateway);
+    /// The database does not answer.
+    STORE_UNAVAILABLE = ("store-unavailable", SERVICE_UNAVAILABLE, "The store does not answer", Operator, true, Gateway);
+    /// The keys of a JWT's issuer cannot be fetched.
+    ISSUER_UNAVAILABLE = ("issuer-unavailable", SERVICE_UNAVAILABLE, "The token's issuer does not answer", Operator, true, Gateway);
+    /// All permits or all slots are taken.
+    BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many calls at once", Operator, true, Gateway);
+    /// The gateway is about to stop.
+    DRAINING = ("draining", SERVICE_UNAVAILABLE, "The gateway is about to stop", Operator, true, Gateway);
+}
+
+impl Kind {
+    /// The URN in `type`.
+    pub fn urn(&self) -> String {
+        format!("urn:connector-gateway:problem:{}", self.name)
+    }
+
+    /// One occurrence. `detail` says what happened and what to do.
+    pub fn because(&'static self, detail: impl Into<String>) -> Problem {
+        Problem {
+            kind: self,
+            status: self.status,
+            detail: detail.into(),
+            retry_after_s: None,
+            header: None,
+            members: Map::new(),
+        }
+    }
+}
+
+impl Owner {
+    /// The value of `owner`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Caller => "caller",
+            Self::User => "user",
+            Self::Operator => "operator",
+            Self::Connector => "connector",
+            Self::Provider => "provider",
+        }
+    }
+}
+
+impl Source {
+    /// The value of `X-Error-Source`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Gateway => "gateway",
+            Self::Connector => "connector",
+            Self::Upstream => "upstream",
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Problem details (RFC 9457): the form of every error that a caller sees.
+//!
+//! - [`kinds`]: every kind of problem
+//! - [`violations`]: a body that is not valid
+//! - [`access`]: no account or no good credential for a call; also every 424
+//! - [`pipeline`]: every other reason why an operation has no answer
+
+mod access;
+mod kinds;
+mod pipeline;
+mod violations;
+
+use bytes::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode};
+use serde_json::{Map, Value, json};
+
+pub use self::kinds::*;
+
+pub(super) use self::access::integration_problem;
+pub(super) use self::pipeline::pipeline_problem;
+pub(super) use self::violations::{invalid, rejection_problem};
+
+use crate::pipeline::body::{Body, full};
+
+/// One occurrence of a problem.
+#[derive(Debug)]
+pub struct Problem {
+    kind: &'static Kind,
+    status: StatusCode,
+    detail: String,
+    retry_after_s: Option<u64>,
+    header: Option<(HeaderName, HeaderValue)>,
+    /// Members besides those that every problem has.
+    members: Map<String, Value>,
+}
+
+impl Problem {
+    /// Sets another status than the kind's.
+    pub(super) fn status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
+    /// Adds a member.
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// Sets the header `Retry-After`.
+    pub(super) fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// Sets the header `Allow`.
+    pub(super) fn allow(mut self, methods: &str) -> Self {
+        self.header = HeaderValue::from_str(methods).ok().map(|methods| (ALLOW, methods));
+        self
+    }
+
+    /// Sets the header `WWW-Authenticate` (RFC 6750, section 3).
+    pub(super) fn challenge(mut self, challenge: &'static str) -> Self {
+        self.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static(challenge)));
+        self
+    }
+
+    /// The kind's name.
+    pub(super) fn name(&self) -> &'static str {
+        self.kind.name
+    }
+
+    /// What happened, and what to do.
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// The answer. `instance` is the id of the request.
+    pub(super) fn into_response(self, instance: &str) -> Response<Body> {
+        let mut document = json!({
+            "type": self.kind.urn(),
+            "title": self.kind.title,
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+            "instance": instance,
+            "owner": self.kind.owner.name(),
+            "retryable": self.kind.retryable,
+        });
+        if let Value::Object(document) = &mut document {
+            document.extend(self.members);
+        }
+        let mut response = Response::new(full(Bytes::from(document.to_string())));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert("x-error-source", HeaderValue::from_static(self.kind.source.name()));
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some((name, value)) = self.header {
+            headers.insert(name, value);
+        }
+        response
+    }
+}

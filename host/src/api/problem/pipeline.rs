@@ -1,0 +1,104 @@
+//! Problems of an operation that has no answer.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::access::access_problem;
+use super::violations::violations_problem;
+use super::{
+    ANSWER_TOO_LARGE, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Problem, RATE_LIMITED,
+    RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD, UPSTREAM_RATE_LIMITED,
+    UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
+};
+use crate::pipeline::Error;
+use crate::text::sentence;
+use egress::whole_seconds;
+use sandbox::{Failure, http};
+
+/// The problem of an error of the pipeline.
+pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem {
+    match error {
+        Error::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
+        Error::Invalid(violations) => violations_problem(violations),
+        Error::Access(error) => access_problem(error, connector),
+        Error::RateLimited { limit, retry_after } => RATE_LIMITED
+            .because(format!("The rate limit `{limit}` is used up; try again in {} s.", whole_seconds(retry_after)))
+            .retry_after(whole_seconds(retry_after)),
+        Error::NoPermit => BUSY
+            .because(format!(
+                "`{connector}` runs as many calls as `limits.concurrency` allows; try again, or raise this limit."
+            ))
+            .retry_after(1),
+        Error::StoreTimedOut => {
+            STORE_UNAVAILABLE.because("The store did not answer before the call's deadline; try again.").retry_after(1)
+        }
+        Error::RefreshTimedOut => UPSTREAM_TIMED_OUT.because(
+            "The provider did not refresh the access token before the call's deadline; try again, or raise \
+             `limits.timeout_s`.",
+        ),
+        Error::Invocation(failure) => invocation_problem(connector, failure),
+        Error::ConnectorFault(detail) => CONNECTOR_FAILED.because(sentence(&detail)).with("connector", connector),
+        Error::NotFound(detail) => RESOURCE_NOT_FOUND.because(sentence(&detail)),
+        Error::Http(error) => http_problem(error),
+        Error::Upstream { status, detail, body, retry_after } => upstream_problem(status, &detail, body, retry_after),
+        Error::NotUnderstood(detail) => UPSTREAM_NOT_UNDERSTOOD.because(sentence(&detail)),
+    }
+}
+
+fn invocation_problem(connector: &str, failure: Failure) -> Problem {
+    match failure {
+        Failure::Busy => BUSY
+            .because("All slots for running connectors are taken; try again, or raise `sandbox.instances`.")
+            .retry_after(1),
+        Failure::TimedOut => UPSTREAM_TIMED_OUT
+            .because(format!("`{connector}` did not answer in time; try again, or raise `limits.timeout_s`."))
+            .with("connector", connector),
+        Failure::Limit(limit) => CONNECTOR_FAILED
+            .because(format!(
+                "`{connector}` went over its {limit} limit and was stopped; ask for less, or raise the limit for this connector."
+            ))
+            .with("limit", limit.name())
+            .with("connector", connector),
+        // The reason is for the operator and the connector's author, so it goes to the log.
+        Failure::Trapped(reason) => {
+            tracing::error!(reason, "the connector trapped");
+            CONNECTOR_FAILED
+                .because(format!(
+                    "`{connector}` stopped with an error of its own; its author finds the cause in the gateway's log."
+                ))
+                .with("connector", connector)
+        }
+    }
+}
+
+fn http_problem(error: http::Error) -> Problem {
+    match error {
+        http::Error::Denied(detail) => EGRESS_DENIED.because(sentence(&detail)),
+        http::Error::InvalidRequest(detail) => CONNECTOR_FAILED
+            .because(format!("The connector composed a request that is not allowed: {}", sentence(&detail))),
+        http::Error::Unreachable(detail) => UPSTREAM_UNREACHABLE.because(sentence(&detail)),
+        http::Error::BadAnswer(detail) => UPSTREAM_NOT_UNDERSTOOD.because(sentence(&detail)),
+        http::Error::TimedOut => UPSTREAM_TIMED_OUT
+            .because("The upstream did not answer before the call's deadline; try again, or raise `limits.timeout_s`."),
+        http::Error::TooLarge(detail) => ANSWER_TOO_LARGE.because(sentence(&detail)),
+        http::Error::RateLimited(seconds) => RATE_LIMITED
+            .because(format!("Too many calls are waiting for this upstream; try again in {seconds} s."))
+            .retry_after(seconds.into()),
+        http::Error::TooManyRequests => CONNECTOR_FAILED
+            .because("The connector sent too many requests in one invocation.")
+            .with("limit", "requests"),
+        http::Error::Failed(detail) => INTERNAL.because(sentence(&detail)),
+    }
+}
+
+fn upstream_problem(status: u16, detail: &str, body: Option<Value>, retry_after: Option<Duration>) -> Problem {
+    let code = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let problem = match status {
+        429 => UPSTREAM_RATE_LIMITED.because(sentence(detail)).retry_after(retry_after.map_or(1, whole_seconds)),
+        400..=499 => UPSTREAM_REJECTED.because(sentence(detail)).status(code),
+        _ => UPSTREAM_FAILED.because(sentence(detail)),
+    };
+    problem.with("upstream", json!({"status": status, "body": body}))
+}

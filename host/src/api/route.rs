@@ -1,0 +1,120 @@
+//! The types of the table of routes.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::{Method, Request, Response};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::authorize::AuthorizedCaller;
+use super::problem::Problem;
+use crate::auth::Scope;
+use crate::gateway::Gateway;
+use crate::pipeline::body::Body;
+
+/// The answer of a handler, in a box: hyper moves the future of every request, so that future is kept small.
+pub(super) type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response<Body>, Problem>> + Send + 'a>>;
+
+/// One path of the API.
+pub(super) struct Route {
+    /// With the names of [`PathArguments`] in braces.
+    pub(super) path: &'static str,
+    pub(super) family: Family,
+    /// In the order of the header `Allow`.
+    pub(super) methods: &'static [Endpoint],
+}
+
+/// One method of a path.
+pub(super) struct Endpoint {
+    pub(super) method: Method,
+    /// `false` if a HEAD request would change something. Only looked at for GET.
+    pub(super) takes_head: bool,
+    pub(super) handler: Handler,
+    /// `None` for operations: the API's description lists those of each live connector.
+    pub(super) description: Option<Description>,
+}
+
+/// Who may call an endpoint, and the function that answers.
+pub(super) enum Handler {
+    /// Everybody may call it.
+    Public(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
+    /// Callers with a valid token may call it.
+    Known(for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
+    /// Callers whose token has the scope may call it.
+    Scoped(Scope, for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
+}
+
+/// The entry of an endpoint in the API's description.
+pub(super) struct Description {
+    /// Last part of the `operationId`.
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    /// Further members of the Operation Object; `responses` is among them.
+    pub(super) members: fn() -> Value,
+}
+
+/// Routes that belong together in metrics, log lines and the API's description.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    Operations,
+    Integrations,
+    Connectors,
+    Admin,
+    System,
+}
+
+/// The segments of a path that a route's pattern names. A name that the pattern does not have is empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PathArguments<'a> {
+    pub(super) connector: &'a str,
+    pub(super) operation: &'a str,
+    /// As it is in the path: percent-encoded.
+    pub(super) user_identifier: &'a str,
+}
+
+/// A call as a handler gets it.
+pub(super) struct HttpCall<'a> {
+    pub(super) gateway: &'a Arc<Gateway>,
+    pub(super) request: Request<Incoming>,
+    pub(super) arguments: PathArguments<'a>,
+    /// When the head of the request had arrived. Deadlines are counted from here.
+    pub(super) arrived: Instant,
+    /// The table of routes, for the API's description.
+    pub(super) routes: &'static [Route],
+}
+
+impl Route {
+    /// The value of the header `Allow`.
+    pub(super) fn allowed(&self) -> String {
+        let mut methods = Vec::new();
+        for endpoint in self.methods {
+            methods.push(endpoint.method.as_str());
+            if endpoint.method == Method::GET && endpoint.takes_head {
+                methods.push("HEAD");
+            }
+        }
+        methods.join(", ")
+    }
+
+    /// The endpoint for a method, or `None` if the path does not take it.
+    pub(super) fn endpoint(&self, method: &Method) -> Option<&Endpoint> {
+        self.methods.iter().find(|endpoint| {
+            endpoint.method == *method
+                || *method == Method::HEAD && endpoint.method == Method::GET && endpoint.takes_head
+        })
+    }
+}
+
+impl<'a> PathArguments<'a> {
+    /// The field for a name in braces, or `None` if no handler knows the name.
+    pub(super) fn field(&mut self, name: &str) -> Option<&mut &'a str> {
+        match name {
+            "{connector}" => Some(&mut self.connector),
+            "{operation}" => Some(&mut self.operation),
+            "{user_identifier}" => Some(&mut self.user_identifier),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The table of routes: every path of the API, who may call it, the function that answers, and its description.
+
+use std::sync::LazyLock;
+
+use hyper::Method;
+
+use super::openapi::{gateway, lifecycle};
+use super::route::{Description, Endpoint, Family, Handler, PathArguments, Route};
+use super::{admin, connectors, integrations, operations, system};
+use crate::auth::Scope::{Admin, Integrate, Operate};
+
+/// The first path that matches a request's path answers it. So the pattern of operations comes after the paths of the same
+/// length.
+pub(super) static ROUTES: &[Route] = &[
+    Route {
+        path: "/connectors/{connector}/integrations",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::begin(call, caller))),
+            description: Some(Description {
+                id: "begin",
+                summary: "Connects an account: begins an authorization, or takes the user's key.",
+                members: lifecycle::begin,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/integration-exists",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::exists(call, caller))),
+            description: Some(Description {
+                id: "exists",
+                summary: "Says if the caller's user has connected an account.",
+                members: lifecycle::exists,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/auth-schema",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Integrate, |call, _| Box::pin(integrations::auth_schema(call))),
+            description: Some(Description {
+                id: "auth_schema",
+                summary: "How users of the connector authenticate, and the schema of the body of POST …/integrations.",
+                members: lifecycle::auth_schema,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/success-authorize-callback",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            // A program that looks ahead with HEAD must not use up the `state`.
+            takes_head: false,
+            handler: Handler::Public(|call| Box::pin(integrations::callback(call))),
+            description: Some(Description {
+                id: "callback",
+                summary: "The provider sends the user's browser back to this address.",
+                members: lifecycle::callback,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/{operation}",
+        family: Family::Operations,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(operations::invoke(call, caller))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/integrations/{user_identifier}",
+        family: Family::Integrations,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::get(call, caller))),
+                description: Some(Description {
+                    id: "get",
+                    summary: "One integration.",
+                    members: lifecycle::integration,
+                }),
+            },
+            Endpoint {
+                method: Method::POST,
+                takes_head: false,
+                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::select(call, caller))),
+                description: Some(Description {
+                    id: "select",
+                    summary: "Selects it: operations run on it when the caller names no other.",
+                    members: lifecycle::integration,
+                }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::remove(call, caller))),
+                description: Some(Description {
+                    id: "remove",
+                    summary: "Revokes the access at the service if possible, and deletes the integration in any case.",
+                    members: lifecycle::remove,
+                }),
+            },
+        ],
+    },
+    Route {
+        path: "/integrations",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::list(call, caller))),
+            description: Some(Description {
+                id: "list",
+                summary: "All accounts that the caller's user has connected.",
+                members: lifecycle::list,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors",
+        family: Family::Connectors,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Known(|call, _| Box::pin(connectors::list(call))),
+            description: Some(Description {
+                id: "connectors",
+                summary: "The live connectors, and modules that were refused, with the reason.",
+                members: gateway::connectors,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/connectors",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::install(call))),
+            description: Some(Description {
+                id: "connectors.install",
+                summary: "Installs a module, or swaps in another version.",
+                members: gateway::install,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/connectors/{connector}",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::DELETE,
+            takes_head: false,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::remove(call))),
+            description: Some(Description {
+                id: "connectors.remove",
+                summary: "Removes a connector. Calls under way end on it.",
+                members: gateway::removed,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/connectors/{connector}/rollback",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::rollback(call))),
+            description: Some(Description {
+                id: "connectors.rollback",
+                summary: "Swaps in the version before the present one.",
+                members: gateway::live_connector,
+            }),
+        }],
+    },
+    Route {
+        path: "/healthz",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(system::health(call))),
+            description: Some(Description {
+                id: "healthz",
+                summary: "Answers while the process runs.",
+                members: gateway::state,
+            }),
+        }],
+    },
+    Route {
+        path: "/readyz",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(system::ready(call))),
+            description: Some(Description {
+                id: "readyz",
+                summary: "Answers 200 while the gateway takes requests, and 503 once it is about to stop.",
+                members: gateway::state,
+            }),
+        }],
+    },
+    Route {
+        path: "/openapi.json",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(system::openapi(call))),
+            description: Some(Description { id: "openapi", summary: "This document.", members: gateway::openapi }),
+        }],
+    },
+    Route {
+        path: "/metrics",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(system::metrics(call))),
+            description: Some(Description {
+                id: "metrics",
+                summary: "Counters and histograms for Prometheus.",
+                members: gateway::metrics,
+            }),
+        }],
+    },
+];
+
+/// The most segments that a path of the table has.
+const MAX_SEGMENTS: usize = 4;
+
+/// The table with each pattern cut into segments once.
+static SEGMENTED: LazyLock<Vec<(Vec<&str>, &Route)>> =
+    LazyLock::new(|| ROUTES.iter().map(|route| (route.path.split('/').skip(1).collect(), route)).collect());
+
+/// The route of a path, and the path's arguments.
+pub(super) fn find(path: &str) -> Option<(&'static Route, PathArguments<'_>)> {
+    let mut segments = [""; MAX_SEGMENTS];
+    let mut count = 0;
+    for segment in path.strip_prefix('/')?.split('/') {
+        *segments.get_mut(count)? = segment;
+        count += 1;
+    }
+    let segments = segments.get(..count)?;
+    SEGMENTED.iter().find_map(|(pattern, route)| Some((*route, arguments(pattern, segments)?)))
+}
+
+/// The arguments of a path, or `None` if the pattern does not match it. An argument is never empty.
+fn arguments<'a>(pattern: &[&str], segments: &[&'a str]) -> Option<PathArguments<'a>> {
+    if pattern.len() != segments.len() {
+        return None;
+    }
+    let mut arguments = PathArguments::default();
+    for (expected, segment) in pattern.iter().zip(segments) {
+        if expected.starts_with('{') {
+            *arguments.field(expected)? = Some(*segment).filter(|segment| !segment.is_empty())?;
+        } else if expected != segment {
+            return None;
+        }
+    }
+    Some(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_of_the_table_leads_to_its_own_route() {
+        for route in ROUTES {
+            let (found, _) = find(route.path).unwrap_or_else(|| panic!("{} is never found", route.path));
+            assert!(std::ptr::eq(found, route), "{} leads to {}", route.path, found.path);
+        }
+    }
+
+    #[test]
+    fn a_path_gives_its_arguments() {
+        let (route, arguments) = find("/connectors/calendar/integrations/ann%40example.com").unwrap();
+        assert_eq!(route.allowed(), "GET, HEAD, POST, DELETE");
+        assert_eq!((arguments.connector, arguments.user_identifier), ("calendar", "ann%40example.com"));
+        assert_eq!(find("/connectors/calendar/events_get").unwrap().1.operation, "events_get");
+    }
+
+    #[test]
+    fn other_paths_lead_nowhere() {
+        for path in ["", "/", "//", "connectors", "/connectors/", "/connectors/a/", "/connectors/a/b/c", "/a/b/c/d/e"] {
+            assert!(find(path).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn head_is_taken_where_get_changes_nothing() {
+        let takes_head = |path| find(path).unwrap().0.endpoint(&Method::HEAD).is_some();
+        assert!(takes_head("/connectors"));
+        assert!(!takes_head("/connectors/a/success-authorize-callback"));
+        assert!(!takes_head("/connectors/a/b"));
+    }
+}

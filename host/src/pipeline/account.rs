@@ -1,0 +1,105 @@
+//! The account that a call runs on, and its credential.
+
+use std::sync::Arc;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::{Call, Error, RunAs, Services};
+use crate::integrations::{ChosenIntegration, LiveCredential};
+use contract::AuthScheme;
+use sandbox::http::CredentialSource;
+use store::Holder;
+
+/// The account of a call before its credential is ready.
+pub(super) enum ChosenAccount {
+    /// The users of the connector need no account.
+    NotNeeded {
+        /// The tenant's share of the connector's storage.
+        partition: Arc<str>,
+    },
+    /// An account that is being connected.
+    New(Arc<dyn CredentialSource>),
+    /// A connected account.
+    Integration(ChosenIntegration),
+}
+
+/// What an invocation may use of an account.
+pub(super) struct Account {
+    /// Adds the account's credential to requests. `None` if the users of the connector need no account.
+    pub(super) credentials: Option<Arc<dyn CredentialSource>>,
+    /// The share of the connector's storage that the invocation sees. `None` if it may store nothing.
+    pub(super) partition: Option<Arc<str>>,
+    /// The same as `credentials`, for an integration.
+    live: Option<Arc<LiveCredential>>,
+}
+
+/// Chooses the account of a call. Sends no request to the provider.
+///
+/// # Errors
+/// `Access` if the user must connect or select an account, or authorize again.
+pub(super) async fn choose(services: Services<'_>, call: &Call<'_>) -> Result<ChosenAccount, Error> {
+    let (tenant, subject, user_identifier) = match &call.run_as {
+        RunAs::Caller { tenant, subject, user_identifier } => (*tenant, *subject, *user_identifier),
+        RunAs::NewAccount(credential) => return Ok(ChosenAccount::New(Arc::new(credential.clone()))),
+    };
+    let manifest = call.connector.manifest();
+    if matches!(manifest.auth, AuthScheme::None) {
+        return Ok(ChosenAccount::NotNeeded { partition: tenant.into() });
+    }
+    let holder =
+        Holder { tenant: tenant.to_owned(), subject: subject.to_owned(), connector: manifest.identifier.clone() };
+    let chosen = services.integrations.choose(call.connector, &holder, user_identifier);
+    let chosen = timeout_at(call.deadline, chosen).await.map_err(|_| Error::StoreTimedOut)??;
+    Ok(ChosenAccount::Integration(chosen))
+}
+
+impl ChosenAccount {
+    /// Makes the credential ready. An access token that has expired is refreshed at the provider first.
+    ///
+    /// # Errors
+    /// `Access` if there is no good credential, `RefreshTimedOut` if the refresh takes too long.
+    pub(super) async fn ready(self, services: Services<'_>, call: &Call<'_>) -> Result<Account, Error> {
+        let chosen = match self {
+            Self::NotNeeded { partition } => {
+                return Ok(Account { credentials: None, partition: Some(partition), live: None });
+            }
+            Self::New(credentials) => {
+                return Ok(Account { credentials: Some(credentials), partition: None, live: None });
+            }
+            Self::Integration(chosen) => chosen,
+        };
+        let live = services.integrations.live_credential(call.connector, chosen);
+        let live = Arc::new(timeout_at(call.deadline, live).await.map_err(|_| Error::RefreshTimedOut)??);
+        let credentials: Arc<dyn CredentialSource> = Arc::<LiveCredential>::clone(&live);
+        let partition = live.integration_id().into();
+        Ok(Account { credentials: Some(credentials), partition: Some(partition), live: Some(live) })
+    }
+}
+
+impl Account {
+    /// Refreshes the credential, which the connector says was refused. Returns `false` if there is no other credential
+    /// before the deadline.
+    pub(super) async fn refresh(&self, deadline: Instant) -> bool {
+        let Some(live) = &self.live else { return false };
+        let refused = live.credential();
+        timeout_at(deadline, live.refresh(&refused)).await.is_ok_and(|other| other.is_some())
+    }
+
+    /// The reason why a refused credential was not replaced, if there is one, in place of the upstream's error.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        match self.live.as_ref().and_then(|live| live.take_access_error()) {
+            Some(reason) => Error::Access(reason),
+            None => error,
+        }
+    }
+
+    /// As [`Account::explain`], for a fault. A connector that says 401 means the credential, so the user must authorize again.
+    pub(super) fn explain_fault(&self, error: Error) -> Error {
+        match (self.explain(error), &self.live) {
+            (Error::Upstream { status: 401, detail, .. }, Some(live)) if live.is_oauth2() => {
+                Error::Access(live.refused(detail))
+            }
+            (error, _) => error,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Why a call has no answer.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+use thiserror::Error;
+
+use super::answer::{MAX_SHOWN_BYTES, shown};
+use crate::integrations::AccessError;
+use crate::schema::{self, Rejection, Violation};
+use egress::EgressError;
+use sandbox::http;
+use sandbox::{Failure, Fault};
+
+/// A connector's text is cut to this length before it is shown to a caller.
+const MAX_DETAIL_BYTES: usize = 4 << 10;
+
+/// Why a call has no answer.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The body is not JSON.
+    #[error("{0}")]
+    NotJson(String),
+    /// The body does not match the operation's schema.
+    #[error("the body is not valid")]
+    Invalid(Vec<Violation>),
+    /// There is no account to run on, or no good credential for it.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// A rate limit of the manifest is used up.
+    #[error("the rate limit `{limit}` is used up")]
+    RateLimited {
+        /// Its name.
+        limit: String,
+        /// Time until it admits the next call.
+        retry_after: Duration,
+    },
+    /// All permits of the connector are taken.
+    #[error("the connector runs as many calls as `limits.concurrency` allows")]
+    NoPermit,
+    /// The deadline passed while the store was asked for the account.
+    #[error("the store did not answer before the deadline")]
+    StoreTimedOut,
+    /// The deadline passed while the access token was refreshed.
+    #[error("the access token was not refreshed before the deadline")]
+    RefreshTimedOut,
+    /// The invocation gave neither an outcome nor a fault.
+    #[error(transparent)]
+    Invocation(#[from] Failure),
+    /// The connector says that it failed.
+    #[error("{0}")]
+    ConnectorFault(String),
+    /// The connector says that the requested resource does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// A request to the upstream failed, and the connector says nothing about it.
+    #[error("{0}")]
+    Http(http::Error),
+    /// The upstream answered with a status of 4xx or 5xx, or the connector says so.
+    #[error("{detail}")]
+    Upstream {
+        /// The upstream's status.
+        status: u16,
+        /// A sentence about it.
+        detail: String,
+        /// The upstream's body, as JSON or text.
+        body: Option<Value>,
+        /// The time after which the upstream accepts requests again, if it said so.
+        retry_after: Option<Duration>,
+    },
+    /// The upstream's answer is not what the operation answers.
+    #[error("{0}")]
+    NotUnderstood(String),
+}
+
+impl From<EgressError> for Error {
+    fn from(error: EgressError) -> Self {
+        Self::Http(http::to_guest(error))
+    }
+}
+
+impl From<Rejection> for Error {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::NotJson(detail) => Self::NotJson(detail),
+            Rejection::Invalid(violations) => Self::Invalid(violations),
+        }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::InvalidInput(violations) => Self::Invalid(
+                violations
+                    .into_iter()
+                    .take(schema::MAX_VIOLATIONS)
+                    .map(|violation| Violation { pointer: cut(violation.pointer), detail: cut(violation.detail) })
+                    .collect(),
+            ),
+            Fault::NotFound(detail) => Self::NotFound(cut(detail)),
+            Fault::Upstream(fault) => Self::Upstream {
+                status: if (400..600).contains(&fault.status) { fault.status } else { 502 },
+                detail: cut(fault.detail),
+                body: fault
+                    .body
+                    .filter(|body| body.len() as u64 <= MAX_SHOWN_BYTES)
+                    .map(|body| shown(&Bytes::from(body))),
+                retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
+            },
+            Fault::Http(error) => Self::Http(error),
+            Fault::Failed(detail) => Self::ConnectorFault(cut(detail)),
+        }
+    }
+}
+
+fn cut(mut text: String) -> String {
+    if text.len() > MAX_DETAIL_BYTES {
+        text.truncate(text.floor_char_boundary(MAX_DETAIL_BYTES));
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_of_a_connector_is_cut_between_characters() {
+        let Error::NotFound(text) = Error::from(Fault::NotFound("é".repeat(MAX_DETAIL_BYTES))) else {
+            panic!("not found");
+        };
+        assert_eq!(text.len(), MAX_DETAIL_BYTES + '…'.len_utf8());
+    }
+}

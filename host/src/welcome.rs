@@ -1,0 +1,77 @@
+//! The greeting on standard output: the address, the first key, and requests to try.
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::registry::Registry;
+use contract::AuthScheme;
+
+/// A call that works without an account: an operation of a live connector, with the example of its manifest.
+struct ExampleCall {
+    path: String,
+    body: String,
+}
+
+/// Prints the greeting. The first key is printed here once, and never logged.
+pub fn print(config: &Config, registry: &Registry, first_key: Option<&SecretString>) {
+    print!("{}", text(config.public_url.as_str(), first_key, example_call(registry).as_ref()));
+}
+
+fn text(public_url: &str, first_key: Option<&SecretString>, example: Option<&ExampleCall>) -> String {
+    let address = public_url.trim_end_matches('/');
+    let mut text = format!("Connector Gateway is at {address}\n");
+    if let Some(key) = first_key {
+        text += &format!("\nYour first API key, shown only now:\n\n  {}\n", key.expose_secret());
+    }
+    let key = first_key.map_or("$KEY", |key| key.expose_secret());
+    text += &format!("\nTry:\n\n  curl -s {address}/connectors -H \"Authorization: Bearer {key}\"\n");
+    if let Some(ExampleCall { path, body }) = example {
+        text += &format!(
+            "\n  curl -s {address}{path} \\\n    -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n    \
+             -d '{}'\n",
+            // The end of the quotes, a quoted quote, and the quotes again.
+            body.replace('\'', r"'\''")
+        );
+    }
+    text + "\n"
+}
+
+/// The first by name among the thin operations of connectors without accounts. `None` if no such operation is live, or if it has
+/// no example.
+fn example_call(registry: &Registry) -> Option<ExampleCall> {
+    let live = registry.live();
+    let mut connectors: Vec<_> =
+        live.values().filter(|connector| matches!(connector.manifest().auth, AuthScheme::None)).collect();
+    connectors.sort_by_key(|connector| connector.name());
+    connectors.into_iter().find_map(|connector| {
+        let mut thin = connector.operations().filter(|operation| operation.manifest.immediate);
+        thin.find_map(|operation| {
+            let example: Value = serde_json::from_str(operation.manifest.example.as_deref()?).ok()?;
+            let path = format!("/connectors/{}/{}", connector.name(), operation.manifest.path);
+            Some(ExampleCall { path, body: example.to_string() })
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_key_is_in_every_request_to_try() {
+        let example = ExampleCall { path: "/connectors/a/b".to_owned(), body: r#"{"q":"it's"}"#.to_owned() };
+        let text = text("http://127.0.0.1:8080/", Some(&"cgw_secret".into()), Some(&example));
+        assert!(text.starts_with("Connector Gateway is at http://127.0.0.1:8080\n"), "{text}");
+        assert_eq!(text.matches("Bearer cgw_secret\"").count(), 2, "{text}");
+        assert!(text.contains(r#"http://127.0.0.1:8080/connectors/a/b"#), "{text}");
+        assert!(text.contains(r#"-d '{"q":"it'\''s"}'"#), "{text}");
+    }
+
+    #[test]
+    fn without_a_first_key_the_shell_fills_the_callers_key_in() {
+        let text = text("http://127.0.0.1:8080/", None, None);
+        assert!(text.contains("\"Authorization: Bearer $KEY\""), "{text}");
+        assert!(!text.contains("first API key") && !text.contains("-d '"), "{text}");
+    }
+}
