@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use connector_gateway::cli::arguments::Arguments;
-use connector_gateway::cli::run::run;
+use connector_gateway::cli::{Arguments, run};
 use mimalloc::MiMalloc;
 
 /// A call allocates often and little, and frees on another thread than it allocated on.
