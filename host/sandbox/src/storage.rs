@@ -20,7 +20,7 @@ pub struct Scope {
 
 impl Scope {
     fn key_space(&self) -> StorageScope {
-        StorageScope { connector: self.connector.to_string(), integration: Some(self.partition.to_string()) }
+        StorageScope { connector: self.connector.to_string(), partition: self.partition.to_string() }
     }
 }
 

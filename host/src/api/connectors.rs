@@ -11,8 +11,8 @@ use super::route::HttpCall;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
 use crate::registry::{Connector, Refused, Service};
-use contract::words::nearest;
 use contract::AuthScheme;
+use contract::words::nearest;
 
 /// Answers the list.
 pub(super) async fn list(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {

@@ -1,4 +1,4 @@
-//! All commands and their options. Their texts are what `--help` shows.
+//! All commands and their options. `--help` shows their texts.
 
 use std::path::PathBuf;
 
@@ -10,138 +10,138 @@ use crate::auth::Scope;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "connector-gateway", version, arg_required_else_help = true, disable_help_subcommand = true)]
 pub struct Arguments {
-    /// The configuration file [default: $GATEWAY_CONFIG, else gateway.toml if it is there]
+    /// The configuration file [default: $GATEWAY_CONFIG, else gateway.toml if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The command.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Serve until told to stop
+    /// Serve until SIGTERM or SIGINT
     Serve,
-    /// Make, list and revoke API keys; exchange the keys that secrets are sealed under
+    /// Make, list and revoke API keys, and replace the master key
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Add, remove and write connectors
+    /// Add, remove, check and create connectors
     #[command(subcommand)]
     Connectors(ConnectorsCommand),
     /// Print the OpenAPI document of the live connectors
     Openapi,
-    /// Compile one module; the gateway starts this in a process of its own, which can be killed
+    /// Compile one module. The gateway runs this command in a process of its own, which it can kill
     #[command(hide = true)]
     Compile(CompileArguments),
 }
 
-/// `keys …`
+/// The commands `keys …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum KeysCommand {
-    /// Make a key and print it, this once
+    /// Make a key and print it. It cannot be printed again
     Create(CreateKeyArguments),
-    /// List all keys, without giving any away
+    /// List all keys, without their secret parts
     List(ListArguments),
-    /// Revoke a key; a gateway that is serving refuses it within a second or two
+    /// Revoke a key. A running gateway refuses it within two seconds
     Revoke {
         /// The key's id, as `keys list` shows it
         id: String,
     },
-    /// Exchange the master key and seal every secret anew, while gateways serve; can be interrupted and run again
+    /// Replace the master key and seal every secret again, while gateways run. If interrupted, run it again
     RotateMaster {
-        /// Forget the former master key: every gateway has a copy of the new file. Done without asking on SQLite, whose
-        /// gateways share one file
+        /// Delete the former master key. Use this once every gateway has a copy of the new file. On SQLite it happens
+        /// without this option, because all gateways share one file
         #[arg(long)]
         finish: bool,
     },
 }
 
-/// `keys create`
+/// The options of `keys create`.
 #[derive(Clone, Debug, Args)]
 pub struct CreateKeyArguments {
-    /// What the key is for, so that you know which one to revoke
+    /// The purpose of the key, so that you know later which one to revoke
     #[arg(long, value_parser = label)]
     pub name: String,
 
-    /// The tenant whose data the key is for
+    /// The tenant whose data the key gives access to
     #[arg(long, default_value = "default", value_parser = label)]
     pub tenant: String,
 
-    /// The one user that the key speaks for [default: every user of the tenant]
+    /// The only user that the key acts for [default: every user of the tenant]
     #[arg(long, value_parser = label)]
     pub subject: Option<String>,
 
-    /// What the key permits; may be given several times
+    /// A permission of the key. Repeat the option for several
     #[arg(long = "scope", value_name = "SCOPE", default_values = ["operate", "integrate"])]
     pub scopes: Vec<Scope>,
 }
 
-/// `connectors …`
+/// The commands `connectors …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConnectorsCommand {
     /// List the connectors in the modules folder
     List(ListArguments),
-    /// Check a module and put it into the modules folder; a gateway that is serving swaps it in
+    /// Check a module and copy it into the modules folder. A running gateway swaps it in
     Add {
         /// The module, a WebAssembly component
         file: PathBuf,
-        /// A host that the connector may reach; may be given several times
+        /// A host that the connector may reach. Repeat the option for several
         #[arg(long = "grant", value_name = "HOST")]
         grants: Vec<String>,
     },
-    /// Take a connector out of the modules folder
+    /// Remove a connector from the modules folder
     Remove {
         /// The connector's identifier
         id: String,
     },
-    /// Bring back the version that was live before the present one
+    /// Bring back the version that was live before the current one
     Rollback {
         /// The connector's identifier
         id: String,
     },
-    /// Write a connector to begin with, in the gateway's source tree
+    /// Create a connector from a template, in the gateway's source tree
     New {
         /// The new connector's identifier
         id: String,
     },
-    /// Say whether a module would be accepted, and what it asks for
+    /// Check if a module would be accepted, and show the hosts that it asks for
     Check {
         /// The module, a WebAssembly component
         file: PathBuf,
     },
-    /// Make a component of a core module that a toolchain built
+    /// Turn a core module that a toolchain built into a component
     Pack {
         /// The core module
         file: PathBuf,
-        /// Where the component is written
+        /// The file to write the component to
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
 }
 
-/// A list for people, or for programs.
+/// The options of a list.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ListArguments {
-    /// Print JSON
+    /// Print JSON for programs
     #[arg(long)]
     pub json: bool,
 }
 
-/// `compile`
+/// The options of `compile`.
 #[derive(Clone, Debug, Args)]
 pub struct CompileArguments {
     /// The module
     #[arg(long, value_name = "FILE")]
     pub input: PathBuf,
-    /// Where the compiled form is written
+    /// The file to write the compiled module to
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Memory that compiling may take, in MiB
+    /// Memory limit, in MiB
     #[arg(long)]
     pub memory_mb: u64,
-    /// Computing time that compiling may take, in seconds
+    /// Computing time limit, in seconds
     #[arg(long)]
     pub cpu_s: u64,
 }
@@ -153,22 +153,22 @@ impl ValueEnum for Scope {
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
         let help = match self {
-            Self::Operate => "calling operations",
-            Self::Integrate => "connecting users' accounts",
-            Self::Admin => "changing the gateway itself",
+            Self::Operate => "call operations",
+            Self::Integrate => "connect and remove users' accounts",
+            Self::Admin => "add, remove and roll back connectors",
         };
         Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }
 }
 
-/// A name that fits on a line of a list, and is what it looks like.
+/// Accepts a name that fits on one line of a list. Blanks at its ends would be invisible there.
 fn label(text: &str) -> Result<String, String> {
     const MAX_CHARACTERS: usize = 256;
     if text.is_empty() || text.trim() != text {
-        return Err("it must not be empty, nor begin or end with a blank".to_owned());
+        return Err("it must not be empty, and must not begin or end with a blank".to_owned());
     }
     if text.chars().any(char::is_control) || text.chars().count() > MAX_CHARACTERS {
-        return Err(format!("it must be at most {MAX_CHARACTERS} characters on one line"));
+        return Err(format!("it must be on one line and have at most {MAX_CHARACTERS} characters"));
     }
     Ok(text.to_owned())
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_definitions_do_not_contradict_each_other() {
+    fn the_definitions_are_consistent() {
         Arguments::command().debug_assert();
     }
 
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_without_scopes_may_operate_and_integrate_but_not_administer() {
+    fn a_key_without_scopes_has_operate_and_integrate_but_not_admin() {
         let Command::Keys(KeysCommand::Create(arguments)) = parse("g keys create --name app").unwrap().command else {
             unreachable!()
         };
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn scopes_that_are_given_replace_the_default_ones() {
+    fn given_scopes_replace_the_default_ones() {
         let line = "g keys create --name ci --scope admin --scope operate";
         let Command::Keys(KeysCommand::Create(arguments)) = parse(line).unwrap().command else { unreachable!() };
         assert_eq!(arguments.scopes, [Scope::Admin, Scope::Operate]);
     }
 
     #[test]
-    fn a_wrong_command_line_ends_with_2_and_names_what_was_probably_meant() {
+    fn a_wrong_command_line_exits_with_2_and_suggests_the_nearest_value() {
         let error = parse("g keys create --name app --scope operat").unwrap_err();
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("operate"), "{error}");

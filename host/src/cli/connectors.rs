@@ -1,5 +1,5 @@
-//! The commands `connectors …`. They work on the modules folder and the store, so that they do the same whether a gateway
-//! is serving or not; one that serves takes a change up within a second.
+//! The commands `connectors …`. They change the modules folder and the store, with or without a running gateway. A running
+//! gateway notices a change within a second.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -20,7 +20,7 @@ use crate::serve::{ServeError, open_registry};
 use contract::AuthScheme;
 use store::{Store, StoreError};
 
-/// Why a command failed, in one line that says what to do.
+/// Why a command failed. Each message is one line that says what to do.
 #[derive(Debug, Error)]
 pub enum ConnectorsError {
     /// The store does not open.
@@ -32,18 +32,18 @@ pub enum ConnectorsError {
     /// The change was not made.
     #[error(transparent)]
     Change(#[from] ChangeError),
-    /// There is no new connector.
+    /// The template could not be written.
     #[error(transparent)]
     New(#[from] NewError),
-    /// A module is not good.
+    /// The module is refused.
     #[error("`{}` is refused: {reason}", file.display())]
     Refused {
         /// The module.
         file: PathBuf,
-        /// Why.
+        /// The cause, for the author of the connector.
         reason: String,
     },
-    /// A file cannot be read or written.
+    /// The file cannot be read or written.
     #[error("`{}`: {source}", file.display())]
     File {
         /// The file.
@@ -52,7 +52,7 @@ pub enum ConnectorsError {
         source: std::io::Error,
     },
     /// Standard output is closed.
-    #[error("the answer cannot be written: {0}")]
+    #[error("the result cannot be written to standard output: {0}")]
     Output(#[from] std::io::Error),
 }
 
@@ -64,7 +64,7 @@ pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), Conn
     match command {
         ConnectorsCommand::New { id } => {
             let folder = new::write(Path::new("."), id)?;
-            eprintln!("Wrote `{}`; `make build` makes a module of it.", folder.display());
+            eprintln!("Created `{}`. Build its module with `make build`.", folder.display());
             return Ok(());
         }
         ConnectorsCommand::Pack { file, output } => return pack(file, output),
@@ -87,12 +87,12 @@ pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), Conn
                 error => error.into(),
             })?;
             describe(&connector)?;
-            eprintln!("Added; a gateway that is serving swaps it in within a second.");
+            eprintln!("Added. A running gateway swaps it in within a second.");
             Ok(())
         }
         ConnectorsCommand::Remove { id } => {
             registry.remove(id).await?;
-            eprintln!("Removed `{id}`; a gateway that is serving lets requests under way end.");
+            eprintln!("Removed `{id}`. A running gateway finishes the calls under way.");
             Ok(())
         }
         ConnectorsCommand::Rollback { id } => {
@@ -111,12 +111,12 @@ fn read(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
 fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
     let component = sandbox::pack(&read(file)?)
         .map_err(|error| ConnectorsError::Refused { file: file.to_owned(), reason: format!("{error:#}") })?;
-    // Untouched where nothing changed, so that a gateway that watches the folder has nothing to do.
+    // An unchanged file is left alone, so that a gateway that watches the folder does not load it again.
     if fs::read(output).is_ok_and(|present| present == component) {
         return Ok(());
     }
     let write = |file: &mut fs::File| {
-        // A module is no secret, and whoever runs the gateway need not be who built it.
+        // Readable for all: a module is no secret, and the gateway may run as another user than the builder.
         file.set_permissions(Permissions::from_mode(0o644))?;
         file.write_all(&component)
     };
@@ -129,7 +129,7 @@ async fn check(registry: &Registry, file: &Path) -> Result<Connector, Connectors
     registry.check(&read(file)?).await.map_err(refused)
 }
 
-/// What a connector is, and what it asks for.
+/// Prints what a connector is, and the hosts that it asks for.
 fn describe(connector: &Connector) -> Result<(), ConnectorsError> {
     let manifest = connector.manifest();
     let auth = match &manifest.auth {

@@ -1,4 +1,4 @@
-//! From the arguments to the one call that does the work.
+//! Starts the work of a command.
 
 use std::io;
 use std::path::Path;
@@ -14,9 +14,9 @@ use crate::{logging, serve};
 use sandbox::CompileLimits;
 use store::Store;
 
-/// Does what the command line asks for.
+/// Runs the command of the command line.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    // The compiling process has no configuration, no environment and no threads beyond the compiler's.
+    // The compiling process reads no configuration and no environment, and starts no threads besides the compiler's.
     if let Command::Compile(compile) = &arguments.command {
         let limits = CompileLimits { memory_mb: compile.memory_mb, cpu_s: compile.cpu_s, ..CompileLimits::default() };
         return sandbox::compile_child(&compile.input, &compile.output, &limits);
@@ -35,14 +35,14 @@ type AnyError = Box<dyn std::error::Error>;
 fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     let mut config = load(arguments.config.as_deref())?;
     if !matches!(arguments.command, Command::Serve) {
-        // What a command has to say it says itself; the log is for what goes wrong besides.
+        // Commands print their remarks themselves. Their log is only for errors.
         config.log =
             tracing_subscriber::filter::Targets::new().with_default(tracing::level_filters::LevelFilter::ERROR);
     }
     logging::start(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(dispatch(&arguments.command, config));
-    // A thread that waits for a name server must not hold up the end.
+    // A thread that waits for a name server must not delay the exit.
     runtime.shutdown_background();
     result
 }
@@ -66,7 +66,7 @@ async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
             registry.scan(false).await?;
             println!("{:#}", api::description(&config, &registry));
         }
-        // Done before there was a configuration.
+        // `run` has handled it, before the configuration was read.
         Command::Compile(_) => {}
     }
     Ok(())

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// Rows under headings, each column as wide as its widest cell.
+/// Rows below a row of headings. Each column is as wide as its widest cell.
 #[derive(Clone, Debug)]
 pub struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// An empty table.
+    /// A table without rows.
     pub fn new<const N: usize>(headings: [&str; N]) -> Self {
         Self { rows: vec![headings.map(str::to_owned).to_vec()] }
     }
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_their_widest_cell_and_lines_have_no_blanks_at_their_end() {
+    fn columns_are_as_wide_as_their_widest_cell_and_lines_end_without_blanks() {
         let mut table = Table::new(["ID", "NAME", "NOTE"]);
         table.row(["1".into(), "Zürich".into(), String::new()]);
         table.row(["200".into(), "x".into(), "long".into()]);

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration.
+//! Errors of the configuration.
 
 use std::fmt;
 use std::io;
@@ -49,7 +49,7 @@ pub struct Problem {
     pub location: Location,
     /// The key, with the names of its sections: `compile.memory_mb`.
     pub key: String,
-    /// What is wrong and what is expected, to be read after the key. It never contains a secret.
+    /// The fault and the expected value, to be read after the key. It never contains a secret.
     pub message: String,
 }
 

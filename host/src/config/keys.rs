@@ -6,8 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::connector::{Connector, Limits, Oauth, Pacing, Setting};
-use super::error::ConfigError;
-use super::error::Problem;
+use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
 use super::settings::{Config, OauthClient};
 use super::source::Source;

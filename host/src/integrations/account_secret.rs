@@ -20,7 +20,7 @@ pub enum AccountSecret {
         tokens: Tokens,
         /// The scopes that were requested. They apply if the provider did not say which ones it gave.
         scopes: Vec<String>,
-        /// When the tokens were requested. Their lifetime is counted from here, which is earlier than their issue.
+        /// The time of the request for the tokens. Their lifetime is counted from here, which is earlier than their issue.
         since: SystemTime,
     },
     /// An API key, and its place in requests to the service.

@@ -15,7 +15,7 @@ const LONGEST_PAUSE_EXPIRED: Duration = Duration::from_secs(5 * 60);
 /// Longest pause that a provider can ask for with `Retry-After`.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// What the gateway does with a credential when an operation needs it.
+/// The gateway's action when an operation needs a credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Freshness {
     /// Use it.

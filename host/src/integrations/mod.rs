@@ -5,8 +5,8 @@
 //!   says how it ended; `connect` stores the account; `provider` builds the OAuth client; `schema` describes the request body
 //! - Secrets: `account_secret` holds the tokens or the API key of an account; `key` is the API key
 //! - Records: `lookup` finds, lists and selects integrations; `record` is their public form; `remove` revokes and deletes
-//! - Calling: `chosen` is the integration of one operation, and `live_credential` its credential once it is ready; `cache` holds credentials that are ready for use;
-//!   `refresh_limit` bounds how often refused credentials are refreshed
+//! - Calling: `chosen` is the integration of one operation; `live_credential` is its credential; `cache` holds credentials that
+//!   are ready for use; `refresh_limit` bounds how often refused credentials are refreshed
 //! - Refreshing: `freshness` decides when; `refresh` does it; `sweep` does it ahead of time
 //! - `reason`: why an integration does not work; `error`: what can fail
 //!
@@ -115,8 +115,8 @@ impl Integrations {
         }
     }
 
-    /// Starts a task that runs to its end even if the caller goes away, for example after an authorization code was used.
-    /// Dropping the handle does not stop it. Its log lines carry the fields of the current span.
+    /// Starts a task in the current span. It runs to its end even if the caller goes away, for example after an authorization
+    /// code was used. Dropping the handle does not stop it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         self.tasks.spawn(work.in_current_span())
     }

@@ -32,7 +32,7 @@ pub enum TokenError {
     /// The provider cannot answer now.
     #[error("the provider cannot answer now: {detail}")]
     Unavailable {
-        /// What happened.
+        /// The event, as a fragment of a sentence.
         detail: String,
         /// Time after which the provider accepts another request.
         retry_after: Option<Duration>,
@@ -40,7 +40,7 @@ pub enum TokenError {
     /// The provider's answer does not have the expected form.
     #[error("the provider's answer is not understood: {detail}")]
     NotUnderstood {
-        /// What is wrong with the answer.
+        /// The fault of the answer, as a fragment of a sentence.
         detail: String,
     },
 }

@@ -176,8 +176,7 @@ mod tests {
     #[test]
     fn a_long_text_of_a_connector_is_cut_between_characters() {
         let detail = "é".repeat(MAX_DETAIL_BYTES);
-        let Error::NotFound(explanation) =
-            Error::from(Fault::NotFound(sandbox::Explanation { detail, members: None }))
+        let Error::NotFound(explanation) = Error::from(Fault::NotFound(sandbox::Explanation { detail, members: None }))
         else {
             panic!("not found");
         };

@@ -28,8 +28,9 @@ const FOR_EVER: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
 pub struct StorageScope {
     /// Identifier of the connector.
     pub connector: String,
-    /// Id of the integration, or another name that separates callers of the connector. `None` if it has no integrations.
-    pub integration: Option<String>,
+    /// Separates the values of one account from those of others: the id of the integration, or the tenant if the connector
+    /// needs no account.
+    pub partition: String,
 }
 
 /// The reason for which a value was not read or written.
@@ -58,7 +59,7 @@ impl Store {
             connection.optional(
                 "SELECT value FROM connector_storage
                  WHERE connector = $1 AND integration = $2 AND key = $3 AND (expires_at IS NULL OR expires_at > now_ms())",
-                values![&scope.connector, integration(&scope), &key],
+                values![&scope.connector, &scope.partition, &key],
             )
         });
         Ok(value.await?)
@@ -100,7 +101,7 @@ impl Store {
         self.write(Durability::ProcessKill, move |connection| {
             connection.execute(
                 "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND key = $3",
-                values![&scope.connector, integration(&scope), &key],
+                values![&scope.connector, &scope.partition, &key],
             )
         })
         .await?;
@@ -127,15 +128,11 @@ fn check_key(key: &str) -> Result<(), StorageError> {
     Err(StorageError::Invalid(format!("the key has {} bytes and must have 1 to {MAX_KEY_BYTES}", key.len())))
 }
 
-fn integration(scope: &StorageScope) -> &str {
-    scope.integration.as_deref().unwrap_or_default()
-}
-
 /// Deletes all values of a connector for an integration.
-pub(crate) fn clear(connection: &mut dyn Connection, connector: &str, integration: &str) -> Result<(), StoreError> {
+pub(crate) fn clear(connection: &mut dyn Connection, connector: &str, partition: &str) -> Result<(), StoreError> {
     connection.execute(
         "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
-        values![connector, integration],
+        values![connector, partition],
     )?;
     Ok(())
 }
@@ -148,16 +145,16 @@ fn set(
     value: &[u8],
     time_to_live: Option<Duration>,
 ) -> Result<bool, StoreError> {
-    let (connector, integration) = (&scope.connector, integration(scope));
+    let StorageScope { connector, partition } = scope;
     // Without the lock, two transactions that count at once could each add the last key.
-    connection.lock(&format!("storage {connector} {integration}"))?;
+    connection.lock(&format!("storage {connector} {partition}"))?;
     connection.execute(
         "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND expires_at <= now_ms()",
-        values![connector, integration],
+        values![connector, partition],
     )?;
     let others: u64 = connection.one(
         "SELECT count(*) FROM connector_storage WHERE connector = $1 AND integration = $2 AND key <> $3",
-        values![connector, integration, key],
+        values![connector, partition, key],
     )?;
     if others >= MAX_KEYS as u64 {
         return Ok(false);
@@ -167,7 +164,7 @@ fn set(
         "INSERT INTO connector_storage (connector, integration, key, value, expires_at)
          VALUES ($1, $2, $3, $4, now_ms() + $5)
          ON CONFLICT (connector, integration, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at",
-        values![connector, integration, key, value, life],
+        values![connector, partition, key, value, life],
     )?;
     Ok(true)
 }
@@ -187,13 +184,13 @@ mod tests {
         a_value_with_the_longest_time_to_live_never_expires,
     );
 
-    fn scope(connector: &str, integration: Option<&str>) -> StorageScope {
-        StorageScope { connector: connector.into(), integration: integration.map(str::to_owned) }
+    fn scope(connector: &str, partition: &str) -> StorageScope {
+        StorageScope { connector: connector.into(), partition: partition.into() }
     }
 
     async fn a_scope_sees_only_its_own_values(site: Site) {
         let store = &site.store;
-        let scopes = [scope("a", None), scope("b", None), scope("a", Some("1")), scope("a", Some("2"))];
+        let scopes = [scope("a", ""), scope("b", ""), scope("a", "1"), scope("a", "2")];
         for (number, scope) in (0..).zip(&scopes) {
             store.storage_set(scope, "key", vec![number], None).await.unwrap();
         }
@@ -207,12 +204,12 @@ mod tests {
 
     async fn deleting_a_missing_key_is_no_error(site: Site) {
         let store = &site.store;
-        store.storage_delete(&scope("a", None), "key").await.unwrap();
+        store.storage_delete(&scope("a", ""), "key").await.unwrap();
     }
 
     async fn keys_and_values_over_the_limits_are_refused(site: Site) {
         let store = &site.store;
-        let scope = scope("a", None);
+        let scope = scope("a", "");
         let set = |key: String, length: usize| {
             store.storage_set(&scope, Box::leak(key.into_boxed_str()), vec![0; length], None)
         };
@@ -226,7 +223,7 @@ mod tests {
 
     async fn a_full_scope_accepts_new_values_for_its_keys_but_no_new_key_until_one_expires(site: Site) {
         let store = &site.store;
-        let full = scope("a", None);
+        let full = scope("a", "");
         let filling = store.write(Durability::ProcessKill, {
             let full = full.clone();
             move |connection| {
@@ -239,14 +236,14 @@ mod tests {
         assert!(filling.await.unwrap());
         assert!(matches!(store.storage_set(&full, "new", vec![], None).await, Err(StorageError::Full)));
         store.storage_set(&full, "1", vec![1], None).await.unwrap();
-        store.storage_set(&scope("b", None), "new", vec![], None).await.unwrap();
+        store.storage_set(&scope("b", ""), "new", vec![], None).await.unwrap();
         site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
         store.storage_set(&full, "new", vec![], None).await.unwrap();
     }
 
     async fn a_value_expires_after_its_time_and_a_new_value_has_its_own_time(site: Site) {
         let store = &site.store;
-        let at = scope("a", None);
+        let at = scope("a", "");
         let life = Some(Duration::from_secs(3600));
         store.storage_set(&at, "key", b"old".to_vec(), life).await.unwrap();
         store.storage_set(&at, "other", vec![], life).await.unwrap();
@@ -264,7 +261,7 @@ mod tests {
 
     async fn a_key_may_be_any_text(site: Site) {
         let store = &site.store;
-        let at = scope("a", None);
+        let at = scope("a", "");
         for (number, key) in (0..).zip(["\0", "\0\0", "é", "'", "%"]) {
             store.storage_set(&at, key, vec![number], None).await.unwrap();
         }
@@ -274,7 +271,7 @@ mod tests {
 
     async fn a_value_with_the_longest_time_to_live_never_expires(site: Site) {
         let store = &site.store;
-        let at = scope("a", None);
+        let at = scope("a", "");
         store.storage_set(&at, "key", vec![1], Some(Duration::MAX)).await.unwrap();
         assert!(store.storage_get(&at, "key").await.unwrap().is_some());
     }

@@ -53,7 +53,7 @@ async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_
     };
     let other = connect(store, "home").await.id;
     let id = reconnect(None).await;
-    let scope = |id: &str| StorageScope { connector: "calendar".into(), integration: Some(id.to_owned()) };
+    let scope = |id: &str| StorageScope { connector: "calendar".into(), partition: id.to_owned() };
     store.storage_set(&scope(&other), "key", vec![1], None).await.unwrap();
     // The previous account was unknown; the same account; an unknown account; another account.
     for (account, is_kept) in [(Some("1"), false), (Some("1"), true), (None, true), (Some("2"), false)] {
@@ -180,7 +180,7 @@ async fn of_two_updates_from_one_version_one_succeeds(site: Site) {
 async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: Site) {
     let store = &site.store;
     let (first, second) = (connect(store, "ann").await, connect(store, "bob").await);
-    let scope = |id: &str| StorageScope { connector: "calendar".into(), integration: Some(id.to_owned()) };
+    let scope = |id: &str| StorageScope { connector: "calendar".into(), partition: id.to_owned() };
     for id in [&first.id, &second.id] {
         store.storage_set(&scope(id), "key", vec![1], None).await.unwrap();
     }

@@ -57,7 +57,7 @@ async fn the_revision_grows_only_when_a_key_changes(site: Site) {
     let created = store.keys_revision().await.unwrap();
     assert!(created > first);
     store.note_keys_used(vec![KeyId("a".into())]).await.unwrap();
-    let scope = StorageScope { connector: "demo".into(), integration: None };
+    let scope = StorageScope { connector: "demo".into(), partition: String::new() };
     store.storage_set(&scope, "key", vec![], None).await.unwrap();
     assert_eq!(store.keys_revision().await.unwrap(), created);
     assert!(store.keys().await.unwrap()[0].last_used_at.is_some());

@@ -51,7 +51,7 @@ CREATE TABLE grants (
 -- The key-value storage of connectors. Values have up to 64 KiB, which is too large for a table without row ids.
 CREATE TABLE connector_storage (
     connector   TEXT    NOT NULL,
-    -- Empty if the connector has no integrations.
+    -- The id of the integration, or the tenant if the connector needs no account.
     integration TEXT    NOT NULL,
     key         TEXT    NOT NULL,
     value       BLOB    NOT NULL,

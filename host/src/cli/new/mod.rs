@@ -1,4 +1,4 @@
-//! The command `connectors new`: a crate to begin with, among the gateway's connectors.
+//! The command `connectors new`: a new connector's crate, from a template.
 
 use std::fs;
 use std::io;
@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Where connectors live in the gateway's source tree.
+/// The folder of the connectors in the gateway's source tree.
 const FOLDER: &str = "connectors";
 
-/// The files of a crate, each with its content before the identifier is put in.
+/// The files of the crate. `{identifier}` in their content is replaced.
 const FILES: [(&str, &str); 2] =
-    [("Cargo.toml", include_str!("new/Cargo.toml.in")), ("src/lib.rs", include_str!("new/lib.rs.in"))];
+    [("Cargo.toml", include_str!("Cargo.toml.in")), ("src/lib.rs", include_str!("lib.rs.in"))];
 
-/// Why there is no new connector, in one line that says what to do.
+/// Why the connector was not created. Each message is one line that says what to do.
 #[derive(Debug, Error)]
 pub enum NewError {
-    /// The name cannot stand in a path.
-    #[error("`{0}` is no identifier: take 1 to 64 of a-z, 0-9 and _, beginning with a letter")]
+    /// The name is not an identifier.
+    #[error("`{0}` is not an identifier; use 1 to 64 of a-z, 0-9 and _, beginning with a letter")]
     Identifier(String),
     /// The working directory is not the source tree.
-    #[error("there is no `connectors/sdk` here; run this in the gateway's source tree")]
+    #[error("the working directory has no `connectors/sdk`; run this in the gateway's source tree")]
     NotHere,
-    /// Something of that name is there already, or cannot be made.
+    /// The file or folder exists already, or cannot be made.
     #[error("`{}`: {source}", path.display())]
     Io {
         /// The file or folder.
@@ -32,10 +32,10 @@ pub enum NewError {
     },
 }
 
-/// Writes the crate `connectors/{identifier}` below `root`, and gives its folder back.
+/// Writes the crate `connectors/{identifier}` below `root`, and returns its folder.
 ///
 /// # Errors
-/// See [`NewError`]; what is there already is left as it is.
+/// See [`NewError`]. Existing files are never changed.
 pub fn write(root: &Path, identifier: &str) -> Result<PathBuf, NewError> {
     if contract::name::identifier(identifier).is_err() {
         return Err(NewError::Identifier(identifier.to_owned()));
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connector_is_never_written_over_another() {
+    fn an_existing_connector_is_never_overwritten() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("connectors/sdk")).unwrap();
         let folder = write(root.path(), "dictionary").unwrap();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_leads_elsewhere_is_refused() {
+    fn a_name_that_is_not_an_identifier_is_refused() {
         let root = tempfile::tempdir().unwrap();
         for name in ["../x", "", "Upper", "a/b"] {
             assert!(matches!(write(root.path(), name), Err(NewError::Identifier(_))), "{name}");

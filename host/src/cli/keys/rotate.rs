@@ -2,21 +2,21 @@
 
 use std::io::{self, Write};
 
-use super::keys::KeysError;
+use super::error::KeysError;
 use crate::config::Config;
 use store::Store;
 use store::vault::{self, RotationProgress, RotationReport};
 
-/// Characters of the bar.
+/// Width of the progress bar, in characters.
 const BAR: u64 = 40;
 
-/// Where there is no terminal a line is written each time another of so many parts is done.
+/// Lines of progress if there is no terminal.
 const LINES: u64 = 10;
 
-/// Exchanges the keys, and says how far it is: on one line that is written over where `is_terminal`, else line by line.
+/// Replaces the master key, and shows the progress: as a bar on a terminal, else as lines.
 ///
 /// # Errors
-/// When it is not done; then it can be run again, and every secret can still be opened.
+/// If the rotation was not completed. Every secret can still be unsealed, and the command can be run again.
 pub async fn run(
     finish: bool,
     config: &Config,
@@ -24,7 +24,7 @@ pub async fn run(
     remarks: &mut (impl Write + Send),
     is_terminal: bool,
 ) -> Result<(), KeysError> {
-    // The gateways on a SQLite file are all on this machine, and read the same master key file.
+    // All gateways of a SQLite file run on this machine and read the same master key file.
     let finish = finish || config.database_url.is_none();
     let mut display = Display { remarks, is_terminal, shown: None };
     let outcome =
@@ -38,50 +38,50 @@ fn conclude(outcome: &RotationReport, config: &Config, remarks: &mut impl Write)
     let file = config.master_key_path();
     let file = file.display();
     if outcome.resumed {
-        writeln!(remarks, "went on with a rotation that was not finished")?;
+        writeln!(remarks, "resumed a rotation that was not finished")?;
     }
     writeln!(remarks, "sealed {} secrets under a new key", outcome.resealed)?;
     if outcome.unreadable > 0 {
         writeln!(
             remarks,
-            "{} secrets do not open and were left as they are: their users have to connect again",
+            "{} secrets could not be unsealed and were left unchanged; their users have to connect their accounts again",
             outcome.unreadable
         )?;
     }
     if outcome.finished {
         return writeln!(
             remarks,
-            "the new master key is in {file}; keep a copy of it where the database's backups are not"
+            "the new master key is in {file}; keep a copy of it, apart from the backups of the database"
         );
     }
-    writeln!(remarks, "the new master key is in {file} beside the former one, which gateways can still start with")?;
+    writeln!(remarks, "{file} contains the new master key and the former one, so that gateways can start with either")?;
     writeln!(
         remarks,
-        "copy the file to every gateway, then run `connector-gateway keys rotate-master --finish` to forget the former one"
+        "copy the file to every gateway, then run `connector-gateway keys rotate-master --finish` to delete the former key"
     )
 }
 
-/// What a person sees of the progress.
+/// The display of the progress.
 struct Display<'a, W> {
     remarks: &'a mut W,
     is_terminal: bool,
-    /// The part that was shown last.
+    /// The step that was shown last, so that no line is repeated.
     shown: Option<u64>,
 }
 
 impl<W: Write> Display<'_, W> {
-    /// What cannot be written is not shown; the work goes on.
+    /// Shows the progress. A failed write is ignored, because the rotation is more important.
     fn show(&mut self, RotationProgress { done, total }: RotationProgress) {
-        let parts = if self.is_terminal { BAR } else { LINES };
-        let part = (done * parts).checked_div(total).unwrap_or(parts);
+        let steps = if self.is_terminal { BAR } else { LINES };
+        let step = (done * steps).checked_div(total).unwrap_or(steps);
         if self.is_terminal {
-            let bar: String = (0..BAR).map(|place| if place < part { '#' } else { '.' }).collect();
-            let _ = write!(self.remarks, "\rsealing anew [{bar}] {done} of {total}");
+            let bar: String = (0..BAR).map(|position| if position < step { '#' } else { '.' }).collect();
+            let _ = write!(self.remarks, "\rsealing again [{bar}] {done} of {total}");
             let _ = self.remarks.flush();
-        } else if self.shown != Some(part) {
-            let _ = writeln!(self.remarks, "sealing anew: {done} of {total}");
+        } else if self.shown != Some(step) {
+            let _ = writeln!(self.remarks, "sealing again: {done} of {total}");
         }
-        self.shown = Some(part);
+        self.shown = Some(step);
     }
 
     fn end(self) -> io::Result<()> {
@@ -104,12 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_sees_a_bar_and_a_log_sees_few_lines() {
+    fn a_terminal_gets_a_bar_and_a_log_gets_few_lines() {
         let bar = shown(true, &[(0, 200), (100, 200), (200, 200)]);
-        assert!(bar.contains("\rsealing anew [####################....................] 100 of 200"), "{bar}");
+        assert!(bar.contains("\rsealing again [####################....................] 100 of 200"), "{bar}");
         let lines = shown(false, &[(0, 1000), (10, 1000), (20, 1000), (100, 1000), (1000, 1000)]);
-        assert_eq!(lines, "sealing anew: 0 of 1000\nsealing anew: 100 of 1000\nsealing anew: 1000 of 1000\n");
-        assert_eq!(shown(false, &[(0, 0)]), "sealing anew: 0 of 0\n");
+        assert_eq!(lines, "sealing again: 0 of 1000\nsealing again: 100 of 1000\nsealing again: 1000 of 1000\n");
+        assert_eq!(shown(false, &[(0, 0)]), "sealing again: 0 of 0\n");
     }
 
     fn concluded(outcome: RotationReport) -> String {
@@ -119,16 +119,18 @@ mod tests {
     }
 
     #[test]
-    fn in_the_end_it_says_what_is_left_to_do() {
+    fn the_remarks_at_the_end_say_what_is_left_to_do() {
         let outcome = RotationReport { resealed: 3, finished: true, ..RotationReport::default() };
         assert_eq!(
             concluded(outcome),
             "sealed 3 secrets under a new key\n\
-             the new master key is in data/master.key; keep a copy of it where the database's backups are not\n"
+             the new master key is in data/master.key; keep a copy of it, apart from the backups of the database\n"
         );
-        let said = concluded(RotationReport { resumed: true, unreadable: 2, finished: false, ..outcome });
-        assert!(said.starts_with("went on with a rotation that was not finished\n"), "{said}");
-        assert!(said.contains("2 secrets do not open and were left as they are"), "{said}");
-        assert!(said.ends_with("then run `connector-gateway keys rotate-master --finish` to forget the former one\n"));
+        let remarks = concluded(RotationReport { resumed: true, unreadable: 2, finished: false, ..outcome });
+        assert!(remarks.starts_with("resumed a rotation that was not finished\n"), "{remarks}");
+        assert!(remarks.contains("2 secrets could not be unsealed and were left unchanged"), "{remarks}");
+        assert!(
+            remarks.ends_with("then run `connector-gateway keys rotate-master --finish` to delete the former key\n")
+        );
     }
 }
