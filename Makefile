@@ -4,76 +4,100 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-GATEWAY := target/release/connector-gateway
+# Every cargo command here names the whole workspace, even if it builds one binary. Cargo then chooses the same features for
+# every dependency, and builds each dependency once.
+
+# The binary that `make run` and the tests use. `make dist` and `make bench` use the optimised one instead.
+GATEWAY := target/debug/connector-gateway
+OPTIMISED := target/release/connector-gateway
 CORE := target/wasm/wasm32-unknown-unknown/connector
+MODULES := modules
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
 PYTHON_TOOLS := target/python
 
-# Debian's packages for what cannot be built without: a C compiler for SQLite and the TLS library, Python for the
-# validator of the API's description.
+# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and Python for the validator of the
+# OpenAPI document.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip
 
-.PHONY: help setup build modules guests run demo test bench lint clean
+.PHONY: help setup build modules guests run demo check test test-unit test-product bench dist lint clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: ## Check the toolchain and install what is missing
-	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs), then run this again." >&2; exit 1; }
+setup: ## Check the toolchain and install missing packages
+	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs), then run this command again." >&2; exit 1; }
 	@for tool in cc c++ python3; do \
 	  command -v $$tool >/dev/null && continue; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); \
 	  else \
-	    echo "$$tool is missing: install $(PACKAGES), then run this again." >&2; exit 1; \
+	    echo "$$tool is missing: install $(PACKAGES), then run this command again." >&2; exit 1; \
 	  fi; \
 	done
 
 build: setup ## Build the gateway, and every connector into modules/
-	@cargo build --release -p connector-gateway -p product-tests --bins
+	@cargo build --workspace --bin connector-gateway
 	@$(MAKE) --no-print-directory modules
 
+# Packs every connector into $(MODULES) with the binary $(GATEWAY).
 modules:
 	@connectors/build.sh
-	@mkdir -p modules target/modules
+	@mkdir -p $(MODULES) target/modules
 	@for connector in $(CONNECTORS); do \
 	  $(GATEWAY) connectors pack $(CORE)/$$connector.wasm --output target/modules/$$connector.wasm; \
 	done
-	@# The list first: a running gateway takes each module as soon as it is there.
-	@cd target/modules && sha256sum $(addsuffix .wasm,$(CONNECTORS)) > SHIPPED && mv SHIPPED ../../modules/SHIPPED
+	@# The list of shipped modules comes first, because a running gateway loads each module at once.
+	@cd target/modules && sha256sum $(addsuffix .wasm,$(CONNECTORS)) > SHIPPED
+	@mv target/modules/SHIPPED $(MODULES)/SHIPPED
 	@for connector in $(CONNECTORS); do \
-	  cmp -s target/modules/$$connector.wasm modules/$$connector.wasm || \
-	    { cp target/modules/$$connector.wasm modules/.$$connector.new && mv modules/.$$connector.new modules/$$connector.wasm; }; \
+	  cmp -s target/modules/$$connector.wasm $(MODULES)/$$connector.wasm || \
+	    { cp target/modules/$$connector.wasm $(MODULES)/.$$connector.new && mv $(MODULES)/.$$connector.new $(MODULES)/$$connector.wasm; }; \
 	done
 
-run: build ## Run the gateway on SQLite with every connector live
+run: build ## Run the gateway on SQLite with every connector
 	@exec $(GATEWAY) serve
 
 demo: build guests ## Walk through the product, offline
-	@target/release/demo
+	@cargo build -q --workspace --bin demo && target/debug/demo
 
 guests: build
-	@connectors/build.sh $(addprefix -p ,$(GUESTS))
+	@connectors/build.sh --only $(addprefix -p ,$(GUESTS))
 	@mkdir -p target/guests
 	@for guest in $(GUESTS); do \
 	  $(GATEWAY) connectors pack $(CORE)/$$guest.wasm --output target/guests/$$guest.wasm; \
 	done
 
+check: setup ## Check format, lints and unit tests: the quick loop while you write
+	@cargo fmt --all --check
+	@cargo clippy --workspace --all-targets -- -D warnings
+	@$(MAKE) --no-print-directory test-unit
+
 test: build guests $(PYTHON_TOOLS) ## Run every test
-	@tests/postgres.sh cargo test --release --workspace
+	@tests/postgres.sh cargo test --workspace
+
+test-unit: setup ## Run the unit tests; T=name selects some
+	@tests/postgres.sh cargo test --workspace --lib --bins $(T)
+
+test-product: build guests $(PYTHON_TOOLS) ## Run the tests of the whole product; T=name selects some
+	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 $(PYTHON_TOOLS):
 	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2
 	@mv $@.new $@
 
-bench: build guests ## Measure, each figure beside a peer in the same run
-	@cargo bench -p connector-gateway --bench figures
+dist: setup ## Build the optimised gateway and the connectors into target/dist
+	@cargo build --release --workspace --bin connector-gateway
+	@$(MAKE) --no-print-directory modules GATEWAY=$(OPTIMISED) MODULES=target/dist/modules
+	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
 
-lint: setup ## Check format, lints and documentation
+bench: dist guests ## Measure the optimised gateway, each figure beside a peer in the same run
+	@cargo bench --workspace --bench figures
+
+lint: setup ## Check format, lints, documentation and the arrows between modules
 	@cargo fmt --all --check
-	@cargo clippy --release --workspace --all-targets -- -D warnings
-	@RUSTDOCFLAGS="-D warnings" cargo doc --release --workspace --no-deps --document-private-items --quiet
+	@cargo clippy --workspace --all-targets -- -D warnings
+	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
 clean: ## Remove everything that was built
 	@rm -rf target modules

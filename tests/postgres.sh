@@ -1,21 +1,20 @@
 #!/bin/sh
-# Runs a command beside a private PostgreSQL server, and ends the server with it.
+# Runs a command with a private PostgreSQL server, and ends the server afterwards.
 #
 #   tests/postgres.sh COMMAND [ARGUMENT]...
 #
-# The server lies in a folder of its own under target/, listens on a port of loopback with a password of its own, and is named
-# to the command by TEST_POSTGRES_URL; its client programs are in the command's PATH. Debian's package is used, and installed
-# where that is allowed; where there is no server the command runs all the same, so that whatever needs the server fails by
-# name and the rest is tested.
+# The server has its own folder under target/, its own password, and a port of loopback. The command gets its URL in
+# TEST_POSTGRES_URL and its client programs in PATH. The server comes from Debian's package, which is installed if this user
+# may install packages. Without a server the command runs too: tests that need a server fail by name, and all others run.
 set -eu
 
 [ $# -gt 0 ] || { echo "usage: tests/postgres.sh COMMAND [ARGUMENT]..." >&2; exit 2; }
 root=$(cd "$(dirname "$0")/.." && pwd)
 programs=/usr/lib/postgresql
 
-# The newest one's folder of programs.
+# Finds the programs of the newest server.
 find_server() {
-    # Names of versions hold no blanks.
+    # Names of versions contain no blanks.
     # shellcheck disable=SC2012
     bin=$(ls -d "$programs"/*/bin 2>/dev/null | sort -V | tail -n 1)
     [ -n "$bin" ] && [ -x "$bin/initdb" ] && [ -x "$bin/postgres" ]
@@ -28,7 +27,7 @@ install_server() {
 }
 
 if ! find_server && ! { install_server && find_server; }; then
-    echo "postgres.sh: there is no PostgreSQL server, so the tests that need one will fail. This brings it:" >&2
+    echo "postgres.sh: no PostgreSQL server is installed, so the tests that need one will fail. This installs it:" >&2
     echo "    apt-get install -y --no-install-recommends postgresql    # as root, Debian 12 or later" >&2
     exec "$@"
 fi
@@ -42,7 +41,7 @@ if [ "$(id -u)" = 0 ]; then
     as_owner() { setpriv --reuid="$owner" --regid="$group" --clear-groups -- "$@"; }
 fi
 
-# Under target/, unless the server's user cannot get there.
+# The folder is under target/, unless the server's user cannot reach it.
 mkdir -p "$root/target"
 folder=$(mktemp -d "$root/target/postgres.XXXXXX")
 [ -z "$owner" ] || chown "$owner" "$folder"
@@ -59,12 +58,13 @@ password=$(random 16)
 (cd "$folder" && as_owner "$bin/initdb" --pgdata=data --username=gateway --pwfile=password --auth=scram-sha-256 \
     --encoding=UTF8 --no-locale --no-sync > setup.log) || { cat "$folder/setup.log" >&2; exit 1; }
 
-# What a test writes need not survive this machine's end. A port may be taken: then the server ends at once, and another is tried.
+# The data need not survive a crash of this machine. If the port is taken, the server ends at once, and another port is
+# tried.
 start_server() {
     port=$((20000 + 0x$(random 2) % 12000))
     (
         cd "$folder"
-        # The guard below is the one to end it, not an interrupt from the terminal, so that the command can finish first.
+        # The guard below ends the server. An interrupt from the terminal must not, so that the command can finish first.
         trap '' INT
         as_owner "$bin/postgres" -D data -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
             -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=300 > server.log 2>&1
@@ -83,12 +83,13 @@ started=no
 for _ in 1 2 3 4 5; do start_server && { started=yes; break; }; done
 [ $started = yes ] || { cat "$folder/server.log" >&2; exit 1; }
 
-# Ends the server by its id once this script is gone, however it went: then the last writer of the pipe has closed it.
+# Ends the server by its id when this script has ended in any way, because then the last writer of the pipe has closed
+# it.
 mkfifo "$folder/alive"
 (
     trap '' HUP INT TERM
     read -r _ < "$folder/alive" || true
-    # At once: there is nothing to keep.
+    # Immediate shutdown, because the data is not kept.
     kill -QUIT "$server" 2>/dev/null || true
     while kill -0 "$server" 2>/dev/null; do sleep 0.1; done
     rm -rf "$folder"

@@ -1,6 +1,6 @@
-//! `make demo`: a walk through the product, offline. Ends with 0 when everything was as promised.
+//! `make demo`: a walk through the product, offline. The exit code is 0 when every promise was kept.
 
-#![expect(clippy::expect_used, reason = "a demonstration that cannot be set up has nothing to show")]
+#![expect(clippy::expect_used, reason = "without its setup the demonstration has nothing to show")]
 
 mod account;
 mod show;
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use support::{Answer, Client, Gateway, Load, Provider, Setup, arxiv, dexscreener, module};
 
-/// Swaps under load.
+/// Number of swaps under load.
 const SWAPS: usize = 10;
 
 type Step = Result<(), String>;
@@ -18,11 +18,11 @@ type Step = Result<(), String>;
 fn main() -> ExitCode {
     match walk() {
         Ok(()) => {
-            println!("\nThat was all. `make run` starts a gateway to try yourself.\n");
+            println!("\nThis was the whole walk. `make run` starts a gateway that you can try yourself.\n");
             ExitCode::SUCCESS
         }
         Err(reason) => {
-            eprintln!("\n  ✗ not as promised: {reason}\n");
+            eprintln!("\n  ✗ a promise was not kept: {reason}\n");
             ExitCode::FAILURE
         }
     }
@@ -57,7 +57,7 @@ fn start(papers: &Provider, market: &Provider) -> Gateway {
         .start()
 }
 
-/// Notes a promise that was kept, or ends the walk.
+/// Shows a kept promise, or ends the walk with an error.
 fn promise(kept: bool, what: &str) -> Step {
     if kept {
         show::kept(what);
@@ -67,7 +67,7 @@ fn promise(kept: bool, what: &str) -> Step {
 }
 
 fn list_connectors(client: &Client) -> Step {
-    show::heading(1, "What is there");
+    show::heading(1, "List the connectors");
     let listed = show::get(client, "/connectors").json();
     let mut table = String::new();
     for connector in listed["connectors"].as_array().expect("a list") {
@@ -83,15 +83,15 @@ fn call_an_operation(client: &Client) -> Step {
     show::heading(2, "Call an operation: the service speaks Atom, the caller gets JSON");
     let body = json!({"search_query": "all:electron", "max_results": 3});
     let answer = show::call(client, "preprint_archive/search_papers", &body);
-    promise(answer.json()["papers"].as_array().map(Vec::len) == Some(3), "three papers, as asked for")
+    promise(answer.json()["papers"].as_array().map(Vec::len) == Some(3), "the answer has the three requested papers")
 }
 
 fn filter_and_project(client: &Client) -> Step {
-    show::heading(3, "Filter the answer, whatever the service can do");
+    show::heading(3, "Filter the answer in the gateway");
     let filter = json!({"field_name": "pairs.chainId", "type": "string_list", "values": ["ethereum"]});
     let body = json!({"q": "EXM", "response_filters": [filter]});
     let answer = show::call(client, "dex_market_data/search_pairs", &body);
-    promise(answer.json()["pairs"].as_array().map(Vec::len) == Some(1), "one pair of three is left")?;
+    promise(answer.json()["pairs"].as_array().map(Vec::len) == Some(1), "one of three pairs is left")?;
     show::heading(4, "Project it onto the fields you need");
     let body = json!({"q": "EXM", "response_fields": ["pairs.pairAddress", "pairs.priceUsd"]});
     let answer = show::call(client, "dex_market_data/search_pairs", &body);
@@ -99,21 +99,24 @@ fn filter_and_project(client: &Client) -> Step {
         .iter()
         .map(|pair| json!({"pairAddress": pair["pairAddress"], "priceUsd": pair["priceUsd"]}))
         .collect();
-    promise(answer.json() == json!({"pairs": expected}), "nothing else is in it")
+    promise(answer.json() == json!({"pairs": expected}), "the answer has no other fields")
 }
 
 fn make_a_mistake(client: &Client, papers: &Provider) -> Step {
-    show::heading(5, "Make a mistake, or three");
+    show::heading(5, "Make three mistakes in one call");
     let asked = papers.seen().len();
     let body = json!({"serch_query": "all:electron", "max_results": 5000, "sort_by": "date"});
     let answer = show::call(client, "preprint_archive/search_papers", &body);
-    let told = answer.json()["errors"].as_array().map_or(0, Vec::len);
-    promise(answer.status == 422 && told == 3, "all three are told at once, each with its place and what to do")?;
-    promise(papers.seen().len() == asked, "the service was not asked")
+    let reported = answer.json()["errors"].as_array().map_or(0, Vec::len);
+    promise(
+        answer.status == 422 && reported == 3,
+        "all three are reported at once, each with its place and what to do",
+    )?;
+    promise(papers.seen().len() == asked, "the service was not called")
 }
 
 fn swap_under_load(gateway: &Gateway, client: &Client) -> Step {
-    show::heading(6, "Replace a connector while it is called without pause");
+    show::heading(6, "Replace a connector while it is called without a pause");
     let caller = client.clone();
     let load = Load::start(
         move || caller.request("POST", "/connectors/preprint_archive/get_categories").json(&json!({})),
@@ -140,7 +143,7 @@ fn digest(gateway: &Gateway) -> String {
 }
 
 fn refuse_a_liar(gateway: &Gateway, client: &Client) -> Step {
-    show::heading(7, "Install a module that wants the gateway's own paths and grows a table without end");
+    show::heading(7, "Install a module that claims the gateway's own paths, and one that grows a table without end");
     show::command("cp liar.wasm modules/dex_market_data.wasm; cp greedy.wasm modules/greedy.wasm");
     gateway.home().put("dex_market_data", &module::liar("reserved path"));
     let growth = module::from_text(&module::text("table_growth"));
@@ -154,14 +157,14 @@ fn refuse_a_liar(gateway: &Gateway, client: &Client) -> Step {
         show::text(refused["reason"].as_str().unwrap_or_default());
     }
     let answer = client.call("dex_market_data/search_pairs", json!({"q": "EXM"}));
-    promise(answer.status == 200, "the version before goes on serving")
+    promise(answer.status == 200, "the version before still serves")
 }
 
 fn survive_a_hostile_module(gateway: &Gateway, client: &Client) -> Step {
-    show::heading(8, "Let a module in that tells the truth about itself, and loops forever");
+    show::heading(8, "Install a module with an honest manifest that loops forever");
     show::command("curl -s $GATEWAY/admin/connectors -H \"Authorization: Bearer $KEY\" --data-binary @hostile.wasm");
     let installed = client.request("POST", "/admin/connectors").body(module::guest("hostile")).send();
-    promise(installed.status == 200, "it is installed: nothing is wrong with it so far")?;
+    promise(installed.status == 200, "it is installed, because its manifest is correct")?;
     println!();
     let looped: Answer = show::call(client, "hostile/endless_loop", &json!({}));
     promise(looped.status == 500 && looped.json()["limit"] == "cpu", "it was stopped at its limit")?;

@@ -1,55 +1,54 @@
-//! What the demonstration looks like in a terminal: headings, commands as a person would type them, answers at a length that
-//! can be read.
+//! The demonstration's output: headings, commands as a person would type them, and answers of a readable length.
 
 use std::io::{IsTerminal, stdout};
 
 use serde_json::Value;
 use support::{Answer, Client};
 
-/// Lines of an answer that are shown.
+/// Maximum number of lines of an answer.
 const LINES: usize = 20;
 
-/// Characters of a line that are shown.
+/// Maximum number of characters of a line.
 const COLUMNS: usize = 118;
 
-/// An object or a list with at most this many characters stays on one line.
+/// Objects and lists up to this number of characters stay on one line.
 const SHORT: usize = 106;
 
 const BOLD: &str = "1";
 const DIM: &str = "2";
 const GREEN: &str = "32";
 
-/// Text in a colour or weight, where that is seen.
+/// Text in a style if the output is a terminal.
 fn styled(style: &str, text: &str) -> String {
     if stdout().is_terminal() { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// Begins a step.
+/// Prints the heading of a step.
 pub(crate) fn heading(number: usize, title: &str) {
     println!("\n{}\n", styled(BOLD, &format!("{number}. {title}")));
 }
 
-/// A remark.
+/// Prints a remark.
 pub(crate) fn say(text: &str) {
     println!("  {text}");
 }
 
-/// What was promised, and kept.
+/// Prints a promise that was kept.
 pub(crate) fn kept(promise: &str) {
     println!("  {} {promise}", styled(GREEN, "✓"));
 }
 
-/// A command that is typed into a shell.
+/// Prints a command of the shell.
 pub(crate) fn command(text: &str) {
     println!("  {} {}\n", styled(DIM, "$"), text.replace('\n', "\n    "));
 }
 
-/// Calls an operation, and shows command and answer.
+/// Calls an operation, and prints command and answer.
 pub(crate) fn call(client: &Client, operation: &str, body: &Value) -> Answer {
     post(client, &format!("/connectors/{operation}"), body)
 }
 
-/// Posts a document, and shows command and answer.
+/// Posts a document, and prints command and answer.
 pub(crate) fn post(client: &Client, path: &str, body: &Value) -> Answer {
     command(&format!(
         "curl -s $GATEWAY{path} \\\n  -H \"Authorization: Bearer $KEY\" -H 'Content-Type: application/json' \\\n  -d '{body}'"
@@ -59,7 +58,7 @@ pub(crate) fn post(client: &Client, path: &str, body: &Value) -> Answer {
     answer
 }
 
-/// Deletes what is at a path, and shows command and answer.
+/// Sends DELETE to a path, and prints command and answer.
 pub(crate) fn delete(client: &Client, path: &str) -> Answer {
     command(&format!("curl -s -X DELETE $GATEWAY{path} -H \"Authorization: Bearer $KEY\""));
     let answer = client.delete(path);
@@ -67,13 +66,13 @@ pub(crate) fn delete(client: &Client, path: &str) -> Answer {
     answer
 }
 
-/// Asks for a path, and shows the command; the answer is for the caller to show.
+/// Sends GET to a path and prints the command, but not the answer.
 pub(crate) fn get(client: &Client, path: &str) -> Answer {
     command(&format!("curl -s $GATEWAY{path} -H \"Authorization: Bearer $KEY\""));
     client.get(path)
 }
 
-/// Shows an answer: its status unless it is 200, and its document.
+/// Prints an answer: its status unless it is 200, and its document.
 pub(crate) fn document(answer: &Answer) {
     if answer.status != 200 {
         println!("  {}", styled(DIM, &format!("HTTP {}", answer.status)));
@@ -81,7 +80,7 @@ pub(crate) fn document(answer: &Answer) {
     text(&indented(&answer.text()));
 }
 
-/// Shows the beginning of a text.
+/// Prints the beginning of a text.
 pub(crate) fn text(text: &str) {
     let count = text.lines().count();
     for line in text.lines().take(LINES) {
@@ -94,7 +93,7 @@ pub(crate) fn text(text: &str) {
     println!();
 }
 
-/// JSON as a person would write it, in the order and with the very text in which it came: what is short stays on one line.
+/// JSON with indentation. Order and text of the values are unchanged, and short objects and lists stay on one line.
 fn indented(json: &str) -> String {
     let json: String = json.chars().filter(|character| !matches!(character, '\n' | '\r')).collect();
     let (mut out, mut depth, mut rest) = (String::new(), 0, json.as_str());
@@ -134,7 +133,7 @@ fn indented(json: &str) -> String {
     out
 }
 
-/// Length of the string that a text begins with, its quotes included.
+/// Length of the string at the start of a text, with its quotes.
 fn end_of_string(text: &str) -> usize {
     let mut escaped = false;
     for (index, character) in text.char_indices().skip(1) {
@@ -146,7 +145,7 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// Length of the object or list that a text begins with.
+/// Length of the object or list at the start of a text.
 fn end_of_container(text: &str) -> usize {
     let (mut depth, mut at) = (0, 0);
     while let Some(character) = text[at..].chars().next() {

@@ -60,7 +60,7 @@ fn a_connector_reaches_the_hosts_that_are_granted_with_it() {
     assert_eq!(
         hosts(upload(&gateway, "", &module::liar("version=2.0.0"))),
         granted,
-        "grants stay where none are named"
+        "grants stay when the upload names no hosts"
     );
     let gateway = gateway.start_again();
     assert_eq!(gateway.connector("liar").unwrap()["hosts"], granted);
@@ -71,7 +71,7 @@ fn a_connector_reaches_the_hosts_that_are_granted_with_it() {
 }
 
 #[test]
-fn a_grant_that_is_no_host_is_refused() {
+fn a_grant_that_is_not_a_host_is_refused() {
     let gateway = gateway();
     for query in ["?grant=", "?grant=*.example", "?grant=https://api.example/", "?grant=a%20b", "?grants=api.example"] {
         upload(&gateway, query, &module::guest("liar")).problem(400, "bad-request");
@@ -117,7 +117,7 @@ fn a_rollback_brings_back_the_version_before() {
     assert_eq!(rollback().ok()["version"], "2.0.0");
     assert_eq!(version(&gateway), "version=2.0.0");
     let gateway = gateway.start_again();
-    assert_eq!(version(&gateway), "version=2.0.0", "the file was rolled back with it");
+    assert_eq!(version(&gateway), "version=2.0.0", "the file was rolled back too");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_rollback_replaces_a_bad_file() {
 }
 
 #[test]
-fn a_removed_connector_is_gone_with_its_file() {
+fn removing_a_connector_removes_its_file() {
     let gateway = gateway();
     upload(&gateway, "", &module::liar("version=1.0.0")).ok();
     let removed = gateway.client().delete("/admin/connectors/liar").ok();

@@ -1,4 +1,4 @@
-//! What becomes of the answers, files and faults that a connector makes.
+//! Answers, files and faults of a connector, and the responses that callers get for them.
 
 use serde_json::{Value, json};
 use support::{Gateway, Provider, Reply};
@@ -10,7 +10,7 @@ fn guest() -> Gateway {
 }
 
 #[test]
-fn text_that_is_no_json_is_the_connectors_failure() {
+fn text_that_is_not_json_is_a_fault_of_the_connector() {
     let gateway = guest();
     for body in [json!({}), json!({"response_fields": ["half"]})] {
         let answer = gateway.call("hostile/bad_json_reply", body);
@@ -21,7 +21,7 @@ fn text_that_is_no_json_is_the_connectors_failure() {
 }
 
 #[test]
-fn a_fault_of_the_connector_is_told_in_its_words() {
+fn a_fault_of_the_connector_reaches_the_caller_in_the_connectors_words() {
     let gateway = guest();
     let fault =
         |kind: &str| gateway.call("hostile/fault", json!({"kind": kind, "detail": "the words of the connector"}));
@@ -41,7 +41,7 @@ fn a_fault_of_the_connector_is_told_in_its_words() {
 }
 
 #[test]
-fn a_fault_with_an_upstreams_status_is_told_as_if_the_upstream_had_answered() {
+fn a_fault_with_an_upstreams_status_looks_like_an_answer_of_the_upstream() {
     let gateway = guest();
     let cases = [
         (400, 400, "upstream-rejected"),
@@ -82,7 +82,7 @@ fn a_file_is_an_object_with_its_bytes_in_base64() {
 }
 
 #[test]
-fn only_who_names_the_type_of_a_file_gets_its_bytes() {
+fn a_caller_that_accepts_the_type_of_a_file_gets_its_bytes() {
     let gateway = guest();
     let client = gateway.client();
     let body = json!({"bytes": "hello", "file_name": "hello.txt", "content_type": "text/plain"});
@@ -123,7 +123,7 @@ fn a_files_name_and_type_cannot_forge_headers() {
 }
 
 #[test]
-fn members_that_are_no_object_are_the_connectors_failure() {
+fn members_that_are_not_an_object_are_a_fault_of_the_connector() {
     let gateway = guest();
     for members in ["{", "7", "[]"] {
         let body = json!({"bytes": "x", "file_name": "x", "content_type": "text/plain", "members": members});

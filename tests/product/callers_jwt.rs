@@ -1,4 +1,4 @@
-//! Callers that bring a JWT of an issuer the operator trusts, in place of an API key.
+//! Callers with a JWT of a trusted issuer in place of an API key.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,7 +13,7 @@ use crate::integrations::{connect, me, path, registered, who};
 const ISSUER: &str = "https://id.example";
 const AUDIENCE: &str = "connector-gateway";
 
-/// A key of the issuer's, of one of two kinds.
+/// A signing key of the issuer, of one of two algorithms.
 enum SigningKey {
     Es256(String, EcdsaKeyPair),
     Ed25519(String, Ed25519KeyPair),
@@ -34,7 +34,7 @@ impl SigningKey {
         Self::Ed25519(id.to_owned(), Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
     }
 
-    /// As it stands in the issuer's JWKS.
+    /// The key as a member of the issuer's JWKS.
     fn public(&self) -> Value {
         match self {
             Self::Es256(id, pair) => {
@@ -70,7 +70,7 @@ impl SigningKey {
     }
 }
 
-/// Seconds since 1970, so many from now.
+/// The Unix time this many seconds from now.
 fn at(offset: i64) -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap() + offset
 }
@@ -143,9 +143,9 @@ fn a_jwt_acts_for_its_subject() {
         assert_eq!(
             gateway.client().get("/integrations").ok(),
             json!({"integrations": []}),
-            "the tenant itself has none"
+            "the tenant itself has no account"
         );
-        // A key that is bound to the same subject acts for it too.
+        // An API key that is bound to the same subject acts for it too.
         let key_of_ada = crate::integrations::client(&gateway, "default", Some("ada"), "operate");
         assert_eq!(who(&key_of_ada).ok(), me("ada"));
         drop(provider);
@@ -153,7 +153,7 @@ fn a_jwt_acts_for_its_subject() {
 }
 
 #[test]
-fn what_a_jwt_must_say_it_must_say() {
+fn a_jwt_without_a_required_claim_is_refused() {
     let key = SigningKey::es256("one");
     let (_issuer, _provider, gateway) = world(&key);
     ask(&gateway, &key.sign(&claims("ada"))).ok();
@@ -185,7 +185,7 @@ fn clocks_may_differ_by_a_minute() {
 }
 
 #[test]
-fn only_the_issuers_signature_counts() {
+fn only_a_signature_of_the_issuer_is_accepted() {
     let key = SigningKey::es256("one");
     let (_issuer, _provider, gateway) = world(&key);
     let good = key.sign(&claims("ada"));
@@ -236,11 +236,11 @@ fn a_new_key_of_the_issuer_is_found_and_an_old_one_ends() {
     ask(&gateway, &old.sign(&claims("ada"))).ok();
     publish(&issuer, &[&new]);
     support::wait_for("the new key", || (ask(&gateway, &new.sign(&claims("ada"))).status == 200).then_some(()));
-    assert_refused(&gateway, &old.sign(&claims("ada")), "the key was taken back");
+    assert_refused(&gateway, &old.sign(&claims("ada")), "the issuer removed the key");
 }
 
 #[test]
-fn made_up_keys_do_not_make_the_gateway_ask_the_issuer_each_time() {
+fn unknown_keys_do_not_cause_a_request_to_the_issuer_each_time() {
     let key = SigningKey::es256("one");
     let (issuer, _provider, gateway) = world(&key);
     ask(&gateway, &key.sign(&claims("ada"))).ok();
@@ -253,7 +253,7 @@ fn made_up_keys_do_not_make_the_gateway_ask_the_issuer_each_time() {
 }
 
 #[test]
-fn an_issuer_that_is_down_costs_nobody_the_keys_that_are_known() {
+fn known_keys_stay_valid_while_the_issuer_is_down() {
     let key = SigningKey::es256("one");
     let (issuer, _provider, gateway) = world(&key);
     ask(&gateway, &key.sign(&claims("ada"))).ok();

@@ -1,4 +1,4 @@
-//! What the contract gives to connectors: storage, settings, JSON documents, parallel requests.
+//! The functions that the gateway offers to connectors: storage, settings, JSON documents, parallel requests.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ fn storage(gateway: &Gateway, steps: &Value) -> Value {
 }
 
 #[test]
-fn what_a_connector_stores_is_there_in_later_invocations_and_after_a_restart() {
+fn stored_values_are_there_in_later_invocations_and_after_a_restart() {
     let gateway = gateway(&Provider::start(), "");
     let steps = json!([
         ["get", "a"],
@@ -33,7 +33,7 @@ fn what_a_connector_stores_is_there_in_later_invocations_and_after_a_restart() {
 }
 
 #[test]
-fn a_stored_value_is_gone_after_its_time() {
+fn a_stored_value_expires() {
     let gateway = gateway(&Provider::start(), "");
     let steps = json!([["set", "short", "x", 1], ["set", "long", "x", 3600], ["get", "short"]]);
     assert_eq!(storage(&gateway, &steps), json!([true, true, "x"]));
@@ -72,7 +72,7 @@ fn the_store_of_a_connector_is_bounded() {
 }
 
 #[test]
-fn a_connector_reads_the_operators_settings_as_they_are() {
+fn a_connector_reads_the_operators_settings() {
     let settings =
         r#"settings = { organization = "acme", limit = 3, on = true, list = [1, "two"], table = { a = 1.5 } }"#;
     let gateway = gateway(&Provider::start(), settings);
@@ -97,7 +97,7 @@ fn a_connector_does_not_see_another_connectors_settings() {
 }
 
 #[test]
-fn a_document_is_looked_into_on_the_gateways_side() {
+fn a_document_is_read_on_the_gateways_side() {
     let gateway = gateway(&Provider::start(), "");
     let json = r#"{"b": [1.0, {"~/": "x"}], "a": 123456789012345678901234567890, "": null}"#;
     let look = |pointer: &str| gateway.call("hostile/document", json!({"json": json, "pointer": pointer})).ok();
@@ -126,7 +126,7 @@ fn a_part_of_a_document_is_answered_byte_for_byte() {
 }
 
 #[test]
-fn text_that_is_no_json_is_told_to_the_connector() {
+fn the_connector_gets_an_error_for_text_that_is_not_json() {
     let gateway = gateway(&Provider::start(), "");
     for wrong in ["", "{", "[1,]", "nul", "{'a': 1}"] {
         let answer = gateway.call("hostile/document", json!({"json": wrong})).ok();

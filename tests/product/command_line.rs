@@ -1,4 +1,4 @@
-//! The commands `connectors …` and `openapi`, beside a gateway that serves and without one.
+//! The commands `connectors …` and `openapi`, with a running gateway and without one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ fn a_module_is_checked_without_being_installed() {
 }
 
 #[test]
-fn a_command_that_cannot_be_carried_out_says_why_in_one_line() {
+fn a_failed_command_says_why_in_one_line() {
     let home = Setup::new().prepare();
     let bad = file(&home, "bad", &module::liar("no operations"));
     let cases = [
@@ -104,7 +104,7 @@ fn a_command_that_cannot_be_carried_out_says_why_in_one_line() {
 }
 
 #[test]
-fn a_core_module_is_made_a_component() {
+fn a_core_module_becomes_a_component() {
     let home = Setup::new().prepare();
     let core = module::root().join("target/wasm/wasm32-unknown-unknown/connector/liar.wasm");
     let packed = home.config().with_file_name("packed.wasm");
@@ -113,7 +113,7 @@ fn a_core_module_is_made_a_component() {
     let text = file(&home, "text", b"no module");
     let finished = home.run(&["connectors", "pack", path(&text), "--output", path(&packed)]);
     assert_eq!(finished.code, Some(1));
-    assert_eq!(fs::read(&packed).unwrap(), module::guest("liar"), "what was there stays");
+    assert_eq!(fs::read(&packed).unwrap(), module::guest("liar"), "the existing file stays");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The gateway is killed at the worst moment, and finds everything when it starts again.
+//! The gateway is killed at the worst moments. Nothing is lost when it starts again.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::thread;
 use serde_json::{Value, json};
 use support::{Client, Gateway, Provider, Setup, module};
 
-/// Starts it again after it was killed.
+/// Kills the gateway and starts it again.
 fn revive(gateway: Gateway) -> Gateway {
     gateway.kill();
     gateway.start_again()
@@ -29,7 +29,7 @@ fn keys_grants_modules_and_storage_survive() {
 }
 
 #[test]
-fn what_was_acknowledged_is_there_however_often_it_is_killed() {
+fn an_acknowledged_write_survives_any_number_of_kills() {
     let mut gateway = Setup::new().guest("hostile").start();
     for _ in 0..5 {
         let acknowledged = AtomicU64::new(0);
@@ -53,12 +53,12 @@ fn what_was_acknowledged_is_there_however_often_it_is_killed() {
         let stored = gateway.call("hostile/storage", json!({"steps": [["get", "n"]]})).ok();
         let found: u64 = stored["results"][0].as_str().unwrap().parse().unwrap();
         let acknowledged = acknowledged.load(Ordering::Relaxed);
-        // The last write may have been made without having been answered.
+        // The last write may be stored without an answer.
         assert!((acknowledged..=acknowledged + 1).contains(&found), "{found} after {acknowledged} were acknowledged");
     }
 }
 
-/// Swaps versions in, by file and by upload, until the gateway is gone.
+/// Swaps versions by file and by upload until the gateway is killed.
 fn swap_until_gone(gateway: &Gateway, client: &Client) {
     for number in 1_u64.. {
         let module = module::liar(&format!("version={}.0.0", 1 + number % 2));
@@ -71,7 +71,7 @@ fn swap_until_gone(gateway: &Gateway, client: &Client) {
 }
 
 #[test]
-fn a_kill_in_the_middle_of_swaps_leaves_a_version_that_serves() {
+fn a_kill_during_swaps_leaves_a_version_that_serves() {
     let mut gateway = Setup::new().guest("hostile").module("liar", module::liar("version=1.0.0")).cold().start();
     for round in 1..=5 {
         let client = gateway.client();
@@ -88,12 +88,12 @@ fn a_kill_in_the_middle_of_swaps_leaves_a_version_that_serves() {
         assert!(gateway.connector("hostile").is_some());
         assert_eq!(gateway.client().get("/connectors").ok()["refused"], json!([]));
         let file = fs::read(gateway.home().module("liar")).unwrap();
-        assert!([module::liar("version=1.0.0"), module::liar("version=2.0.0")].contains(&file), "the file is whole");
+        assert!([module::liar("version=1.0.0"), module::liar("version=2.0.0")].contains(&file), "the file is complete");
     }
 }
 
 #[test]
-fn a_kill_while_modules_are_compiled_does_no_harm() {
+fn a_kill_during_compilation_does_no_harm() {
     let gateway = Setup::new().guest("hostile").cold().start();
     for number in 0..5 {
         gateway.home().put("liar", &module::liar(&format!("version={number}")));
@@ -109,14 +109,14 @@ fn a_kill_while_modules_are_compiled_does_no_harm() {
 }
 
 #[test]
-fn a_kill_under_load_is_a_restart_for_everybody_else() {
+fn a_kill_under_load_looks_like_a_restart_to_callers() {
     let service = Provider::start();
     let gateway = Setup::new().guest("hostile").guest("liar").upstream("hostile", "api", &service.url()).start();
     let client = gateway.client();
     let calls: Vec<_> = (0..20).map(|_| client.begin("/connectors/hostile/call", json!({"path": "/"}))).collect();
     gateway.kill();
     for call in calls {
-        // Some were answered before, some were not; none is answered by half.
+        // Some calls were answered and others not, but every answer is complete.
         if let Ok(answer) = call.try_wait() {
             let _: Value = answer.ok();
         }

@@ -1,4 +1,4 @@
-//! Every row of the table of errors that can be reached, by what a caller sees.
+//! Every kind of problem that a caller can cause, as the caller sees it.
 
 use serde_json::json;
 use support::{Gateway, Provider, Reply, Setup, dexscreener, module};
@@ -118,7 +118,7 @@ fn a_body_that_is_not_json_by_its_type_is_415() {
 }
 
 #[test]
-fn all_violations_are_told_at_once_with_their_places_and_what_to_do() {
+fn all_violations_are_reported_at_once_with_their_places_and_what_to_do() {
     let (gateway, service) = market();
     let body = json!({"chain": "solana", "token_adress": "T1", "chain_id": 7, "query": {"x": 1}});
     let answer = gateway.call("dex_market_data/get_token_pools", body);
@@ -135,7 +135,7 @@ fn all_violations_are_told_at_once_with_their_places_and_what_to_do() {
 }
 
 #[test]
-fn a_body_that_is_no_object_is_a_violation_of_the_whole() {
+fn a_body_that_is_not_an_object_is_a_violation_at_the_root() {
     let (gateway, _service) = market();
     for body in [json!([]), json!("x"), json!(7), json!(true)] {
         let violations = gateway.client().post(SEARCH, body).violations();
@@ -144,7 +144,7 @@ fn a_body_that_is_no_object_is_a_violation_of_the_whole() {
 }
 
 #[test]
-fn a_member_that_stands_twice_is_a_violation() {
+fn a_member_that_occurs_twice_is_a_violation() {
     let (gateway, _service) = market();
     let call = gateway.client().request("POST", SEARCH).header("content-type", "application/json");
     let violations = call.body(r#"{"q": "a", "q": "b"}"#).send().violations();
@@ -162,7 +162,7 @@ fn null_is_absent() {
 }
 
 #[test]
-fn what_the_caller_sent_is_not_repeated_in_an_error() {
+fn an_error_does_not_repeat_the_callers_values() {
     let (gateway, _service) = market();
     let answer = gateway.call("dex_market_data/search_pairs", json!({"q": {"secret": "hunter2"}}));
     answer.violations();
@@ -171,7 +171,7 @@ fn what_the_caller_sent_is_not_repeated_in_an_error() {
 }
 
 #[test]
-fn an_upstreams_failures_are_told_apart() {
+fn failures_of_an_upstream_have_different_kinds() {
     let (gateway, service) = market();
     let cases = [
         (Reply::typed("text/plain", "no").status(403), 403, "upstream-rejected"),
@@ -187,7 +187,7 @@ fn an_upstreams_failures_are_told_apart() {
         answer.problem(status, kind);
         assert_eq!(answer.header("x-error-source"), "upstream", "{kind}");
         if status == 429 {
-            assert!(answer.header("retry-after").parse::<u64>().is_ok(), "always says when");
+            assert!(answer.header("retry-after").parse::<u64>().is_ok(), "the answer has a Retry-After");
         }
     }
 }

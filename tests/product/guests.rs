@@ -1,11 +1,11 @@
-//! Every guest program has its test, and so has every operation of the hostile one.
+//! Every guest has a test, and every operation of the hostile guest has one too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use support::{Provider, module};
 
-/// The sources of all tests that use guests, in one text.
+/// The sources of all tests and benchmarks that use guests, as one text.
 fn tests() -> String {
     let folders = [module::root().join("tests/product"), module::root().join("host/benches")];
     let files = folders.iter().flat_map(|folder| files(folder)).filter(|path| !path.ends_with("guests.rs"));
@@ -13,7 +13,7 @@ fn tests() -> String {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    // A folder that is not there has no tests.
+    // A missing folder has no tests.
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     entries
         .flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] })

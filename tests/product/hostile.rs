@@ -1,23 +1,24 @@
-//! Modules that take more than they may, from an honest manifest. After each the gateway answers the next honest request.
+//! Modules with an honest manifest that exceed a limit. After each of them the gateway answers the next honest request.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use support::{Answer, Gateway, Provider, Reply, Setup, module};
 
-/// A gateway with the hostile guest, an honest one, and small limits. The hostile one's upstream is the provider.
+/// A gateway with the hostile guest, an honest guest, and small limits. The upstream of the hostile guest is the
+/// provider.
 pub(crate) fn gateway(provider: &Provider, limits: &str) -> Gateway {
     Setup::new().guest("hostile").guest("liar").upstream("hostile", "api", &provider.url()).config(limits).start()
 }
 
-/// The gateway still serves: the honest connector, and the hostile one where it does no harm.
+/// Checks that the gateway still serves the honest connector, and the harmless operation of the hostile one.
 #[track_caller]
 pub(crate) fn assert_serves(gateway: &Gateway) {
     assert_eq!(gateway.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
     assert_eq!(gateway.call("hostile/setting", json!({"key": "none"})).ok()["setting"], json!(null));
 }
 
-/// The connector is to blame, for this limit.
+/// Checks that the answer blames the connector and names this limit.
 #[track_caller]
 fn assert_broke(answer: &Answer, limit: &str) {
     let problem = answer.problem(500, "connector-failed");
@@ -44,7 +45,7 @@ fn endless_loops_on_every_core_do_not_hold_up_others() {
     let loops: Vec<_> = (0..8).map(|number| client.begin(operations[number % 2], json!({}))).collect();
     support::wait_for("the loops to be under way", || (gateway.metric("gateway_in_flight") >= 8.0).then_some(()));
     assert_serves(&gateway);
-    assert!(loops.iter().any(|call| !call.is_done()), "served beside the loops, not after them");
+    assert!(loops.iter().any(|call| !call.is_done()), "the call is served while the loops run");
     for call in loops {
         assert_broke(&call.wait(), "cpu");
     }
@@ -66,7 +67,7 @@ fn deep_recursion_ends_at_the_end_of_the_stack() {
 }
 
 #[test]
-fn a_panic_is_the_connectors_failure_and_its_words_stay_in_the_log() {
+fn a_panic_is_a_fault_of_the_connector_and_its_message_stays_in_the_log() {
     let gateway = gateway(&Provider::start(), "");
     let answer = gateway.call("hostile/panic", json!({}));
     let problem = answer.problem(500, "connector-failed");
@@ -85,7 +86,7 @@ fn a_huge_reply_ends_at_the_limit_of_output() {
 }
 
 #[test]
-fn a_huge_log_is_cut_and_the_invocation_goes_on() {
+fn a_huge_log_is_cut_and_the_invocation_continues() {
     let gateway = gateway(&Provider::start(), "");
     let answer = gateway.call("hostile/huge_log", json!({"lines": 1000}));
     assert_eq!(answer.ok()["lines"], 1000);
@@ -105,7 +106,7 @@ fn a_huge_log_is_cut_and_the_invocation_goes_on() {
 }
 
 #[test]
-fn a_line_break_in_a_log_line_forges_no_line() {
+fn a_line_break_in_a_log_message_does_not_start_a_new_log_line() {
     let gateway = Setup::new().guest("hostile").variable("GATEWAY__LOG_FORMAT", "text").start();
     let text = "the guest says\n2099-01-01T00:00:00Z ERROR forged\r\nand more\u{1b}[2J";
     let id = gateway.call("hostile/huge_log", json!({"lines": 1, "text": text})).header("x-request-id").to_owned();
@@ -119,7 +120,7 @@ fn a_line_break_in_a_log_line_forges_no_line() {
 }
 
 #[test]
-fn the_words_of_a_fault_are_cut_to_what_a_person_reads() {
+fn the_message_of_a_fault_is_cut_to_a_readable_length() {
     let gateway = gateway(&Provider::start(), "");
     let detail = "word ".repeat(400_000);
     for kind in ["failed", "not-found", "invalid-input", "upstream"] {
@@ -132,16 +133,17 @@ fn the_words_of_a_fault_are_cut_to_what_a_person_reads() {
 }
 
 #[test]
-fn a_hoard_of_documents_ends_at_the_limit_of_handles() {
+fn opening_documents_without_end_ends_at_the_limit_of_handles() {
     let gateway = gateway(&Provider::start(), "");
     assert_broke(&gateway.call("hostile/many_documents", json!({})), "handles");
     assert_serves(&gateway);
 }
 
-/// 16 MiB that the gateway holds for an invocation.
+/// The limit of memory that the gateway holds for an invocation: 16 MiB.
 const SMALL: &str = "limits.response_mb = 4";
 
-/// The connector is to blame, for what the gateway held for it; the answer names the key that allows more.
+/// Checks that the answer blames the connector for the memory that the gateway held for it, and names the key that
+/// raises the limit.
 #[track_caller]
 fn assert_held_too_much(answer: &Answer) {
     assert_broke(answer, "memory");
@@ -150,7 +152,7 @@ fn assert_held_too_much(answer: &Answer) {
 }
 
 #[test]
-fn a_hoard_of_parsed_texts_ends_at_the_limit_of_memory() {
+fn keeping_parsed_documents_ends_at_the_limit_of_memory() {
     let gateway = gateway(&Provider::start(), SMALL);
     for operation in ["hostile/hoard_documents", "hostile/hoard_documents_at_once"] {
         for keep in ["all", "part"] {
@@ -180,7 +182,7 @@ fn the_children_of_a_document_are_counted_as_memory() {
 }
 
 #[test]
-fn a_hoard_of_read_bodies_ends_at_the_limit_of_memory() {
+fn keeping_read_bodies_ends_at_the_limit_of_memory() {
     let provider = Provider::start();
     provider.reply("/large", Reply::json(json!({"text": "x".repeat(3 << 20)})));
     let gateway = gateway(&provider, SMALL);
@@ -193,7 +195,7 @@ fn a_hoard_of_read_bodies_ends_at_the_limit_of_memory() {
 }
 
 #[test]
-fn what_the_gateway_computes_for_a_module_counts_as_its_own() {
+fn cpu_time_of_the_gateway_for_a_module_counts_as_the_modules_own() {
     let gateway = gateway(&Provider::start(), "limits.cpu_ms = 300\nlimits.timeout_s = 60");
     for (operation, input) in
         [("hostile/parse_without_end", json!({"bytes": 6 << 20})), ("hostile/deep_pointer", json!({"depth": 200_000}))]
@@ -261,7 +263,7 @@ fn no_two_invocations_share_memory() {
 }
 
 #[test]
-fn what_an_invocation_broke_is_counted() {
+fn exceeded_limits_are_counted() {
     let gateway = gateway(&Provider::start(), "limits.cpu_ms = 200");
     for operation in ["hostile/grow_memory", "hostile/endless_loop", "hostile/panic"] {
         gateway.call(operation, json!({})).problem(500, "connector-failed");
@@ -293,7 +295,7 @@ fn refused_for_its_memory(guest: &str) {
     assert!(reason.contains("memory"), "{reason}");
 }
 
-/// Puts a component into an honest module, which is then refused; gives back the reason.
+/// Puts a component into an honest module, and returns the reason for which the module is refused.
 fn refused_with(guest: &str) -> String {
     let inner = module::from_text(&module::text(guest));
     let spoiled = module::with_component(&module::liar("version=2.0.0"), &inner);

@@ -1,4 +1,4 @@
-//! Who may call: API keys, their scopes, and how they come and go while the gateway serves.
+//! API keys and their scopes. Keys are created and revoked while the gateway serves.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn gateway() -> Gateway {
     Setup::new().module("liar", module::liar("version=1.0.0")).start()
 }
 
-/// Makes a key with the command line, beside the gateway that serves.
+/// Creates a key with the command line while the gateway serves.
 fn create(gateway: &Gateway, arguments: &[&str]) -> String {
     let key = gateway.home().run_ok(&[&["keys", "create"], arguments].concat());
     key.trim_end().to_owned()
@@ -21,7 +21,7 @@ fn with(gateway: &Gateway, key: &str) -> Client {
 }
 
 #[test]
-fn without_a_good_key_there_is_only_a_challenge() {
+fn a_call_without_a_valid_key_gets_only_a_challenge() {
     let gateway = gateway();
     let path = "/connectors/liar/version";
     let answer = gateway.stranger().post(path, json!({}));
@@ -61,7 +61,7 @@ fn the_name_of_the_scheme_may_be_written_in_any_case() {
 }
 
 #[test]
-fn a_gateway_without_keys_makes_one_and_shows_it_once() {
+fn a_gateway_without_keys_creates_one_and_shows_it_once() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).with_first_key().start();
     let shown = |gateway: &Gateway| -> Vec<String> {
         let lines = gateway.lines();
@@ -71,15 +71,15 @@ fn a_gateway_without_keys_makes_one_and_shows_it_once() {
     assert_eq!(keys.len(), 1, "{:?}", gateway.lines());
     with(&gateway, &keys[0]).get("/connectors").ok();
     with(&gateway, &keys[0]).call("liar/version", json!({})).ok();
-    assert_eq!(with(&gateway, &keys[0]).delete("/admin/connectors/none").status, 404, "it may do everything");
-    assert!(gateway.log().iter().all(|line| !line.to_string().contains(&keys[0])), "it is not in the log");
+    assert_eq!(with(&gateway, &keys[0]).delete("/admin/connectors/none").status, 404, "the key has every scope");
+    assert!(gateway.log().iter().all(|line| !line.to_string().contains(&keys[0])), "the key is not in the log");
     let gateway = gateway.start_again();
     assert_eq!(shown(&gateway), Vec::<String>::new());
     with(&gateway, &keys[0]).get("/connectors").ok();
 }
 
 #[test]
-fn a_key_made_while_the_gateway_serves_is_good_at_once() {
+fn a_key_created_while_the_gateway_serves_is_valid_at_once() {
     let gateway = gateway();
     let key = create(&gateway, &["--name", "a program"]);
     assert!(key.starts_with("cgw_"), "{key}");
@@ -145,7 +145,7 @@ fn listed(gateway: &Gateway) -> Vec<Value> {
 }
 
 #[test]
-fn keys_are_listed_without_being_given_away() {
+fn keys_are_listed_without_their_secrets() {
     let gateway = gateway();
     let key = create(&gateway, &["--name", "mobile app", "--tenant", "acme", "--subject", "ann", "--scope", "operate"]);
     let text = gateway.home().run_ok(&["keys", "list"]);
@@ -187,7 +187,7 @@ fn the_operators_own_first_key_replaces_the_one_before_it() {
 }
 
 #[test]
-fn a_first_key_that_is_easily_guessed_is_not_taken() {
+fn a_first_key_that_is_easily_guessed_is_refused() {
     for key in ["short", "with a blank in it, and long enough"] {
         let home = Setup::new().with_first_key().variable("GATEWAY_BOOTSTRAP_KEY", key).prepare();
         let (code, said) = crate::configuration::fails(&home);

@@ -1,4 +1,4 @@
-//! Modules whose manifest is wrong: refused by name, with a reason for their author, while the gateway serves.
+//! Modules with a wrong manifest. Each is refused with its name and a reason for its author, while the gateway serves.
 
 use serde_json::json;
 use support::{Gateway, Provider, Setup, module};
@@ -9,7 +9,7 @@ fn gateway() -> Gateway {
     Setup::new().guest("hostile").guest("liar").start()
 }
 
-/// Lies, and words of the reason for which each is refused.
+/// Lies, and words of the reason for which each of them is refused.
 const LIES: &[(&str, &str)] = &[
     ("other identifier", "`dex_market_data`"),
     ("path as identifier", "identifier"),
@@ -42,7 +42,7 @@ const LIES: &[(&str, &str)] = &[
     ("endless loop", "cpu"),
 ];
 
-/// Stories that are good, or whose test is elsewhere.
+/// Stories that are no lies, or whose test is elsewhere.
 const GOOD_STORIES: &[&str] =
     &["schema of itself", "schema with slow pattern", "oauth2", "token url elsewhere", "call"];
 
@@ -52,7 +52,7 @@ fn every_lie_is_refused_by_name_while_the_true_version_serves() {
     let mut before = json!(null);
     for (lie, words) in LIES {
         gateway.home().put("liar", &module::liar(lie));
-        // The lie before this one may still stand there.
+        // The refusal of the previous lie may still be listed.
         let refused =
             support::wait_for(lie, || gateway.refusal("liar.wasm").filter(|refused| refused["sha256"] != before));
         before = refused["sha256"].clone();
@@ -63,7 +63,7 @@ fn every_lie_is_refused_by_name_while_the_true_version_serves() {
     }
     gateway.home().put("liar", &module::liar("version=2.0.0"));
     gateway.wait_for_version("liar", "2.0.0");
-    assert_eq!(gateway.refusal("liar.wasm"), None, "the true version took the place of the last lie");
+    assert_eq!(gateway.refusal("liar.wasm"), None, "the true version replaced the last lie");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn every_lie_that_the_guest_can_tell_is_tried() {
 }
 
 #[test]
-fn a_pattern_that_others_would_take_forever_over_is_matched_at_once() {
+fn a_pattern_that_needs_backtracking_elsewhere_is_matched_at_once() {
     let gateway = Setup::new().module("liar", module::liar("schema with slow pattern")).start();
     let word = format!("{}!", "a".repeat(100_000));
     let violations = gateway.call("liar/version", json!({"word": word})).violations();
@@ -89,7 +89,7 @@ fn a_pattern_that_others_would_take_forever_over_is_matched_at_once() {
 }
 
 #[test]
-fn a_schema_of_itself_does_no_harm() {
+fn a_recursive_schema_does_no_harm() {
     let gateway = Setup::new().module("liar", module::liar("schema of itself")).start();
     for word in [json!("x"), json!(7)] {
         let answer = gateway.call("liar/version", json!({"word": word}));
@@ -99,10 +99,14 @@ fn a_schema_of_itself_does_no_harm() {
 }
 
 #[test]
-fn a_connector_cannot_call_anybody_while_it_describes_itself() {
+fn a_connector_cannot_send_requests_while_it_describes_itself() {
     let provider = Provider::start();
     let gateway = Setup::new().module("liar", module::liar("call")).upstream("liar", "api", &provider.url()).start();
-    assert!(gateway.connector("liar").is_some(), "it was told no and went on: {:?}", gateway.refusal("liar.wasm"));
+    assert!(
+        gateway.connector("liar").is_some(),
+        "its call failed and it continued: {:?}",
+        gateway.refusal("liar.wasm")
+    );
     assert!(provider.seen().is_empty());
 }
 
@@ -118,7 +122,7 @@ fn a_connector_whose_users_need_an_account_says_what_to_do() {
 }
 
 #[test]
-fn a_token_address_of_somebody_else_is_refused() {
+fn a_token_url_at_another_site_is_refused() {
     let gateway = gateway();
     gateway.home().put("liar", &module::liar("token url elsewhere"));
     let reason = gateway.wait_for_refusal("liar.wasm");

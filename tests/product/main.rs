@@ -1,62 +1,31 @@
-//! The product as its users meet it. One module a subject; a test is named after what it shows.
+//! Tests of the product as users and operators see it. Each module has one subject, and each test is named after the
+//! behaviour that it shows.
 //!
-//! Every test has a gateway process of its own, on folders and a port of its own, and stand-ins on loopback for whatever the
-//! gateway calls. None measures time, and none leaves this machine.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in tests, where a panic is the report of what went wrong"
-)]
+//! Every test starts its own gateway process with its own folders and port, and stand-ins on loopback for all services.
+//! No test depends on measured time, and no test leaves this machine.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod admin;
 mod answers;
 mod callers_jwt;
 mod capabilities;
-mod code_hosting;
+mod catalogue;
 mod command_line;
 mod configuration;
-mod configuration_issuers;
+mod connectors;
 mod crash;
-mod dex_market_data;
 mod errors;
 mod guests;
 mod hostile;
-mod hr_platform;
 mod integrations;
-mod integrations_apart;
-mod integrations_callback;
-mod integrations_clients;
-mod integrations_connectors;
-mod integrations_crash;
-mod integrations_identity;
-mod integrations_keys;
-mod integrations_leaks;
-mod integrations_lifecycle;
-mod integrations_limits;
-mod integrations_processes;
-mod integrations_providers;
-mod integrations_refresh;
-mod integrations_removal;
-mod integrations_scale;
-mod integrations_selection;
-mod integrations_sites;
-mod integrations_unrenewable;
-mod integrations_vault;
 mod keys;
 mod liars;
 mod metrics;
 mod openapi;
 mod outbound;
-mod preprint_archive;
-mod preprint_failures;
 mod protocol;
 mod rate_limits;
 mod shaping;
 mod shutdown;
 mod strangers;
 mod swap;
-mod swap_files;
-mod team_chat;
-mod workspace_calendar;
-mod workspace_identity;

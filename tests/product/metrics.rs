@@ -1,4 +1,4 @@
-//! What is counted, for Prometheus.
+//! Metrics in the text format of Prometheus.
 
 use serde_json::json;
 use support::{Gateway, Provider, Reply, Setup, dexscreener};
@@ -32,7 +32,7 @@ fn answers_are_counted_by_connector_operation_and_status() {
 }
 
 #[test]
-fn the_time_of_a_call_is_told_apart_by_stages() {
+fn the_time_of_a_call_is_measured_by_stage() {
     let (gateway, _service) = market();
     gateway.call("dex_market_data/search_pairs", json!({"q": "x", "response_fields": ["pairs.url"]})).ok();
     for stage in ["validate", "sandbox", "upstream", "shape"] {
@@ -55,7 +55,7 @@ fn requests_to_services_are_counted_with_their_retries() {
 }
 
 #[test]
-fn names_that_callers_make_up_become_no_labels() {
+fn names_that_callers_invent_do_not_become_labels() {
     let (gateway, _service) = market();
     for number in 0..20 {
         gateway.call(&format!("made_up_{number}/operation"), json!({})).problem(404, "unknown-connector");
@@ -67,7 +67,7 @@ fn names_that_callers_make_up_become_no_labels() {
 }
 
 #[test]
-fn the_text_is_what_prometheus_reads() {
+fn the_text_is_valid_for_prometheus() {
     let (gateway, _service) = market();
     gateway.call("dex_market_data/search_pairs", json!({"q": "x"})).ok();
     let answer = gateway.stranger().get("/metrics");

@@ -1,4 +1,4 @@
-//! The API's own description, judged by a validator that knows nothing of the gateway.
+//! The OpenAPI description, checked by an independent validator.
 
 use std::fs;
 use std::process::Command;
@@ -10,7 +10,7 @@ fn gateway() -> Gateway {
     Setup::new().shipped("preprint_archive").shipped("dex_market_data").guest("hostile").start()
 }
 
-/// Runs a script of the tests' Python tools on the description.
+/// Runs a Python script with the validator on the description.
 fn judge(gateway: &Gateway, script: &str) {
     let tools = module::root().join("target/python");
     assert!(tools.join("openapi_spec_validator").is_dir(), "the validator is missing; `make test` installs it");

@@ -1,11 +1,11 @@
-//! The only way out: what a connector may send, and where to.
+//! Requests that a connector may send, and hosts that it may reach.
 
 use serde_json::{Value, json};
 use support::{Gateway, Provider, Reply, Setup, gzip};
 
 use crate::hostile::{assert_serves, gateway};
 
-/// The hostile guest with its upstream at this URL, without leave to reach private networks.
+/// A gateway with the hostile guest, whose upstream is at this URL. The guest may not reach private networks.
 fn guarded(url: &str) -> Gateway {
     Setup::new()
         .guest("hostile")
@@ -14,7 +14,8 @@ fn guarded(url: &str) -> Gateway {
         .start()
 }
 
-/// What the guest is told of a request, by the error's name; also what the caller sees where the guest passes it on.
+/// The name of the error that the guest gets for a request. Also checks the problem that the caller gets when the guest
+/// passes the error on.
 #[track_caller]
 fn refused(gateway: &Gateway, request: Value, status: u16, kind: &str) -> String {
     let told = gateway.call("hostile/call", request.clone()).ok();
@@ -22,7 +23,7 @@ fn refused(gateway: &Gateway, request: Value, status: u16, kind: &str) -> String
     passed_on["as_fault"] = true.into();
     gateway.call("hostile/call", passed_on.clone()).problem(status, kind);
     gateway.call("hostile/forward", passed_on).problem(status, kind);
-    told["error"].as_str().unwrap_or_else(|| panic!("it was sent: {told}")).to_owned()
+    told["error"].as_str().unwrap_or_else(|| panic!("the request was sent: {told}")).to_owned()
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn private_addresses_are_not_called_however_they_are_written() {
 }
 
 #[test]
-fn a_name_that_leads_to_a_private_address_is_not_called() {
+fn a_name_that_resolves_to_a_private_address_is_not_called() {
     let provider = Provider::start();
     provider.reply("*", Reply::json(json!({"secret": true})));
     let gateway = guarded(&format!("http://localhost:{}", provider.port()));
@@ -140,12 +141,12 @@ fn redirects_without_end_are_not_followed() {
     let gateway = gateway(&provider, "");
     let told = gateway.call("hostile/call", json!({"path": "/from"})).ok();
     assert!(told["error"].is_string(), "{told}");
-    assert_eq!(provider.seen().len(), 4, "the first and three redirects");
+    assert_eq!(provider.seen().len(), 4, "the first request and three redirects");
     assert_serves(&gateway);
 }
 
 #[test]
-fn a_connector_cannot_set_headers_that_are_the_gateways() {
+fn a_connector_cannot_set_headers_that_belong_to_the_gateway() {
     let provider = Provider::start();
     provider.reply("*", Reply::json(json!({})));
     let gateway = gateway(&provider, "");
@@ -271,7 +272,7 @@ fn bodies_arrive_as_the_connector_made_them() {
 }
 
 #[test]
-fn a_request_that_changes_something_is_not_repeated() {
+fn a_request_that_writes_is_not_retried() {
     let provider = Provider::start();
     provider.reply("/", Reply::empty(503)).reply("/gone", Reply::hang_up());
     let gateway = gateway(&provider, "");
@@ -280,7 +281,7 @@ fn a_request_that_changes_something_is_not_repeated() {
     gateway.call("hostile/forward", json!({"method": "POST", "path": "/gone"})).problem(502, "upstream-unreachable");
     assert_eq!(provider.take_seen().len(), 1);
     gateway.call("hostile/forward", json!({"path": "/"})).problem(502, "upstream-failed");
-    assert_eq!(provider.take_seen().len(), 3, "reading is repeated twice");
+    assert_eq!(provider.take_seen().len(), 3, "a request that reads is retried twice");
 }
 
 #[test]
@@ -302,21 +303,21 @@ fn a_body_without_end_is_read_to_its_limit_only() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_does_not_look_whole_to_the_caller() {
+fn a_stream_that_breaks_off_does_not_look_complete_to_the_caller() {
     let provider = Provider::start();
     provider.reply("/cut", Reply::cut_off("application/json", "{\"a\": [1, 2"));
     let gateway = gateway(&provider, "");
     let client = gateway.client();
     let call = client.request("POST", "/connectors/hostile/forward").json(&json!({"path": "/cut"}));
     if let Ok(answer) = call.try_send() {
-        assert_eq!(answer.status, 502, "half an answer was given as a whole: {}", answer.text());
+        assert_eq!(answer.status, 502, "a part of an answer looks complete: {}", answer.text());
     }
     gateway.call("hostile/read_body", json!({"path": "/cut"})).problem(502, "upstream-not-understood");
     assert_serves(&gateway);
 }
 
 #[test]
-fn calling_where_the_manifest_promised_not_to_fails() {
+fn an_immediate_operation_cannot_send_requests() {
     let provider = Provider::start();
     provider.reply("/", Reply::json(json!({})));
     let gateway = gateway(&provider, "");

@@ -11,7 +11,7 @@ fn gateway() -> Gateway {
 }
 
 #[test]
-fn http2_is_spoken_without_tls_by_those_who_know() {
+fn http2_is_accepted_without_tls_by_prior_knowledge() {
     let gateway = gateway();
     let client = gateway.client().over_http2();
     let calls: Vec<_> = (0..50).map(|_| client.begin("/connectors/liar/version", json!({}))).collect();
@@ -25,7 +25,7 @@ fn http2_is_spoken_without_tls_by_those_who_know() {
 }
 
 #[test]
-fn an_upstream_may_stream_to_a_caller_of_http2() {
+fn an_upstreams_answer_streams_to_a_caller_over_http2() {
     let service = Provider::start();
     service.reply("/forward", Reply::pieces("application/json", &["[1,", "2]"]));
     let gateway =
@@ -55,7 +55,7 @@ fn a_callers_request_id_is_kept_in_answer_problem_and_log() {
 }
 
 #[test]
-fn a_request_id_that_is_no_good_is_replaced() {
+fn an_invalid_request_id_is_replaced() {
     let gateway = gateway();
     for id in ["", "two words", &"x".repeat(129)] {
         let answer = gateway.client().request("GET", "/healthz").header("x-request-id", id).send();
@@ -85,25 +85,25 @@ fn health_and_description_need_no_key() {
 }
 
 #[test]
-fn the_query_of_a_path_is_of_no_account_to_an_operation() {
+fn the_query_of_a_path_does_not_matter_to_an_operation() {
     let gateway = gateway();
     gateway.client().post("/connectors/liar/version?x=1", json!({})).ok();
 }
 
-/// Sends bytes and reads to the end of the connection.
+/// Sends bytes and reads until the connection closes.
 fn raw(gateway: &Gateway, request: &str) -> String {
     let address = gateway.address();
     let mut stream = TcpStream::connect(address.trim_start_matches("http://")).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut answer = Vec::new();
-    // A connection that is reset has been answered as well.
+    // A reset is an answer too.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8_lossy(&answer).into_owned()
 }
 
 #[test]
-fn nonsense_on_a_connection_harms_no_other() {
+fn an_invalid_request_does_not_harm_other_connections() {
     let gateway = gateway();
     let requests = [
         "\r\n\r\n",
@@ -124,7 +124,7 @@ fn nonsense_on_a_connection_harms_no_other() {
 }
 
 #[test]
-fn a_caller_that_goes_away_ends_nothing_but_its_own_call() {
+fn a_caller_that_disconnects_ends_only_its_own_call() {
     let (service, gate) = (Provider::start(), support::Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     let gateway =

@@ -1,7 +1,9 @@
-//! The budgets of calls that connectors declare.
+//! The rate limits that connectors declare. Those of `dex_market_data` are the catalogue's.
 
 use serde_json::{Value, json};
 use support::{Answer, Gateway, Provider, Setup, dexscreener, module};
+
+use crate::catalogue;
 
 fn market() -> (Gateway, Provider) {
     let service = dexscreener::start();
@@ -9,7 +11,16 @@ fn market() -> (Gateway, Provider) {
     (gateway, service)
 }
 
-/// The next call is refused, with a time after which it would not be.
+/// The operations of `dex_market_data` that the catalogue gives this rate limit, with their examples.
+fn group(calls_per_minute: u64) -> Vec<(String, Value)> {
+    let connectors = catalogue::connectors();
+    let market = connectors.iter().find(|connector| connector["id"] == "dex_market_data").unwrap();
+    let operations = catalogue::operations(market).into_iter();
+    let limited = operations.filter(|operation| operation["rate_limit_per_minute"] == calls_per_minute);
+    limited.map(|operation| (operation["path"].as_str().unwrap().to_owned(), catalogue::example(operation))).collect()
+}
+
+/// Checks that the call is refused, and that the answer tells the time after which it is accepted again.
 #[track_caller]
 fn assert_used_up(answer: &Answer, period: u64) {
     let problem = answer.problem(429, "rate-limited");
@@ -26,13 +37,8 @@ fn call(gateway: &Gateway, operation: &str, body: &Value) -> Answer {
 #[test]
 fn sixty_calls_a_minute_are_shared_by_the_operations_of_the_group() {
     let (gateway, service) = market();
-    let orders = json!({"chain_id": "solana", "token_address": "T1"});
-    let group = [
-        ("get_token_profiles", json!({})),
-        ("get_token_boosts", json!({})),
-        ("get_top_token_boosts", json!({})),
-        ("check_token_orders", orders),
-    ];
+    let group = group(60);
+    assert_eq!(group.len(), 4);
     for number in 0..60 {
         let (operation, body) = &group[number % group.len()];
         call(&gateway, operation, body).ok();
@@ -40,19 +46,15 @@ fn sixty_calls_a_minute_are_shared_by_the_operations_of_the_group() {
     for (operation, body) in &group {
         assert_used_up(&call(&gateway, operation, body), 60);
     }
-    assert_eq!(service.seen().len(), 60, "what is refused is not sent");
+    assert_eq!(service.seen().len(), 60, "a refused call is not sent");
     call(&gateway, "search_pairs", &json!({"q": "x"})).ok();
 }
 
 #[test]
 fn three_hundred_calls_a_minute_are_shared_by_the_other_group_even_over_a_swap() {
     let (gateway, service) = market();
-    let group = [
-        ("get_token_pools", json!({"chain_id": "solana", "token_address": "T1"})),
-        ("get_pairs_by_address", json!({"chain_id": "solana", "pair_id": "P1"})),
-        ("search_pairs", json!({"q": "x"})),
-        ("get_pairs_by_token", json!({"chain_id": "solana", "token_addresses": "T1"})),
-    ];
+    let group = group(300);
+    assert_eq!(group.len(), 4);
     for number in 0..300 {
         if number == 150 {
             swap(&gateway);
@@ -67,7 +69,7 @@ fn three_hundred_calls_a_minute_are_shared_by_the_other_group_even_over_a_swap()
     call(&gateway, "get_token_boosts", &json!({})).ok();
 }
 
-/// Puts another version in the place of the connector.
+/// Replaces the connector by another version.
 fn swap(gateway: &Gateway) {
     let before = gateway.connector("dex_market_data").unwrap()["sha256"].clone();
     gateway.home().put("dex_market_data", &module::with_note(&module::shipped("dex_market_data"), "another version"));
@@ -75,7 +77,7 @@ fn swap(gateway: &Gateway) {
 }
 
 #[test]
-fn a_call_that_is_not_valid_costs_nothing() {
+fn a_call_that_is_not_valid_does_not_count_against_the_rate_limit() {
     let (gateway, _service) = market();
     for _ in 0..70 {
         call(&gateway, "get_token_boosts", &json!({"no_such_field": 1})).violations();
@@ -84,7 +86,7 @@ fn a_call_that_is_not_valid_costs_nothing() {
 }
 
 #[test]
-fn a_budget_is_the_connectors_own_and_outlives_its_swap() {
+fn a_rate_limit_belongs_to_one_connector_and_survives_its_swap() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
     gateway.call("liar/version_at_once", json!({})).ok();
     gateway.call("liar/version_at_once", json!({})).ok();

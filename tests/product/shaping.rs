@@ -1,4 +1,4 @@
-//! `response_filters` and `response_fields`, over HTTP, on answers of real connectors.
+//! `response_filters` and `response_fields` on answers of real connectors.
 
 use serde_json::{Value, json};
 use support::{Answer, Gateway, Provider, Reply, Setup, arxiv, dexscreener};
@@ -39,7 +39,7 @@ fn a_bare_list_is_shaped_like_one_inside_an_object() {
 }
 
 #[test]
-fn filters_come_first_and_may_test_what_is_not_kept() {
+fn filters_are_applied_first_and_may_test_fields_that_are_not_kept() {
     let (gateway, _service) = market();
     let cases = [
         (json!([filter("pairs.chainId", &["ethereum"])]), vec!["PairThree"]),
@@ -123,7 +123,7 @@ fn shaping_leaves_the_request_to_the_service_as_it_is() {
 }
 
 #[test]
-fn what_a_connector_composed_is_shaped_too() {
+fn an_answer_that_a_connector_composed_is_shaped_too() {
     let service = arxiv::start(4);
     let gateway = Setup::new()
         .shipped("preprint_archive")
@@ -139,7 +139,7 @@ fn what_a_connector_composed_is_shaped_too() {
 }
 
 #[test]
-fn a_shape_that_is_none_is_refused_with_every_fault_at_its_place() {
+fn an_invalid_shape_is_refused_with_every_violation_at_its_place() {
     let (gateway, service) = market();
     let envelope = json!({
         "response_fields": ["", 7],
@@ -176,7 +176,7 @@ fn an_operation_without_an_envelope_takes_no_shape() {
 }
 
 #[test]
-fn an_answer_that_is_no_json_cannot_be_shaped_and_is_the_services_fault() {
+fn an_answer_that_is_not_json_cannot_be_shaped_and_is_a_fault_of_the_service() {
     let (gateway, service) = market();
     for broken in ["{\"pairs\": [", "[1, 2,]", "nothing", "{\"a\": 1} {}"] {
         service.reply("/latest/dex/search", Reply::typed("application/json", broken));

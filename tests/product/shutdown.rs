@@ -1,4 +1,4 @@
-//! The gateway stops as an operator wants it: new calls are turned away, those under way are finished.
+//! The gateway stops gracefully: it refuses new calls and finishes the running ones.
 
 use std::net::TcpStream;
 
@@ -14,7 +14,7 @@ fn gateway(service: &Provider, config: &str) -> Gateway {
 }
 
 #[test]
-fn calls_under_way_are_finished_before_the_end() {
+fn running_calls_are_finished_before_the_end() {
     let (service, gate) = (Provider::start(), Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     service.reply("/forward", Reply::json(json!([1])).behind(&gate));
@@ -39,7 +39,7 @@ fn calls_under_way_are_finished_before_the_end() {
 }
 
 #[test]
-fn a_call_that_does_not_end_is_cut_off_after_the_time_for_it() {
+fn a_call_that_does_not_end_is_cut_off_after_the_configured_time() {
     let (service, gate) = (Provider::start(), Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     let mut gateway = gateway(&service, "drain_s = 1");
@@ -47,11 +47,11 @@ fn a_call_that_does_not_end_is_cut_off_after_the_time_for_it() {
     service.wait_for_requests(1);
     assert_eq!(gateway.stop().code(), Some(0));
     assert!(call.try_wait().is_err());
-    assert!(gateway.log().iter().any(|line| line["level"] == "WARN"), "it is said in the log");
+    assert!(gateway.log().iter().any(|line| line["level"] == "WARN"), "the log warns of it");
 }
 
 #[test]
-fn idle_connections_do_not_hold_up_the_end() {
+fn idle_connections_do_not_delay_the_end() {
     let service = Provider::start();
     let mut gateway = gateway(&service, "drain_s = 3600");
     let (client, other) = (gateway.client(), gateway.client().over_http2());

@@ -1,4 +1,4 @@
-//! Files that are no connectors at all, modules of other toolchains, and modules that are meant to kill the compiler.
+//! Files that are not connectors, modules of other toolchains, and modules that are made to overload the compiler.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ fn gateway(config: &str) -> Gateway {
     Setup::new().config(config).guest("hostile").guest("liar").start()
 }
 
-/// Puts a file into the modules folder and gives back why it is refused.
+/// Puts a file into the modules folder and returns the reason of its refusal.
 #[track_caller]
 fn refused(gateway: &Gateway, name: &str, module: &[u8]) -> String {
     gateway.home().put(name, module);
@@ -36,7 +36,7 @@ fn a_module_that_breaks_the_contract_is_refused_with_the_rule() {
 }
 
 #[test]
-fn a_file_that_is_no_component_is_refused_with_what_it_is() {
+fn a_file_that_is_not_a_component_is_refused_with_what_it_is() {
     let gateway = gateway("");
     let core = module::from_text("(module (func (export \"describe\")))");
     let honest = module::guest("liar");
@@ -58,7 +58,7 @@ fn a_file_that_is_no_component_is_refused_with_what_it_is() {
 }
 
 #[test]
-fn a_file_name_that_is_no_identifier_is_refused() {
+fn a_file_name_that_is_not_an_identifier_is_refused() {
     let gateway = gateway("");
     for name in ["Liar", "li-ar", "1liar", "liar.v2"] {
         let reason = refused(&gateway, name, &module::guest("liar"));
@@ -74,8 +74,8 @@ fn a_module_over_the_size_limit_is_refused_unread() {
     assert!(reason.contains("compile.max_module_mb"), "{reason}");
 }
 
-/// A component of one function in which every loop carries every local: the compiler's work grows with loops times locals,
-/// the module only with their sum.
+/// A component with one function in which every loop uses every local. The compiler's work grows with the product of
+/// loops and locals, the size of the module only with their sum.
 fn compile_bomb(locals: usize, loops: usize) -> Vec<u8> {
     let mut text = format!("(component (core module (func {}", "(local i32)".repeat(locals));
     text.push_str(&"(loop ".repeat(loops));
@@ -104,7 +104,7 @@ fn a_compile_bomb_is_refused_by_name_while_others_are_served() {
     assert!(reason.contains("compile.memory_mb") || reason.contains("compile.cpu_s"), "{reason}");
     load.wait_for_more(10);
     assert_eq!(load.stop().failures, Vec::<String>::new());
-    // What could be compiled before still can.
+    // Other modules can still be compiled.
     gateway.home().put("liar", &module::liar("version=2.0.0"));
     gateway.wait_for_version("liar", "2.0.0");
 }

@@ -1,14 +1,14 @@
-//! A stand-in for the preprint service: feeds in its form, made of papers that do not exist, and PDFs that are none.
+//! A stand-in for the preprint service: Atom feeds of papers that do not exist, and files that only begin like a PDF.
 
 use crate::{Provider, Reply, Seen};
 
-/// A small file that begins as a PDF does.
+/// A small file that begins like a PDF.
 pub const PDF: &[u8] = b"%PDF-1.5\n1 0 obj\n<< /Type /Catalog >>\nendobj\n%%EOF\n";
 
 /// The namespaces of the service's feeds.
 const NAMESPACES: &str = r#"xmlns="http://www.w3.org/2005/Atom" xmlns:opensearch="http://a9.com/-/spec/opensearch/1.1/" xmlns:arxiv="http://arxiv.org/schemas/atom""#;
 
-/// Of papers that nobody wrote.
+/// Titles of papers that do not exist.
 const TITLES: [&str; 6] = [
     "A Short Proof of a Long Lemma",
     "On Learning to Forget",
@@ -18,7 +18,7 @@ const TITLES: [&str; 6] = [
     "The Cat Is Fine: A Null Result",
 ];
 
-/// An entry with everything an entry can have, and white space where the service puts it.
+/// An entry with every element that the service may send, and with white space as the service sends it.
 pub const FULL_ENTRY: &str = r#"
   <entry>
     <id>http://arxiv.org/abs/2401.00001v2</id>
@@ -47,7 +47,7 @@ pub const FULL_ENTRY: &str = r#"
     </author>
   </entry>"#;
 
-/// An entry with no more than every entry has.
+/// An entry with only the elements that every entry has.
 pub fn entry(id: &str, title: &str, category: &str, published: &str) -> String {
     format!(
         r#"
@@ -68,7 +68,7 @@ pub fn entry(id: &str, title: &str, category: &str, published: &str) -> String {
     )
 }
 
-/// A feed around entries.
+/// A feed of entries.
 pub fn feed(total: usize, start: usize, page: usize, entries: &[String]) -> String {
     format!(
         r"<?xml version='1.0' encoding='UTF-8'?>
@@ -85,7 +85,7 @@ pub fn feed(total: usize, start: usize, page: usize, entries: &[String]) -> Stri
     )
 }
 
-/// How the service says no.
+/// The service's form of an error.
 pub fn error_feed(complaint: &str) -> String {
     format!(
         r"<?xml version='1.0' encoding='UTF-8'?>
@@ -114,7 +114,8 @@ pub fn atom(feed: String) -> Reply {
     Reply::typed("application/atom+xml; charset=utf-8", feed)
 }
 
-/// Starts it: `/api/query` knows one paper and, for searches, `papers` of them; `/pdf/…` has the paper's file.
+/// Starts the stand-in. `/api/query` knows one paper by its identifier and finds `papers` papers in a search; `/pdf/…`
+/// serves the paper's file.
 pub fn start(papers: usize) -> Provider {
     let provider = Provider::start();
     provider
@@ -143,7 +144,7 @@ fn query(seen: &Seen, papers: usize) -> Reply {
     atom(feed(papers, start, page, &entries))
 }
 
-/// The paper at this place of a search.
+/// The paper at this position of a search.
 pub fn numbered(number: usize) -> String {
     let category = if number.is_multiple_of(2) { "cs.LG" } else { "stat.ML" };
     let minute = 59 - number / 60 % 60;

@@ -1,4 +1,4 @@
-//! Requests as a caller makes them.
+//! Requests of a caller, and the answers to them.
 
 use bytes::Bytes;
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::runtime;
 
-/// Who calls, and where.
+/// A caller: a base URL, and an API key if the caller has one.
 #[derive(Clone)]
 pub struct Client {
     base: String,
@@ -16,7 +16,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of the server at this base URL, without a key.
+    /// A client without a key of the server at this base URL.
     ///
     /// # Panics
     /// When the HTTP library cannot be set up.
@@ -24,14 +24,14 @@ impl Client {
         Self { base: base.to_owned(), key: None, http: http(|builder| builder) }
     }
 
-    /// The same with an API key.
+    /// Returns the client with an API key.
     #[must_use]
     pub fn with_key(mut self, key: &str) -> Self {
         self.key = Some(key.to_owned());
         self
     }
 
-    /// The same over HTTP/2 from the first byte on.
+    /// Returns the client with HTTP/2 from the first byte of a connection (prior knowledge).
     ///
     /// # Panics
     /// When the HTTP library cannot be set up.
@@ -41,7 +41,7 @@ impl Client {
         self
     }
 
-    /// The same that shows redirects rather than follow them.
+    /// Returns the client with redirects not followed but returned.
     ///
     /// # Panics
     /// When the HTTP library cannot be set up.
@@ -51,16 +51,16 @@ impl Client {
         self
     }
 
-    /// The same at another base URL.
+    /// Returns the client with another base URL. Both share their connections.
     #[must_use]
     pub fn at(&self, base: &str) -> Self {
         Self { base: base.to_owned(), ..self.clone() }
     }
 
-    /// A request to be completed.
+    /// A request that can still be added to. Its key is the client's.
     ///
     /// # Panics
-    /// When the method is none.
+    /// When the method is not valid.
     pub fn request(&self, method: &str, path: &str) -> Call {
         let url = format!("{}{path}", self.base);
         let mut request = self.http.request(Method::from_bytes(method.as_bytes()).unwrap(), url);
@@ -81,13 +81,13 @@ impl Client {
     }
 
     /// POST of a JSON document.
-    #[expect(clippy::needless_pass_by_value, reason = "so that tests write json!({…}) where it is used")]
+    #[expect(clippy::needless_pass_by_value, reason = "so that a test can pass json!({…})")]
     pub fn post(&self, path: &str, body: Value) -> Answer {
         self.request("POST", path).json(&body).send()
     }
 
-    /// POST of a JSON document, begun now; [`Pending::wait`] gives the answer.
-    #[expect(clippy::needless_pass_by_value, reason = "so that tests write json!({…}) where it is used")]
+    /// Begins a POST of a JSON document; [`Pending::wait`] returns the answer.
+    #[expect(clippy::needless_pass_by_value, reason = "so that a test can pass json!({…})")]
     pub fn begin(&self, path: &str, body: Value) -> Pending {
         self.request("POST", path).json(&body).begin()
     }
@@ -99,7 +99,7 @@ impl Client {
 }
 
 fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder) -> reqwest::Client {
-    // No certificate is ever checked: everything is on loopback, without TLS.
+    // No root certificates: every server is on loopback, without TLS.
     let tls = rustls::ClientConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -125,41 +125,41 @@ impl Call {
         self
     }
 
-    /// Sends these bytes, of no declared type.
+    /// Sets the body, without a content type.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.request = self.request.body(body.into());
         self
     }
 
-    /// Sends these bytes without saying how many they are.
+    /// Sets the body, without a content type and without a declared length.
     pub fn chunked(mut self, body: impl Into<Bytes>) -> Self {
         let piece = futures_util::stream::iter([Ok::<_, std::io::Error>(body.into())]);
         self.request = self.request.body(reqwest::Body::wrap_stream(piece));
         self
     }
 
-    /// Sends a JSON document.
+    /// Sets the body to a JSON document.
     pub fn json(self, body: &Value) -> Self {
         self.header("content-type", "application/json").body(body.to_string())
     }
 
-    /// Sends it.
+    /// Sends the request and waits for the answer.
     ///
     /// # Panics
-    /// When there is no answer.
+    /// When no answer comes.
     pub fn send(self) -> Answer {
         self.try_send().unwrap_or_else(|error| panic!("no answer: {error:?}"))
     }
 
-    /// Sends it.
+    /// Sends the request and waits for the answer.
     ///
     /// # Errors
-    /// When there is no answer, or not a whole one.
+    /// When no answer comes, or only a part of one.
     pub fn try_send(self) -> Result<Answer, reqwest::Error> {
         runtime().block_on(self.run())
     }
 
-    /// Begins to send it.
+    /// Sends the request in the background.
     pub fn begin(self) -> Pending {
         Pending { task: runtime().spawn(self.run()) }
     }
@@ -173,44 +173,44 @@ impl Call {
     }
 }
 
-/// A request under way.
+/// A request that was sent in the background.
 #[must_use]
 pub struct Pending {
     task: tokio::task::JoinHandle<Result<Answer, reqwest::Error>>,
 }
 
 impl Pending {
-    /// Waits for its answer.
+    /// Waits for the answer.
     ///
     /// # Panics
-    /// When there is none.
+    /// When no answer comes.
     pub fn wait(self) -> Answer {
         self.try_wait().unwrap_or_else(|error| panic!("no answer: {error:?}"))
     }
 
-    /// Waits for its answer.
+    /// Waits for the answer.
     ///
     /// # Errors
-    /// When there is none, or not a whole one.
+    /// When no answer comes, or only a part of one.
     ///
     /// # Panics
-    /// When the request was cancelled, which nothing does.
+    /// Never: nothing cancels the request.
     pub fn try_wait(self) -> Result<Answer, reqwest::Error> {
         runtime().block_on(self.task).unwrap()
     }
 
-    /// Goes away without waiting for the answer.
+    /// Closes the connection without waiting for the answer.
     pub fn give_up(self) {
         self.task.abort();
     }
 
-    /// Whether there is an answer.
+    /// Returns `true` when the answer has come.
     pub fn is_done(&self) -> bool {
         self.task.is_finished()
     }
 }
 
-/// What came back.
+/// A whole response.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.
@@ -219,12 +219,12 @@ pub struct Answer {
     pub version: reqwest::Version,
     /// Headers.
     pub headers: HeaderMap,
-    /// Body, as it came.
+    /// Body, byte for byte.
     pub body: Bytes,
 }
 
 impl Answer {
-    /// A header; empty when it is absent.
+    /// The value of a header; empty if the header is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
@@ -237,27 +237,27 @@ impl Answer {
     /// The body as JSON.
     ///
     /// # Panics
-    /// When it is not.
+    /// When it is not JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error} in the answer of status {}: {}", self.status, self.text()))
     }
 
-    /// The body of an answer that is expected to be good.
+    /// The JSON body of a success.
     ///
     /// # Panics
-    /// When it is not.
+    /// When the status is not 200.
     #[track_caller]
     pub fn ok(&self) -> Value {
         assert_eq!(self.status, 200, "{}", self.text());
         self.json()
     }
 
-    /// The body of an answer that is expected to be a problem of this status and kind.
+    /// The JSON body of a problem of this status and kind.
     ///
     /// # Panics
-    /// When it is another, or lacks what every problem has.
+    /// When the answer has another status or kind, or lacks a member or header that every problem has.
     #[track_caller]
     pub fn problem(&self, status: u16, kind: &str) -> Value {
         assert_eq!(self.status, status, "{}", self.text());
@@ -277,10 +277,10 @@ impl Answer {
         problem
     }
 
-    /// The violations of an answer that is expected to be a validation problem: pointers with their sentences.
+    /// The violations of a validation problem, each as pointer and sentence.
     ///
     /// # Panics
-    /// When it is something else.
+    /// When the answer is not a validation problem.
     #[track_caller]
     pub fn violations(&self) -> Vec<(String, String)> {
         let problem = self.problem(422, "validation");

@@ -1,28 +1,27 @@
-//! Where a gateway keeps what it must not lose: its SQLite file, or a database on the PostgreSQL server that
-//! `tests/postgres.sh` starts.
+//! The store of a gateway: its SQLite file, or a database on the PostgreSQL server that `tests/postgres.sh` starts.
 
 use std::process::{Command, Stdio};
 
 use crate::oauth::unique;
 
-/// A store to run a test on.
+/// A store that a test runs on.
 pub enum Store {
-    /// The gateway's own file.
+    /// The SQLite file in the gateway's data directory.
     Sqlite,
-    /// A database of the test's own.
+    /// A PostgreSQL database that only this test uses.
     Postgres(Database),
 }
 
 impl Store {
-    /// An empty database on the server.
+    /// A new, empty PostgreSQL database.
     ///
     /// # Panics
-    /// When there is no server.
+    /// When no server runs.
     pub fn postgres() -> Self {
         Self::Postgres(Database::create())
     }
 
-    /// What a gateway's configuration has to say about it.
+    /// The line of `gateway.toml` that selects this store.
     pub(crate) fn config(&self) -> String {
         match self {
             Self::Sqlite => String::new(),
@@ -30,10 +29,10 @@ impl Store {
         }
     }
 
-    /// Everything in it that is not in the gateway's data directory, as text.
+    /// The content of the database as text; empty for SQLite, whose file is in the data directory.
     ///
     /// # Panics
-    /// When it cannot be read.
+    /// When the database cannot be read.
     pub fn dump(&self) -> String {
         match self {
             Self::Sqlite => String::new(),
@@ -42,7 +41,7 @@ impl Store {
     }
 }
 
-/// A database that is dropped with this.
+/// A PostgreSQL database. It is deleted when this is dropped.
 pub struct Database {
     url: String,
     name: String,
@@ -57,15 +56,15 @@ impl Database {
         Self { url: format!("{server}/{name}"), name }
     }
 
-    /// Its address, password included.
+    /// Its URL, with user and password.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Runs a statement in it.
+    /// Runs a statement in the database.
     ///
     /// # Panics
-    /// When the server refuses.
+    /// When the statement fails.
     pub fn sql(&self, statement: &str) {
         sql(&self.url, statement);
     }
@@ -85,13 +84,13 @@ fn server() -> String {
     })
 }
 
-/// A statement, in no transaction.
+/// Runs a statement outside of a transaction.
 fn sql(url: &str, statement: &str) {
     let options = ["--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--command", statement];
     run(Command::new("psql").args(options).arg(url));
 }
 
-/// Runs a client program, which comes with the server.
+/// Runs a PostgreSQL client program and returns its standard output.
 fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

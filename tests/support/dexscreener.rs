@@ -1,13 +1,13 @@
-//! A stand-in for the market data service: two tokens, three pairs, and lists of what is promoted.
+//! A stand-in for the market data service: three pairs, and lists of promoted tokens.
 
 use serde_json::{Value, json};
 
 use crate::{Provider, Reply};
 
-/// A text with numbers that only survive where nobody parses them into a float.
+/// An answer with numbers that a conversion to floating point would change.
 pub const PRECISE_PAIR: &str = r#"{"schemaVersion":"1.0.0","pairs":[{"chainId":"solana","pairAddress":"Precise1111","priceUsd":"0.10","volume":{"h24":1.0,"h6":123456789012345678901234567890},"liquidity":{"usd":1e-7},"pairCreatedAt":1700000000000}]}"#;
 
-/// A pair as the service shows it.
+/// A pair in the service's form.
 pub fn pair(chain: &str, address: &str, dex: &str, price: &str) -> Value {
     json!({
         "chainId": chain,
@@ -30,7 +30,7 @@ pub fn pair(chain: &str, address: &str, dex: &str, price: &str) -> Value {
     })
 }
 
-/// The pairs that every list of the stand-in is made of.
+/// The pairs of the stand-in.
 pub fn pairs() -> Vec<Value> {
     vec![
         pair("solana", "PairOne", "raydium", "0.50"),
@@ -39,7 +39,7 @@ pub fn pairs() -> Vec<Value> {
     ]
 }
 
-/// A token that somebody paid to show.
+/// A token that somebody paid to promote.
 pub fn promoted(address: &str, amount: Option<u32>) -> Value {
     let mut token = json!({
         "url": format!("https://dexscreener.com/solana/{address}"),
@@ -56,7 +56,7 @@ pub fn promoted(address: &str, amount: Option<u32>) -> Value {
     token
 }
 
-/// Starts it.
+/// Starts the stand-in.
 pub fn start() -> Provider {
     let provider = Provider::start();
     let on_chain = |seen: &crate::Seen| {

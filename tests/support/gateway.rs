@@ -1,75 +1,75 @@
 //! A gateway process with folders of its own.
 
 use std::process::ExitStatus;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::process::Process;
 use crate::{Answer, Client, Home, wait_for};
 
-/// What the gateway prints once it takes requests, before its address.
+/// The gateway prints this before its address as soon as it accepts requests.
 const GREETING: &str = "Connector Gateway is at ";
 
-/// A gateway that serves. It ends when it is dropped.
+/// A running gateway. It ends when this is dropped.
 pub struct Gateway {
     process: Process,
     home: Home,
-    client: Option<Client>,
+    client: Client,
+    address: String,
+    ready_after: Duration,
 }
 
 impl Gateway {
     pub(crate) fn start(home: Home) -> Self {
-        let mut gateway = Self { process: Process::start(&mut home.command(&["serve"])), home, client: None };
-        gateway.wait_until_ready();
-        gateway
-    }
-
-    fn wait_until_ready(&mut self) {
-        let address = wait_for("the gateway's address", || {
-            if let Some(status) = self.process.ended() {
-                panic!("the gateway ended with {status}:\n{}", self.process.lines().join("\n"));
-            }
-            self.process.lines().iter().find_map(|line| line.strip_prefix(GREETING).map(str::to_owned))
-        });
-        let client = Client::new(&address);
+        // The client exists before the clock starts, because making it takes time that is not the gateway's.
+        let client = Client::new("");
+        let started = Instant::now();
+        let mut process = Process::start(&mut home.command(&["serve"]));
+        let address = process.wait_for_line(GREETING);
+        let client = client.at(&address);
         wait_for("the gateway to be ready", || {
             client.request("GET", "/readyz").try_send().ok().filter(|answer| answer.status == 200)
         });
-        self.client = Some(match &self.home.key {
+        let ready_after = started.elapsed();
+        let client = match &home.key {
             Some(key) => client.with_key(key),
             None => client,
-        });
+        };
+        Self { process, home, client, address, ready_after }
     }
 
     /// A client with the gateway's key.
-    ///
-    /// # Panics
-    /// Never once the gateway was started.
     pub fn client(&self) -> Client {
-        self.client.clone().expect("the gateway is ready")
+        self.client.clone()
     }
 
     /// A client without a key.
     ///
     /// # Panics
-    /// Never once the gateway was started.
+    /// When the HTTP library cannot be set up.
     pub fn stranger(&self) -> Client {
-        Client::new(&self.address())
+        Client::new(&self.address)
     }
 
-    /// Its base URL.
-    ///
-    /// # Panics
-    /// Never once the gateway was started.
+    /// The base URL, for example `http://127.0.0.1:40123`.
     pub fn address(&self) -> String {
-        let lines = self.process.lines();
-        let line = lines.iter().rev().find_map(|line| line.strip_prefix(GREETING));
-        line.expect("the gateway is ready").to_owned()
+        self.address.clone()
     }
 
-    /// Its folders.
+    /// The gateway's folders.
     pub fn home(&self) -> &Home {
         &self.home
+    }
+
+    /// The process id.
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Time from the start of the process to its first answer that it is ready.
+    pub fn ready_after(&self) -> Duration {
+        self.ready_after
     }
 
     /// Calls an operation: POST /connectors/{operation}.
@@ -77,7 +77,7 @@ impl Gateway {
         self.client().call(operation, body)
     }
 
-    /// What it printed and logged so far.
+    /// All lines that it has printed and logged so far.
     pub fn lines(&self) -> Vec<String> {
         self.process.lines()
     }
@@ -87,28 +87,28 @@ impl Gateway {
         self.lines().iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Waits for a log line for which this holds.
+    /// Waits for the first log line for which `matches` returns `true`.
     ///
     /// # Panics
-    /// When none comes.
+    /// When no such line comes.
     #[track_caller]
     pub fn wait_for_log(&self, what: &str, matches: impl Fn(&Value) -> bool) -> Value {
         wait_for(what, || self.log().into_iter().find(|line| matches(line)))
     }
 
-    /// A live connector as GET /connectors shows it.
+    /// The entry of a live connector in GET /connectors; `None` if the connector is not live.
     pub fn connector(&self, name: &str) -> Option<Value> {
         let listed = self.client().get("/connectors").ok();
         listed["connectors"].as_array()?.iter().find(|connector| connector["connector"] == name).cloned()
     }
 
-    /// A refused file as GET /connectors shows it.
+    /// The entry of a refused file in GET /connectors; `None` if the file is not refused.
     pub fn refusal(&self, file: &str) -> Option<Value> {
         let listed = self.client().get("/connectors").ok();
         listed["refused"].as_array()?.iter().find(|refused| refused["file"] == file).cloned()
     }
 
-    /// Waits until a connector of this version is live.
+    /// Waits until this version of a connector is live.
     #[track_caller]
     pub fn wait_for_version(&self, name: &str, version: &str) -> Value {
         wait_for(&format!("{name} {version}"), || {
@@ -116,48 +116,49 @@ impl Gateway {
         })
     }
 
-    /// Waits until a file is refused, and gives back the reason.
+    /// Waits until a file is refused, and returns the reason.
     ///
     /// # Panics
-    /// When it is taken.
+    /// When the file is accepted.
     #[track_caller]
     pub fn wait_for_refusal(&self, file: &str) -> String {
         let refused = wait_for(&format!("{file} to be refused"), || self.refusal(file));
         refused["reason"].as_str().expect("a reason").to_owned()
     }
 
-    /// A figure from /metrics by its name and labels as they stand there; 0 when it is absent.
+    /// The value of a series in /metrics; 0 when the series is absent. `series` is its name with labels, as /metrics
+    /// prints it.
     ///
     /// # Panics
-    /// When it is no number.
+    /// When the value is not a number.
     pub fn metric(&self, series: &str) -> f64 {
         let text = self.stranger().get("/metrics").text();
         let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned));
         line.map_or(0.0, |value| value.parse().expect("a number"))
     }
 
-    /// Asks it to stop (SIGTERM), and does not wait.
+    /// Asks the gateway to stop (SIGTERM) and does not wait.
     pub fn ask_to_end(&self) {
         self.process.ask_to_end();
     }
 
-    /// Waits for its end.
+    /// Waits for the gateway's end.
     pub fn wait(&mut self) -> ExitStatus {
         self.process.wait()
     }
 
-    /// Stops it as an operator does, and gives back how it ended.
+    /// Stops the gateway as an operator does, and returns its exit status.
     pub fn stop(&mut self) -> ExitStatus {
         self.ask_to_end();
         self.wait()
     }
 
-    /// Kills it as a crash would, and does not wait.
+    /// Kills the gateway, as a crash would, and does not wait.
     pub fn kill(&self) {
         self.process.kill();
     }
 
-    /// Stops it, unless it was stopped or killed already, and starts it once more on the same folders.
+    /// Stops the gateway if it still runs, and starts it again on the same folders.
     #[must_use]
     pub fn start_again(mut self) -> Self {
         if self.process.ended().is_none() {
@@ -167,7 +168,7 @@ impl Gateway {
         self.home.start()
     }
 
-    /// Starts it once more, on the same folders, with this key in place of the one before.
+    /// Stops the gateway if it still runs, and starts it again on the same folders with another key.
     #[must_use]
     pub fn start_again_with_key(mut self, key: &str) -> Self {
         self.home.key = Some(key.to_owned());

@@ -1,4 +1,4 @@
-//! The folders of a gateway, and the command line on them.
+//! The folders of a gateway, and its command line.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use tempfile::TempDir;
 use crate::Gateway;
 use crate::process::{self, Finished};
 
-/// The folders of a gateway, whether it runs or not.
+/// The folders of a gateway, which exist whether the gateway runs or not. They are removed when this is dropped.
 pub struct Home {
     folder: TempDir,
     environment: Vec<(String, String)>,
-    /// Given to the gateway as the key with every scope.
+    /// The key with every scope, if the gateway is not to make one itself.
     pub(crate) key: Option<String>,
 }
 
@@ -42,7 +42,8 @@ impl Home {
         self.folder.path().join("data")
     }
 
-    /// Puts a module into the modules folder as an operator should: whole, under its name at once.
+    /// Puts a module into the modules folder as an operator should: by a rename, so that the gateway never sees a part
+    /// of it.
     ///
     /// # Panics
     /// When it cannot be written.
@@ -52,11 +53,11 @@ impl Home {
         fs::rename(aside, self.module(name)).unwrap();
     }
 
-    /// The gateway's command line on these folders, to be added to.
+    /// A command of the gateway on these folders. More arguments can be added.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(process::binary());
         command.args(arguments).arg("--config").arg(self.config()).current_dir(self.folder.path());
-        // Whatever the machine has set for a gateway of its own is not meant for this one.
+        // The machine may have variables for a gateway of its own.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GATEWAY_")) {
             command.env_remove(name);
         }
@@ -67,12 +68,12 @@ impl Home {
         command
     }
 
-    /// Runs a command of the gateway to its end.
+    /// Runs a command of the gateway and waits for its end.
     pub fn run(&self, arguments: &[&str]) -> Finished {
         process::run(&mut self.command(arguments))
     }
 
-    /// Runs a command that is expected to succeed, and gives back what it printed.
+    /// Runs a command that must succeed, and returns its standard output.
     ///
     /// # Panics
     /// When it fails.
@@ -83,7 +84,7 @@ impl Home {
         finished.stdout
     }
 
-    /// Starts the gateway, and waits until it takes requests.
+    /// Starts the gateway and waits until it accepts requests.
     pub fn start(self) -> Gateway {
         Gateway::start(self)
     }

@@ -1,25 +1,29 @@
-//! What the product's tests and its demonstration are written with. All of it is called without `async`: tests read from top
-//! to bottom, and what has to go on meanwhile (stand-in services, load) runs on threads of its own.
+//! The helper library of the product tests, the demonstration and the benchmarks. All functions block, so that a test
+//! reads from top to bottom. Stand-in services and load run on threads of their own meanwhile.
 //!
 //! # Layout
-//! - [`setup`]: what a gateway is started with; [`home`]: its folders, and the command line on them; [`gateway`]: the process
-//! - [`process`]: how a process begins, and that it surely ends
-//! - [`client`]: requests to it, and what is expected of answers; [`load`]: many of them while something else happens
-//! - [`provider`]: a stand-in for a service on loopback; [`reply`]: what it answers; [`arxiv`], [`dexscreener`]: those two
-//! - [`oauth`]: a stand-in for an OAuth provider, and people who consent; [`database`]: a PostgreSQL database for one test
-//! - [`module`]: connectors as bytes, and how to alter them
-//! - [`gzip`]: compressed bodies, good and evil
+//! - [`setup`]: modules, configuration and environment of a gateway; [`home`]: its folders and its command line;
+//!   [`gateway`]: the running gateway
+//! - [`process`]: processes that always end
+//! - [`client`]: requests to the gateway and expectations of its answers; [`load`]: requests in the background
+//! - [`provider`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such
+//!   services
+//! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
+//! - [`database`]: the two stores, and a PostgreSQL database for one test
+//! - [`module`]: connectors as bytes, as built and altered
+//! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    reason = "used by tests only, where a panic is the report of what went wrong"
+    reason = "tests use this library, and a panic is how a test fails"
 )]
 
 pub mod arxiv;
 pub mod client;
 pub mod database;
 pub mod dexscreener;
+pub mod encoding;
 pub mod gateway;
 pub mod gzip;
 pub mod home;
@@ -47,19 +51,19 @@ pub use provider::{Provider, Seen};
 pub use reply::{Gate, Reply};
 pub use setup::Setup;
 
-/// Long enough for a busy machine. A condition that holds is found at once; only one that never does takes this long.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The threads that stand-ins and clients run on. They outlive every test.
+/// The threads that stand-ins and clients run on. They live as long as the program.
 pub(crate) fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap())
 }
 
-/// Waits until `condition` gives something, and gives that back.
+/// Calls `condition` every 10 ms until it returns a value, and returns that value.
 ///
 /// # Panics
-/// When it never does; `what` says what was waited for.
+/// After a minute without a value; `what` is named in the message.
 #[track_caller]
 pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;
@@ -67,7 +71,7 @@ pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
         if let Some(value) = condition() {
             return value;
         }
-        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        assert!(Instant::now() < deadline, "waited a minute for {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that go on, one after the other on several connections, while a test does something else.
+//! Calls in the background, on several connections at once, while a test does something else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::client::{Answer, Call};
 use crate::{runtime, wait_for};
 
-/// Calls at once.
+/// Number of connections. Each makes one call after the other.
 const CONNECTIONS: usize = 4;
 
-/// What came of the calls.
+/// The result of all calls.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Calls that were answered as they should be.
+    /// Number of calls whose answer passed the check.
     pub succeeded: usize,
-    /// What came instead, in words.
+    /// One sentence for each other call.
     pub failures: Vec<String>,
 }
 
-/// Calls under way.
+/// Calls that are being made. They stop when this is dropped.
 #[must_use]
 pub struct Load {
     stop: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Begins to call. `check` says what is wrong with an answer, or nothing.
+    /// Starts to call. `check` returns an error that says what is wrong with an answer.
     pub fn start(
         call: impl Fn() -> Call + Clone + Send + 'static,
         check: impl Fn(&Answer) -> Result<(), String> + Clone + Send + 'static,
@@ -56,24 +56,24 @@ impl Load {
         Self { stop, succeeded, tasks }
     }
 
-    /// Calls that have succeeded so far.
+    /// Number of calls that have succeeded so far.
     pub fn succeeded(&self) -> usize {
         self.succeeded.load(Ordering::Relaxed)
     }
 
-    /// Waits until a further number of calls has succeeded, so that what was done before is sure to have met some.
+    /// Waits until this many further calls have succeeded. Everything done before has then been met by some calls.
     ///
     /// # Panics
-    /// When they do not.
+    /// When they do not succeed within a minute.
     pub fn wait_for_more(&self, calls: usize) {
         let wanted = self.succeeded() + calls;
         wait_for("more calls to succeed", || (self.succeeded() >= wanted).then_some(()));
     }
 
-    /// Lets the calls under way end, and tells what came of all.
+    /// Waits for the calls that have begun, and returns the result of all calls.
     ///
     /// # Panics
-    /// When a check did.
+    /// When a check panicked.
     pub fn stop(mut self) -> Outcome {
         self.stop.store(true, Ordering::Relaxed);
         let tasks = std::mem::take(&mut self.tasks);
@@ -84,7 +84,7 @@ impl Load {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        // For tests that fail on the way.
+        // A test that fails drops this without a call of `stop`.
         self.stop.store(true, Ordering::Relaxed);
     }
 }

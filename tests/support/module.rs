@@ -1,32 +1,32 @@
-//! Connectors as bytes: those that were built, and altered ones.
+//! Connectors as bytes, as built and altered.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// The text in the guest `liar` that says what it tells of itself.
+/// Begins the text in the guest `liar` that selects its manifest.
 const STORY: &[u8] = b"story=";
 const STORY_BYTES: usize = 48;
 
-/// The text in the guest `account` that says what its service is like.
+/// Begins the text in the guest `account` that describes its service.
 const SERVICE: &[u8] = b"service=";
 const SERVICE_BYTES: usize = 2048;
 
-/// Sections of a component that matter here.
+/// Identifiers of sections of a component.
 const CUSTOM_SECTION: u8 = 0;
 const COMPONENT_SECTION: u8 = 4;
 const INSTANCE_SECTION: u8 = 5;
 
-/// Magic, version and layer of a component.
+/// Length of the magic number, version and layer at the start of a component.
 const PREAMBLE_BYTES: usize = 8;
 
-/// The workspace.
+/// The root folder of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A connector that belongs to the product.
+/// A connector of the product.
 ///
 /// # Panics
 /// When it was not built.
@@ -34,12 +34,22 @@ pub fn shipped(name: &str) -> Vec<u8> {
     read(&root().join("modules").join(format!("{name}.wasm")), "make build")
 }
 
-/// The digests of the connectors that belong to the product, as they lie beside them.
+/// The list of the product's connectors with their digests, `modules/SHIPPED`.
 ///
 /// # Panics
 /// When they were not built.
 pub fn shipped_list() -> Vec<u8> {
     read(&root().join("modules/SHIPPED"), "make build")
+}
+
+/// The names of the product's connectors.
+///
+/// # Panics
+/// When they were not built.
+pub fn shipped_names() -> Vec<String> {
+    let list = String::from_utf8(shipped_list()).expect("the list is text");
+    let files = list.lines().filter_map(|line| line.split_whitespace().nth(1));
+    files.filter_map(|file| file.strip_suffix(".wasm")).map(str::to_owned).collect()
 }
 
 /// A guest from `tests/guests`.
@@ -54,23 +64,23 @@ fn read(path: &Path, command: &str) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|error| panic!("{}: {error}; `{command}` builds it", path.display()))
 }
 
-/// The guest `liar`, telling a story: `version=…`, or the name of a lie.
+/// The guest `liar` with a story: `version=…` for an honest manifest of that version, or the name of a lie.
 ///
 /// # Panics
-/// When the story is too long.
+/// When the story is too long for its place in the guest.
 pub fn liar(story: &str) -> Vec<u8> {
     patched("liar", STORY, STORY_BYTES, story)
 }
 
-/// The guest `account`, for a service that this JSON document describes; `tests/guests/account` says how.
+/// The guest `account` for the service that this JSON document describes. `tests/guests/account` documents the members.
 ///
 /// # Panics
-/// When the document is too long.
+/// When the document is too long for its place in the guest.
 pub fn account(service: &Value) -> Vec<u8> {
     patched("account", SERVICE, SERVICE_BYTES, &service.to_string())
 }
 
-/// A guest with another text in the place that begins with `mark` and is padded with blanks.
+/// A guest whose text after `mark` is replaced, and padded with blanks to `length`.
 fn patched(name: &str, mark: &[u8], length: usize, text: &str) -> Vec<u8> {
     let mut module = guest(name);
     let start = module.windows(mark.len()).position(|window| window == mark).expect("the guest holds its text");
@@ -81,10 +91,16 @@ fn patched(name: &str, mark: &[u8], length: usize, text: &str) -> Vec<u8> {
     module
 }
 
-/// A component from its text.
+/// SHA-256 of a module in hexadecimal digits, by which the gateway identifies a version.
+pub fn digest(module: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, module);
+    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A component from its text format.
 ///
 /// # Panics
-/// When the text is wrong.
+/// When the text is not valid.
 pub fn from_text(text: &str) -> Vec<u8> {
     wat::parse_str(text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -92,13 +108,13 @@ pub fn from_text(text: &str) -> Vec<u8> {
 /// The text of `tests/guests/<name>.wat`.
 ///
 /// # Panics
-/// When there is none.
+/// When there is no such file.
 pub fn text(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("guests").join(format!("{name}.wat"));
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The same module with other bytes: it does what it did, and is another version to whoever compares digests.
+/// The module with a custom section added. It behaves as before, but its digest differs.
 pub fn with_note(module: &[u8], note: &str) -> Vec<u8> {
     let mut content = leb128(4);
     content.extend(b"note");
@@ -106,7 +122,7 @@ pub fn with_note(module: &[u8], note: &str) -> Vec<u8> {
     with_section(module, CUSTOM_SECTION, &content)
 }
 
-/// The same module with a further component inside, which is instantiated together with it.
+/// The module with another component inside, which is instantiated together with it.
 pub fn with_component(module: &[u8], component: &[u8]) -> Vec<u8> {
     let index = sections(module).filter(|(id, _)| *id == COMPONENT_SECTION).count();
     let module = with_section(module, COMPONENT_SECTION, component);
@@ -124,7 +140,7 @@ fn with_section(module: &[u8], id: u8, content: &[u8]) -> Vec<u8> {
     module
 }
 
-/// Identifier and content of each section of a component.
+/// The identifier and content of each section of a component.
 fn sections(module: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = &module[PREAMBLE_BYTES..];
     std::iter::from_fn(move || {

@@ -1,40 +1,48 @@
-//! A process that surely ends: when it is dropped, and when the test that started it is killed.
+//! Processes that always end: when the [`Process`] is dropped, and when the program that started it is killed.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::wait_for;
+use crate::{PATIENCE, wait_for};
 
-/// The gateway's binary: beside this one, as both are built into one folder.
+/// Time between two looks at whether a process has ended while its lines are waited for.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// The gateway's binary of the build profile that this program was built in: `target/debug` for tests, `target/release`
+/// for benchmarks. Cargo puts this program into that folder too, or into `deps` below it.
 ///
 /// # Panics
-/// When it is missing.
+/// When the binary is missing.
 pub fn binary() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let binary =
         own.ancestors().skip(1).take(2).map(|folder| folder.join("connector-gateway")).find(|path| path.is_file());
-    binary.unwrap_or_else(|| panic!("connector-gateway is not beside {}; `make build` builds it", own.display()))
+    binary.unwrap_or_else(|| {
+        panic!("there is no connector-gateway beside {}; build it in the same profile with cargo build", own.display())
+    })
 }
 
-/// A command of the gateway that runs to its end.
+/// The result of a command that has run to its end.
 pub struct Finished {
-    /// Its exit code; none when a signal ended it.
+    /// Exit code; `None` if a signal ended the command.
     pub code: Option<i32>,
-    /// What it printed.
+    /// Text that it wrote to standard output.
     pub stdout: String,
-    /// What it complained about.
+    /// Text that it wrote to standard error.
     pub stderr: String,
 }
 
-/// Runs the gateway's binary with arguments and variables, and waits for its end.
+/// Runs a command and waits for its end.
 ///
 /// # Panics
-/// When it cannot be run.
+/// When it cannot be started.
 pub fn run(command: &mut Command) -> Finished {
     let output = command.stdin(Stdio::null()).output().expect("the binary runs");
     Finished {
@@ -44,66 +52,104 @@ pub fn run(command: &mut Command) -> Finished {
     }
 }
 
-/// A process under way, with the lines it writes.
+/// A running process and the lines that it writes.
 pub struct Process {
     child: Child,
-    /// Ends the process when this one is gone, however it went.
+    /// Ends the process if this program is killed and cannot drop the [`Process`].
     guard: Child,
-    lines: Arc<Mutex<Vec<String>>>,
+    output: Arc<Output>,
     readers: Vec<thread::JoinHandle<()>>,
 }
 
+/// Lines of both output streams, in the order of their arrival.
+#[derive(Default)]
+struct Output {
+    lines: Mutex<Vec<String>>,
+    grown: Condvar,
+}
+
 impl Process {
-    /// Starts it, and gathers what it writes.
+    /// Starts a process and collects its lines. The process gets a process group of its own, so that its children end
+    /// with it.
     ///
     /// # Panics
     /// When it cannot be started.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        // Waits for its input to close, which happens when this process ends in any way, and ends the other one by its id.
+        // The guard's input closes when this program ends in any way. The guard then ends the process group by its id.
+        // The guard has its own group too, because an interrupt from the terminal must not end it first.
         let guard = Command::new("sh")
-            .args(["-c", "read -r _; kill -9 \"$1\" 2>/dev/null", "guard", &child.id().to_string()])
+            .args(["-c", "read -r _; kill -s KILL -- \"-$1\" 2>/dev/null", "guard", &child.id().to_string()])
+            .process_group(0)
             .stdin(Stdio::piped())
+            .stdout(Stdio::null())
             .spawn()
             .expect("the system has a shell");
-        let lines = Arc::new(Mutex::new(Vec::new()));
+        let output = Arc::new(Output::default());
         let readers = [
-            child.stdout.take().map(|stream| gather(stream, &lines)),
-            child.stderr.take().map(|stream| gather(stream, &lines)),
+            child.stdout.take().map(|stream| collect(stream, &output)),
+            child.stderr.take().map(|stream| collect(stream, &output)),
         ];
-        Self { child, guard, lines, readers: readers.into_iter().flatten().collect() }
+        Self { child, guard, output, readers: readers.into_iter().flatten().collect() }
     }
 
-    /// All lines so far, those of both streams in the order they came.
+    /// The process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// All lines so far, of both output streams, in the order of their arrival.
     pub fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap().clone()
+        self.output.lines.lock().unwrap().clone()
     }
 
-    /// Whether it has ended, and how.
+    /// Waits for the first line that begins with `prefix`, and returns the rest of that line.
     ///
     /// # Panics
-    /// When the system does not say.
+    /// When the process ends without writing such a line, or does not write it for a minute.
+    #[track_caller]
+    pub fn wait_for_line(&mut self, prefix: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        let output = Arc::clone(&self.output);
+        let mut lines = output.lines.lock().unwrap();
+        loop {
+            if let Some(rest) = lines.iter().find_map(|line| line.strip_prefix(prefix)) {
+                return rest.to_owned();
+            }
+            if let Some(status) = self.ended() {
+                panic!("the process ended with {status} before it wrote `{prefix}`:\n{}", lines.join("\n"));
+            }
+            assert!(Instant::now() < deadline, "the process did not write `{prefix}`:\n{}", lines.join("\n"));
+            lines = output.grown.wait_timeout(lines, LOOK_AGAIN).unwrap().0;
+        }
+    }
+
+    /// The exit status if the process has ended, else `None`.
+    ///
+    /// # Panics
+    /// When the system cannot tell.
     pub fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().unwrap()
     }
 
-    /// Asks it to end (SIGTERM), and does not wait.
+    /// Asks the process to end (SIGTERM) and does not wait.
     ///
     /// # Panics
-    /// When it is gone already.
+    /// When it has ended already.
     pub fn ask_to_end(&self) {
-        self.signal(Signal::TERM);
+        kill_process(self.pid(), Signal::TERM).expect("the process is running");
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process. All its lines are there afterwards.
     ///
     /// # Panics
-    /// When it goes on.
+    /// When it does not end within a minute.
     pub fn wait(&mut self) -> ExitStatus {
         let status = wait_for("the process to end", || self.ended());
         for reader in self.readers.drain(..) {
@@ -112,39 +158,61 @@ impl Process {
         status
     }
 
-    /// Ends it at once (SIGKILL), as a crash would, and does not wait.
+    /// Kills the process (SIGKILL), as a crash would, and does not wait.
     ///
     /// # Panics
-    /// When it is gone already.
+    /// When it has ended already.
     pub fn kill(&self) {
-        self.signal(Signal::KILL);
+        kill_process(self.pid(), Signal::KILL).expect("the process is running");
     }
 
-    fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
-        kill_process(pid, signal).expect("the process is there");
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().try_into().unwrap()).unwrap()
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The guard first: it would else aim at an id that may be another's by then. Both may be gone already, which is as well.
+        // The guard ends first: once the process is gone, its id may belong to another process. Each of the two may
+        // have ended already, so errors are ignored.
         let _ = self.guard.kill();
         let _ = self.guard.wait();
-        let _ = self.child.kill();
+        if let Ok(None) = self.child.try_wait() {
+            let _ = kill_process_group(self.pid(), Signal::KILL);
+        }
         let _ = self.child.wait();
     }
 }
 
-fn gather(stream: impl Read + Send + 'static, lines: &Arc<Mutex<Vec<String>>>) -> thread::JoinHandle<()> {
-    let lines = Arc::clone(lines);
+fn collect(stream: impl Read + Send + 'static, output: &Arc<Output>) -> thread::JoinHandle<()> {
+    let output = Arc::clone(output);
     thread::spawn(move || {
         let mut reader = BufReader::new(stream);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-            lines.lock().unwrap().push(text);
+            output.lines.lock().unwrap().push(text);
+            output.grown.notify_all();
             line.clear();
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_process_and_its_children_end_with_the_program_that_started_it() {
+        let mut process = Process::start(Command::new("sh").args(["-c", "sleep 600 & echo started; wait"]));
+        process.wait_for_line("started");
+        // The system closes this pipe when the program ends.
+        drop(process.guard.stdin.take());
+        let status = wait_for("the process to end", || process.ended());
+        assert_eq!(status.signal(), Some(9));
+        // The child holds the pipe of the output until it ends too.
+        wait_for("the child to end", || process.readers.iter().all(|reader| reader.is_finished()).then_some(()));
+    }
 }

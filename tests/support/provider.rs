@@ -1,4 +1,4 @@
-//! A stand-in for a service: an HTTP server on loopback that answers as it is told, and remembers what it was asked.
+//! A stand-in for a service: an HTTP server on loopback that answers as the test says, and records the requests.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,19 +15,20 @@ use hyper_util::server::conn::auto;
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
+use crate::encoding::pairs;
 use crate::reply::{Reply, ReplyBody};
 use crate::{runtime, wait_for};
 
 type Handler = Arc<dyn Fn(&Seen) -> Reply + Send + Sync>;
 
-/// What the service was asked.
+/// A recorded request.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// GET, POST, …
     pub method: String,
-    /// The path, as it was sent.
+    /// The path, still encoded.
     pub path: String,
-    /// The query, as it was sent, without the question mark; empty where there is none.
+    /// The query, still encoded and without the question mark; empty if the URL has no query.
     pub query: String,
     /// All headers.
     pub headers: HeaderMap,
@@ -36,73 +37,36 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// A header; empty when it is absent.
+    /// The value of a header; empty if the header is absent.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
     }
 
-    /// A parameter of the query, decoded.
+    /// The decoded value of a query parameter; `None` if the parameter is absent.
     pub fn parameter(&self, name: &str) -> Option<String> {
         self.parameters().into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
-    /// The parameters of the query, decoded.
+    /// The decoded names and values of the query.
     pub fn parameters(&self) -> Vec<(String, String)> {
-        pairs(&self.query)
+        pairs(self.query.as_bytes())
     }
 
-    /// The fields of a form, decoded.
-    ///
-    /// # Panics
-    /// When the body is none.
+    /// The decoded names and values of the body, which is a form.
     pub fn form(&self) -> Vec<(String, String)> {
-        pairs(std::str::from_utf8(&self.body).expect("a form is text"))
+        pairs(&self.body)
     }
 }
 
-/// The pairs of a query or a form, decoded.
-pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
-    let pairs = text.split('&').filter(|pair| !pair.is_empty());
-    let decoded = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    decoded.map(|(key, value)| (decode(key), decode(value))).collect()
-}
-
-/// Text for a query or a form: percent-encoded but for what never needs it.
-pub fn encode(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
-pub(crate) fn decode(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match (byte, after) {
-            (b'+', _) => bytes.push(b' '),
-            (b'%', [high, low, after @ ..]) => {
-                let digits = [*high, *low];
-                let digits = std::str::from_utf8(&digits).unwrap_or("zz");
-                bytes.push(u8::from_str_radix(digits, 16).expect("the query is percent-encoded"));
-                rest = after;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8(bytes).expect("the query is UTF-8")
-}
-
-/// A port of loopback that nobody listens on at this moment.
+/// A free port of loopback. Another program may take it at any time.
 ///
 /// # Panics
-/// When there is none.
+/// When no port is free.
 pub fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap().port()
 }
 
-/// The running stand-in. It ends when it is dropped.
+/// A running stand-in. It ends when this is dropped.
 pub struct Provider {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -116,10 +80,10 @@ struct Shared {
 }
 
 impl Provider {
-    /// Starts one that answers 404 to everything.
+    /// Starts a stand-in that answers every request with 404.
     ///
     /// # Panics
-    /// When loopback has no port left.
+    /// When no port is free.
     pub fn start() -> Self {
         let listener = runtime().block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
@@ -128,53 +92,54 @@ impl Provider {
         Self { address, shared, task }
     }
 
-    /// Answers requests for a path; the path `*` takes those that no other does. A later answer replaces an earlier one.
+    /// Answers requests for a path by a function. The path `*` stands for every path without an answer of its own. A
+    /// later call for the same path replaces the answer.
     ///
     /// # Panics
-    /// When a handler has.
+    /// When a handler panicked before.
     pub fn on(&self, path: &str, handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> &Self {
         self.shared.routes.lock().unwrap().insert(path.to_owned(), Arc::new(handler));
         self
     }
 
-    /// Answers requests for a path, always alike.
+    /// Answers all requests for a path with the same reply.
     pub fn reply(&self, path: &str, reply: Reply) -> &Self {
         self.on(path, move |_| reply.clone())
     }
 
-    /// Where it is: `http://127.0.0.1:…`.
+    /// The base URL: `http://127.0.0.1:…`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Its port.
+    /// The port.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// What it was asked so far.
+    /// All requests so far.
     ///
     /// # Panics
-    /// When a handler has.
+    /// When a handler panicked before.
     pub fn seen(&self) -> Vec<Seen> {
         self.shared.seen.lock().unwrap().clone()
     }
 
-    /// Forgets what it was asked, and gives it back.
+    /// Removes the recorded requests and returns them.
     ///
     /// # Panics
-    /// When a handler has.
+    /// When a handler panicked before.
     pub fn take_seen(&self) -> Vec<Seen> {
         std::mem::take(&mut self.shared.seen.lock().unwrap())
     }
 
-    /// Waits until it has been asked this often in all.
+    /// Waits until this many requests have come in all.
     ///
     /// # Panics
-    /// When it is not.
+    /// When they do not come within a minute.
     #[track_caller]
     pub fn wait_for_requests(&self, count: usize) {
-        wait_for("the stand-in to be asked", || (self.seen().len() >= count).then_some(()));
+        wait_for("requests to the stand-in", || (self.seen().len() >= count).then_some(()));
     }
 }
 
@@ -189,7 +154,7 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
             let service = service_fn(move |request| answer(Arc::clone(&shared), request));
-            // A caller that goes away early is none of the stand-in's business.
+            // A caller may close its connection early, which is no error here.
             let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
         });
     }

@@ -1,4 +1,4 @@
-//! What a stand-in answers: status, headers, and a body that may also come late, in pieces, or not whole.
+//! The answers of a stand-in: status, headers, and a body that may come late, in pieces, or only in part.
 
 use std::convert::Infallible;
 use std::io;
@@ -14,13 +14,13 @@ use hyper::body::Frame;
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// How long the beginning of a body that is cut off has to arrive.
+/// Time that the first part of a body gets to arrive before the connection is closed.
 const CUT_AFTER: Duration = Duration::from_millis(50);
 
-/// A body as the server sends it.
+/// The body of an answer, as the HTTP server needs it.
 pub(crate) type ReplyBody = UnsyncBoxBody<Bytes, io::Error>;
 
-/// Holds answers back until it is opened.
+/// Delays answers until it is opened.
 #[derive(Clone)]
 pub struct Gate {
     sender: Arc<watch::Sender<bool>>,
@@ -33,18 +33,18 @@ impl Default for Gate {
 }
 
 impl Gate {
-    /// Lets all through, now and later.
+    /// Lets all answers through, those that wait and later ones.
     pub fn open(&self) {
         self.sender.send_replace(true);
     }
 
     async fn pass(&self) {
-        // The sender lives as long as this gate does.
+        // This fails only without a sender, and the gate holds the sender.
         let _ = self.sender.subscribe().wait_for(|open| *open).await;
     }
 }
 
-/// What the service answers.
+/// An answer of a stand-in.
 #[derive(Clone)]
 pub struct Reply {
     status: u16,
@@ -56,15 +56,15 @@ pub struct Reply {
 
 #[derive(Clone)]
 enum Body {
-    /// With its length declared.
+    /// All bytes, with a declared length.
     Whole(Bytes),
-    /// Piece by piece.
+    /// Several pieces, without a declared length.
     Pieces(Vec<Bytes>),
-    /// These bytes, again and again.
+    /// These bytes repeated without end.
     Endless(Bytes),
-    /// These bytes of many more, then the connection is cut.
+    /// These bytes, after which the connection is closed although the body is not complete.
     Cut(Bytes),
-    /// The connection is cut before any answer.
+    /// No answer: the connection is closed at once.
     None,
 }
 
@@ -73,78 +73,78 @@ impl Reply {
         Self { status, headers: Vec::new(), body, gate: None, delay: Duration::ZERO }
     }
 
-    /// A JSON document, status 200.
-    #[expect(clippy::needless_pass_by_value, reason = "so that tests write json!({…}) where it is used")]
+    /// A JSON document with status 200.
+    #[expect(clippy::needless_pass_by_value, reason = "so that a test can pass json!({…})")]
     pub fn json(document: Value) -> Self {
         Self::typed("application/json", document.to_string())
     }
 
-    /// Bytes of a media type, status 200.
+    /// Bytes of a media type with status 200.
     pub fn typed(content_type: &str, body: impl Into<Bytes>) -> Self {
         Self::new(200, Body::Whole(body.into())).header("content-type", content_type)
     }
 
-    /// No body and no type.
+    /// A status without body and content type.
     pub fn empty(status: u16) -> Self {
         Self::new(status, Body::Whole(Bytes::new()))
     }
 
-    /// A redirect.
+    /// A redirect (302).
     pub fn redirect(location: &str) -> Self {
         Self::empty(302).header("location", location)
     }
 
-    /// A body in pieces, without a declared length, status 200.
+    /// A body in pieces, without a declared length, with status 200.
     pub fn pieces(content_type: &str, pieces: &[&str]) -> Self {
         let pieces = pieces.iter().map(|piece| Bytes::copy_from_slice(piece.as_bytes())).collect();
         Self::new(200, Body::Pieces(pieces)).header("content-type", content_type)
     }
 
-    /// A body that does not end, status 200.
+    /// A body that does not end, with status 200.
     pub fn endless(content_type: &str) -> Self {
         Self::new(200, Body::Endless(Bytes::from(vec![b'x'; 64 << 10]))).header("content-type", content_type)
     }
 
-    /// A body that breaks off, status 200.
+    /// A body that breaks off after `beginning`, with status 200.
     pub fn cut_off(content_type: &str, beginning: &str) -> Self {
         let beginning = Bytes::copy_from_slice(beginning.as_bytes());
         Self::new(200, Body::Cut(beginning)).header("content-type", content_type)
     }
 
-    /// No answer at all: the connection is closed.
+    /// No answer: the connection is closed at once.
     pub fn hang_up() -> Self {
         Self::new(200, Body::None)
     }
 
-    /// The same with another status.
+    /// Returns the reply with another status.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
 
-    /// The same with a further header.
+    /// Returns the reply with a header added.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same, once the gate is open.
+    /// Returns the reply, to be sent once the gate is open.
     #[must_use]
     pub fn behind(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
-    /// The same after a while.
+    /// Returns the reply, to be sent after a delay.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
     }
 
-    /// Waits as long as it should, and makes the response; fails where the connection is to be cut instead.
+    /// Waits for gate and delay, and builds the response. An error makes the server close the connection.
     pub(crate) async fn into_response(self) -> Result<Response<ReplyBody>, io::Error> {
         if let Some(gate) = &self.gate {
             gate.pass().await;
@@ -154,12 +154,12 @@ impl Reply {
         for (name, value) in &self.headers {
             response = response.header(name, value);
         }
-        Ok(response.body(body_of(self.body)?).expect("the test scripts a valid response"))
+        Ok(response.body(body_of(self.body)?).expect("the test's reply is valid"))
     }
 }
 
 fn body_of(body: Body) -> Result<ReplyBody, io::Error> {
-    let cut = || io::Error::other("cut as the test wants it");
+    let cut = || io::Error::other("the test closes the connection");
     let frame = |bytes| Ok::<_, io::Error>(Frame::data(bytes));
     Ok(match body {
         Body::Whole(bytes) => Full::new(bytes).map_err(|never: Infallible| match never {}).boxed_unsync(),
@@ -169,7 +169,7 @@ fn body_of(body: Body) -> Result<ReplyBody, io::Error> {
         Body::Endless(bytes) => {
             StreamBody::new(futures_util::stream::repeat_with(move || frame(bytes.clone()))).boxed_unsync()
         }
-        // The error comes a little later than the bytes, which would else not leave.
+        // The error comes a little later than the bytes. Otherwise the server would not send them.
         Body::Cut(bytes) => StreamBody::new(futures_util::stream::iter([Ok(bytes), Err(cut())]).then(async |piece| {
             if piece.is_err() {
                 tokio::time::sleep(CUT_AFTER).await;

@@ -1,4 +1,4 @@
-//! What a gateway is started with.
+//! The modules, configuration and environment that a gateway is started with.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,16 +9,16 @@ use tempfile::TempDir;
 use crate::oauth::{ClientAuthentication, Dialect, Revocation};
 use crate::{Gateway, Home, OAuthProvider, Store, module, process};
 
-/// The key that gateways are started with unless a test wants none.
+/// The bootstrap key of every gateway that is not started [with a first key](Setup::with_first_key).
 pub const KEY: &str = "a-key-for-tests-only-0123456789";
 
-/// What a gateway is started with.
+/// The modules, configuration and environment of a gateway.
 #[derive(Default)]
 pub struct Setup {
     modules: Vec<(String, Vec<u8>)>,
-    /// Whether any belongs to the product.
+    /// Whether the list of the product's connectors is needed beside the modules.
     shipped: bool,
-    /// Of `gateway.toml`: what belongs to no section, and the sections.
+    /// The keys of `gateway.toml` outside of sections, and its sections.
     general: String,
     config: String,
     environment: Vec<(String, String)>,
@@ -27,17 +27,26 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Defaults, no connectors, and [`KEY`] as the key with every scope.
+    /// Default configuration, no connectors, and [`KEY`] as the key with every scope.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a connector that belongs to the product.
+    /// Adds a connector of the product.
     #[must_use]
     pub fn shipped(mut self, name: &str) -> Self {
         self.shipped = true;
         let module = module::shipped(name);
         self.module(name, module)
+    }
+
+    /// Adds every connector of the product.
+    ///
+    /// # Panics
+    /// When they were not built.
+    #[must_use]
+    pub fn every_shipped(self) -> Self {
+        module::shipped_names().iter().fold(self, |setup, name| setup.shipped(name))
     }
 
     /// Adds a guest from `tests/guests`.
@@ -54,7 +63,7 @@ impl Setup {
         self
     }
 
-    /// Adds to `gateway.toml`; keys that belong to no section first.
+    /// Adds lines to `gateway.toml`. Keys outside of sections are set by [`Setup::general`].
     #[must_use]
     pub fn config(mut self, toml: &str) -> Self {
         self.config.push_str(toml);
@@ -62,8 +71,8 @@ impl Setup {
         self
     }
 
-    /// Leads an upstream of a connector to a server on loopback, which is allowed for it. Opens the connector's section, so
-    /// that keys added next are this connector's.
+    /// Sets the URL of a connector's upstream to a server on loopback, and allows the private network for the
+    /// connector. This opens the connector's section: keys that are added next belong to the connector.
     #[must_use]
     pub fn upstream(self, connector: &str, upstream: &str, url: &str) -> Self {
         self.config(&format!(
@@ -71,14 +80,14 @@ impl Setup {
         ))
     }
 
-    /// Keeps what it must not lose in this store.
+    /// Selects the store.
     #[must_use]
     pub fn on(mut self, store: &Store) -> Self {
         self.general.push_str(&store.config());
         self
     }
 
-    /// Sets keys that belong to no section.
+    /// Sets keys outside of sections.
     #[must_use]
     pub fn general(mut self, toml: &str) -> Self {
         self.general.push_str(toml);
@@ -86,14 +95,15 @@ impl Setup {
         self
     }
 
-    /// Adds the guest `account` under this identifier. Its users have accounts at the provider, whose API is its upstream. Opens
-    /// the connector's section, as [`Setup::upstream`] does.
+    /// Adds the guest `account` under this identifier. Its users have accounts at the provider, and its upstreams are
+    /// the provider's API. This opens the connector's section, as [`Setup::upstream`] does.
     #[must_use]
     pub fn account(self, identifier: &str, provider: &OAuthProvider) -> Self {
         self.account_with(identifier, provider, &json!({}))
     }
 
-    /// The same, where the guest says more of the provider or something else: these members go over its own.
+    /// As [`Setup::account`], with members of `service` added to the guest's description of its service, or replaced in
+    /// it.
     #[must_use]
     pub fn account_with(self, identifier: &str, provider: &OAuthProvider, service: &Value) -> Self {
         let mut described = described(provider);
@@ -105,14 +115,14 @@ impl Setup {
         self.module(identifier, module).provider(identifier, provider, &[("api", ""), ("other", "")])
     }
 
-    /// Leads a connector to a provider: the OAuth endpoints, the client's credentials, and upstreams, each to a path below the
-    /// provider's API. Opens the connector's section, as [`Setup::upstream`] does.
+    /// Configures a connector for a provider: the OAuth endpoints, the client's credentials, and each upstream as a
+    /// path below the provider's API. This opens the connector's section, as [`Setup::upstream`] does.
     #[must_use]
     pub fn provider(self, connector: &str, provider: &OAuthProvider, upstreams: &[(&str, &str)]) -> Self {
         self.oauth_client(connector, provider.dialect()).endpoints(connector, provider, upstreams)
     }
 
-    /// Sets the client's credentials for a connector, or for the connectors of a provider.
+    /// Sets the client's credentials of a connector, or of all connectors of a provider.
     #[must_use]
     pub fn oauth_client(self, name: &str, dialect: &Dialect) -> Self {
         self.config(&format!(
@@ -138,31 +148,32 @@ impl Setup {
         self.config(&section)
     }
 
-    /// Sets a variable of the environment.
+    /// Sets an environment variable.
     #[must_use]
     pub fn variable(mut self, name: &str, value: &str) -> Self {
         self.environment.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Has the gateway make its first key itself.
+    /// Sets no bootstrap key, so that the gateway makes its first key itself.
     #[must_use]
     pub fn with_first_key(mut self) -> Self {
         self.first_key = true;
         self
     }
 
-    /// Compiles every module anew. Otherwise the cache of compiled modules is one for all tests, to save time.
+    /// Uses a cache of compiled modules of its own, which is empty. By default all tests share one cache, which saves
+    /// time.
     #[must_use]
     pub fn cold(mut self) -> Self {
         self.cold = true;
         self
     }
 
-    /// Makes the folders, without starting anything.
+    /// Creates the folders without starting the gateway.
     ///
     /// # Panics
-    /// When they cannot be made.
+    /// When they cannot be created.
     pub fn prepare(self) -> Home {
         let folder = TempDir::new().unwrap();
         let home = Home::new(folder, self.environment, (!self.first_key).then(|| KEY.to_owned()));
@@ -188,13 +199,13 @@ impl Setup {
         home
     }
 
-    /// Starts the gateway, and waits until it takes requests.
+    /// Starts the gateway and waits until it accepts requests.
     pub fn start(self) -> Gateway {
         self.prepare().start()
     }
 }
 
-/// What a connector's manifest says of a provider: all but where it is.
+/// The guest's description of a provider, without its URLs.
 fn described(provider: &OAuthProvider) -> Value {
     let dialect = provider.dialect();
     let mut described = json!({
@@ -225,7 +236,7 @@ fn described(provider: &OAuthProvider) -> Value {
     described
 }
 
-/// Beside the binaries, so that it goes when they do.
+/// The cache that tests share. It is beside the binary, so that `cargo clean` removes it too.
 fn shared_cache() -> PathBuf {
     process::binary().with_file_name("product-tests-compiled")
 }

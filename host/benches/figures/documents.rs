@@ -1,8 +1,8 @@
-//! Documents to shape. They are the same in every run.
+//! Documents for shaping. They are the same in every run.
 
 use serde_json::Value;
 
-use crate::Outcome;
+use crate::settings::Outcome;
 
 /// A list of calendar-like events with nested attendees; 2000 of them are about 1 MB.
 pub(crate) fn events(count: usize) -> Vec<u8> {
@@ -44,13 +44,13 @@ pub(crate) fn events(count: usize) -> Vec<u8> {
     format!(r#"{{"kind":"calendar#events","timeZone":"UTC","items":[{}]}}"#, events.join(",")).into_bytes()
 }
 
-/// The same document as providers print it that indent theirs.
+/// The document with indentation, as some providers send it.
 pub(crate) fn indented(document: &[u8]) -> Outcome<Vec<u8>> {
     let value: Value = serde_json::from_slice(document)?;
     Ok(serde_json::to_vec_pretty(&value)?)
 }
 
-/// A few small fields beside a megabyte of text with the escapes that HTML has in JSON.
+/// Some small fields beside a megabyte of HTML, escaped for JSON.
 pub(crate) fn large_text() -> Vec<u8> {
     let mut random = Random(42);
     let paragraphs: Vec<String> = (0..8000)
@@ -73,7 +73,7 @@ pub(crate) fn large_text() -> Vec<u8> {
     .into_bytes()
 }
 
-/// Chains of objects and lists, one inside the other, of which a path takes the innermost value.
+/// Chains of nested objects and lists, of which a path selects the innermost value.
 pub(crate) fn nested(count: usize, depth: usize) -> Vec<u8> {
     let mut random = Random(7);
     let chains: Vec<String> = (0..count)

@@ -1,21 +1,22 @@
-//! One invocation of the thin operation, start to outcome: a fresh instance, its answer, and its end. Through the library,
-//! with nothing around it; the call that the outcome asks for is not made.
+//! One invocation of the thin operation: a new instance, its answer, and its end. The library is called directly, and
+//! the request that the answer asks for is not made.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use connector_gateway::config::Config;
 use sandbox::{Call, Limits, Module, Outcome as Answer, Sandbox};
+use support::module::digest;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
-use crate::gateway::{self, Home};
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
-use crate::{Outcome, Settings, machine};
+use crate::{gateway, machine};
 
 const GOAL: f64 = 15e-6;
 
-/// Invocations between two looks at the clock.
+/// Number of invocations between two looks at the clock.
 const BATCH: u32 = 100;
 
 const INPUT: &str = r#"{"item_id":"17","view":"full"}"#;
@@ -23,14 +24,14 @@ const INPUT: &str = r#"{"item_id":"17","view":"full"}"#;
 /// Measures the section.
 pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
-    // A gateway is started only to leave the compiled module in its data directory.
-    let home = Home::new(gateway::NOWHERE)?;
-    drop(runtime.block_on(home.start())?);
-    let sandbox = Sandbox::start(Config { data_dir: home.data(), ..Config::default() }.sandbox_setup())?;
-    let bytes = gateway::guest()?;
-    let loaded = runtime.block_on(sandbox.load(&bytes, &gateway::digest(&bytes)))?;
+    // The gateway is started only because it compiles the module into its data directory.
+    let mut gateway = gateway::start(gateway::NOWHERE)?;
+    gateway.stop();
+    let sandbox = Sandbox::start(Config { data_dir: gateway.home().data(), ..Config::default() }.sandbox_setup())?;
+    let bytes = gateway::guest();
+    let loaded = runtime.block_on(sandbox.load(&bytes, &digest(&bytes)))?;
     if !loaded.cached {
-        return Err("the gateway left no compiled module behind".into());
+        return Err("the gateway's data directory has no compiled module".into());
     }
     let module = Arc::new(loaded.module);
 
@@ -56,7 +57,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     Ok(figures)
 }
 
-/// What an invocation takes of a core, in seconds, where this many tasks invoke without a pause.
+/// Time of a core that one invocation takes, in seconds, when this many tasks invoke without a pause.
 fn round(runtime: &Runtime, module: &Arc<Module>, tasks: usize, immediate: bool, time: Duration) -> Outcome<f64> {
     let started = Instant::now();
     let count = runtime.block_on(async {
@@ -88,7 +89,7 @@ async fn invoke_for(module: Arc<Module>, immediate: bool, started: Instant, time
             let make_call = || Call::for_description("bench");
             match module.invoke(make_call, limits, "get_item", INPUT, immediate).await? {
                 Ok(Answer::Forward(_)) => count += 1,
-                Ok(_) => return Err("the thin operation answered other than with a request".into()),
+                Ok(_) => return Err("the thin operation's answer is not a request".into()),
                 Err(fault) => return Err(format!("the thin operation answered {fault:?}").into()),
             }
         }

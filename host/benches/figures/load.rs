@@ -1,4 +1,4 @@
-//! Load: calls on a number of connections, each as soon as the one before it is answered.
+//! Load: calls on a number of connections. Each connection makes its next call as soon as the last one is answered.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -7,18 +7,19 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
+use support::setup::KEY;
 use tokio::task::JoinSet;
 
-use crate::client::Connection;
-use crate::gateway::KEY;
-use crate::{Outcome, upstream};
+use crate::connection::Connection;
+use crate::settings::Outcome;
+use crate::upstream;
 
-/// A request that is sent over and over, and must be answered with the upstream's item.
+/// A request that is sent many times. The answer must be the upstream's item.
 #[derive(Clone)]
 pub(crate) struct Target {
-    /// Whose it is.
+    /// Name of the server, for messages and figures.
     pub(crate) name: &'static str,
-    /// Where it goes.
+    /// Address of the server.
     pub(crate) address: SocketAddr,
     path: Uri,
     headers: HeaderMap,
@@ -49,24 +50,24 @@ impl Target {
 pub(crate) struct Load {
     target: Target,
     connections: Vec<Connection>,
-    /// Length of the answer.
+    /// Expected length of the answer.
     expected: usize,
 }
 
-/// What came of a round.
+/// The result of a round of calls.
 pub(crate) struct Round {
-    /// Calls that were answered as they should be.
+    /// Number of calls with the expected answer.
     pub(crate) succeeded: usize,
-    /// What came instead, in words.
+    /// One sentence for each other call.
     pub(crate) failures: Vec<String>,
-    /// From sending a call to the end of its answer, in seconds, in ascending order.
+    /// Time from the start of a call to the end of its answer, in seconds, in ascending order.
     pub(crate) latencies: Vec<f64>,
-    /// How long the round was, in seconds.
+    /// Duration of the round in seconds.
     pub(crate) seconds: f64,
 }
 
 impl Load {
-    /// Opens the connections, and makes sure that the target gives the right answer.
+    /// Opens the connections and checks the target's answer once.
     pub(crate) async fn open(target: Target, connections: usize) -> Outcome<Self> {
         let item = upstream::item();
         let mut open = Vec::with_capacity(connections);
@@ -76,27 +77,27 @@ impl Load {
         if let Some(connection) = open.first_mut()
             && connection.call(target.request()).await? != item
         {
-            return Err(format!("{} does not pass the answer on as it is", target.name).into());
+            return Err(format!("{} changes the upstream's answer", target.name).into());
         }
         Ok(Self { target, connections: open, expected: item.len() })
     }
 
-    /// Calls for a time.
+    /// Calls for this time.
     pub(crate) async fn run(&mut self, time: Duration) -> Outcome<Round> {
         let started = Instant::now();
         self.run_while(move || started.elapsed() < time).await
     }
 
-    /// Calls as long as this holds. A connection whose call fails is given up.
-    pub(crate) async fn run_while(&mut self, goes_on: impl Fn() -> bool + Clone + Send + 'static) -> Outcome<Round> {
+    /// Calls as long as `proceed` returns `true`. A connection stops after its first failed call.
+    pub(crate) async fn run_while(&mut self, proceed: impl Fn() -> bool + Clone + Send + 'static) -> Outcome<Round> {
         let started = Instant::now();
         let mut tasks = JoinSet::new();
         for mut connection in self.connections.drain(..) {
-            let (target, expected, goes_on) = (self.target.clone(), self.expected, goes_on.clone());
+            let (target, expected, proceed) = (self.target.clone(), self.expected, proceed.clone());
             tasks.spawn(async move {
                 let mut latencies = Vec::new();
                 let mut failures = Vec::new();
-                while failures.is_empty() && goes_on() {
+                while failures.is_empty() && proceed() {
                     let sent = Instant::now();
                     match connection.measure(target.request()).await {
                         Ok((StatusCode::OK, length)) if length == expected => {
@@ -124,17 +125,17 @@ impl Load {
 }
 
 impl Round {
-    /// The latency that this share of the calls stayed within.
+    /// The latency that this share of the calls did not exceed.
     pub(crate) fn percentile(&self, share: f64) -> f64 {
         let index = (self.latencies.len() as f64 * share) as usize;
         self.latencies.get(index).or(self.latencies.last()).copied().unwrap_or(f64::NAN)
     }
 
-    /// An error if any call failed.
+    /// Returns an error if a call failed or none was made.
     pub(crate) fn check(&self, name: &str) -> Outcome<()> {
         match self.failures.first() {
             None if self.succeeded > 0 => Ok(()),
-            None => Err(format!("{name}: no call came to an end").into()),
+            None => Err(format!("{name}: no call was answered").into()),
             Some(first) => Err(format!("{name}: {} calls failed, the first with {first}", self.failures.len()).into()),
         }
     }

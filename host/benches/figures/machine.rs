@@ -1,18 +1,18 @@
-//! What the system tells of processes and of itself, read from `/proc`.
+//! Facts about processes and about the machine, read from `/proc`.
 
 use std::fs;
 
-use crate::Outcome;
+use crate::settings::Outcome;
 
-/// Clock ticks in a second as `/proc` counts them: a constant of Linux's interface on every common architecture.
+/// Clock ticks in a second in `/proc`. Linux uses this constant on every common architecture.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Computing time of a process and its children, in seconds.
+/// CPU time of a process and its children, in seconds.
 pub(crate) fn cpu_seconds(pid: u32) -> Outcome<f64> {
     let mut ticks = stat(pid)?.cpu_ticks;
     for entry in fs::read_dir("/proc")? {
         let Some(other) = entry?.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
-        // Any process may end while it is looked at.
+        // A process may end before it is read.
         if let Ok(stat) = stat(other)
             && stat.parent == pid
         {
@@ -25,32 +25,34 @@ pub(crate) fn cpu_seconds(pid: u32) -> Outcome<f64> {
 struct Stat {
     parent: u32,
     cpu_ticks: u64,
-    /// Of children that have ended and were waited for.
+    /// CPU time of children that have ended and were waited for.
     former_children_ticks: u64,
 }
 
 fn stat(pid: u32) -> Outcome<Stat> {
     let line = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name of the program comes second, in parentheses, and may hold anything. After it: state, parent, and so on.
-    let fields: Vec<&str> = line.rsplit_once(')').ok_or("/proc has another form than expected")?.1.split(' ').collect();
-    let field = |index: usize| fields.get(index).ok_or("/proc has fewer fields than expected");
+    // The second field is the program's name in parentheses, which may contain any character. State and parent follow
+    // it.
+    let fields: Vec<&str> =
+        line.rsplit_once(')').ok_or("/proc/PID/stat does not have the expected form")?.1.split(' ').collect();
+    let field = |index: usize| fields.get(index).ok_or("/proc/PID/stat has fewer fields than expected");
     let ticks = |user: usize, system: usize| Outcome::Ok(field(user)?.parse::<u64>()? + field(system)?.parse::<u64>()?);
     Ok(Stat { parent: field(2)?.parse()?, cpu_ticks: ticks(12, 13)?, former_children_ticks: ticks(14, 15)? })
 }
 
-/// Computing time of the processes that this one has started and that have ended, in seconds.
+/// CPU time of this process's children that have ended, in seconds.
 pub(crate) fn former_children_seconds() -> Outcome<f64> {
     Ok(stat(std::process::id())?.former_children_ticks as f64 / TICKS_PER_SECOND)
 }
 
-/// Computing time of this thread, in seconds. Unlike the wall clock it stands still while others have the processor.
+/// CPU time of this thread, in seconds. It does not count the time in which other processes have the processor.
 pub(crate) fn own_thread_seconds() -> Outcome<f64> {
     let text = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds: f64 = text.split(' ').next().unwrap_or_default().parse()?;
     Ok(nanoseconds / 1e9)
 }
 
-/// Memory that a process has of its own and shares, in bytes.
+/// Resident memory of a process, its own and shared, in bytes.
 pub(crate) fn resident_bytes(pid: u32) -> Outcome<f64> {
     let text = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("the process has no memory")?;
@@ -58,12 +60,12 @@ pub(crate) fn resident_bytes(pid: u32) -> Outcome<f64> {
     Ok(kilobytes * 1024.0)
 }
 
-/// Processors that this process may use.
+/// Number of processors that this process may use.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// One line on the machine, since every absolute figure depends on it.
+/// One line about the machine, because every absolute figure depends on it.
 pub(crate) fn facts() -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = read("/proc/cpuinfo");

@@ -1,18 +1,21 @@
-//! `make bench`: the figures that the gateway is held to, each measured beside a peer in the same run.
+//! `make bench`: the gateway's performance figures, each measured beside a peer in the same run.
 //!
 //!     cargo bench -p connector-gateway --bench figures -- [--quick] [SECTION]
 //!
-//! Nothing leaves loopback. The exit code says whether everything worked, not whether every goal is met: a figure depends on
-//! the machine, a failed request does not.
+//! All connections stay on loopback. The exit code is 0 when every section could be measured, even if a goal is not
+//! met: figures depend on the machine, a failed request does not.
 //!
 //! # Layout
+//! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the sections
-//! - [`documents`] and [`values`]: what is shaped, and the peer that shapes it
-//! - [`table`]: figures and how they are printed; [`machine`]: what the system tells of processes
-//! - [`gateway`]: the gateway under test; [`upstream`] and [`proxy`]: the other [`role`]s of this binary; [`nginx`]
-//! - [`process`]: processes that surely end; [`client`] and [`load`]: calls
+//! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
+//! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
+//! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`] and [`nginx`]: its peers; [`role`]: how this binary
+//!   starts itself as one of the first two
+//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product tests' library `support`,
+//!   which blocks, so a section starts them before it enters the runtime.
 
-mod client;
+mod connection;
 mod documents;
 mod gateway;
 mod invocation;
@@ -20,9 +23,9 @@ mod load;
 mod machine;
 mod memory;
 mod nginx;
-mod process;
 mod proxy;
 mod role;
+mod settings;
 mod shaping;
 mod startup;
 mod swap;
@@ -32,56 +35,32 @@ mod upstream;
 mod values;
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::thread;
 
 use tokio::runtime::Runtime;
 
+use crate::settings::{Outcome, Settings};
 use crate::table::Figure;
-
-/// Whatever goes wrong ends a section, with a sentence.
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
 const SECTIONS: [(&str, Section); 6] = [
-    ("throughput", |runtime, settings| runtime.block_on(throughput::measure(settings))),
+    ("throughput", throughput::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),
-    ("memory", |runtime, settings| runtime.block_on(memory::measure(settings))),
-    ("startup", |runtime, settings| runtime.block_on(startup::measure(settings))),
-    ("swap", |runtime, settings| runtime.block_on(swap::measure(settings))),
+    ("memory", memory::measure),
+    ("startup", |_, settings| startup::measure(settings)),
+    ("swap", swap::measure),
 ];
-
-/// How a run is to be made.
-struct Settings {
-    /// Short rounds, for whoever changes something and wants to know at once.
-    quick: bool,
-    /// The one section to run.
-    only: Option<String>,
-}
-
-impl Settings {
-    fn new(arguments: &[String]) -> Self {
-        let variable = std::env::var_os("BENCH_QUICK").is_some_and(|value| !value.is_empty() && value != "0");
-        Self {
-            quick: variable || arguments.iter().any(|argument| argument == "--quick"),
-            // Cargo adds `--bench`.
-            only: arguments.iter().find(|argument| !argument.starts_with('-')).cloned(),
-        }
-    }
-
-    fn pick<T>(&self, full: T, quick: T) -> T {
-        if self.quick { quick } else { full }
-    }
-
-    fn time(&self, full: f64, quick: f64) -> Duration {
-        Duration::from_secs_f64(self.pick(full, quick))
-    }
-}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let result = role::play(&arguments).unwrap_or_else(|| run(&Settings::new(&arguments)));
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        [role::ROLE, upstream::NAME] => upstream::run(),
+        [role::ROLE, proxy::NAME, address] => address.parse().map_err(Into::into).and_then(proxy::run),
+        _ => run(&Settings::new(&arguments)),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -92,20 +71,22 @@ fn main() -> ExitCode {
 }
 
 fn run(settings: &Settings) -> Outcome<()> {
-    // One thread, so that making the load takes as little as possible from what is measured.
+    // One thread, so that the load takes as little CPU time as possible from the measured process.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let asked_for = |name: &str| settings.only.as_deref().is_none_or(|only| name.contains(only));
     if !SECTIONS.iter().any(|(name, _)| asked_for(name)) {
         let names = SECTIONS.map(|(name, _)| name).join(", ");
-        return Err(format!("there is no such section; the sections are {names}").into());
+        return Err(format!("no section has this name; the sections are {names}").into());
     }
     let mut figures = Vec::new();
     let mut failed = Vec::new();
     for (name, section) in SECTIONS.into_iter().filter(|(name, _)| asked_for(name)) {
         eprintln!("{name}");
-        match section(&runtime, settings) {
-            Ok(measured) => figures.extend(measured),
-            Err(error) => failed.push(format!("{name}: {error}")),
+        // A thread of its own, because the library that starts processes panics when it cannot.
+        match thread::scope(|scope| scope.spawn(|| section(&runtime, settings)).join()) {
+            Ok(Ok(measured)) => figures.extend(measured),
+            Ok(Err(error)) => failed.push(format!("{name}: {error}")),
+            Err(_) => failed.push(format!("{name}: failed with the message above")),
         }
     }
     table::print(&figures);

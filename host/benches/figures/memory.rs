@@ -1,6 +1,7 @@
-//! Memory of a gateway that does nothing, and of one with many calls that wait for a slow upstream.
+//! Memory of an idle gateway, and of a gateway with many calls that wait for a slow upstream.
 
 use std::net::SocketAddr;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt;
@@ -9,51 +10,54 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use crate::client::Connection;
-use crate::gateway::Home;
+use crate::connection::Connection;
 use crate::load::Target;
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
-use crate::{Outcome, Settings, machine, role, upstream};
+use crate::{gateway, machine, proxy, upstream};
 
 const IDLE_GOAL: f64 = 80e6;
 
-/// Calls that wait at once.
+/// Number of calls that wait at once.
 const CALLS: usize = 10_000;
 
-/// Calls on one connection. They share few, since every call takes a file descriptor towards the upstream already.
+/// Number of calls on one connection. Calls share connections, because each call takes a file descriptor towards the
+/// upstream already.
 const CALLS_PER_CONNECTION: usize = 100;
 
-/// Descriptors that a process needs besides those of the calls that wait.
+/// Number of file descriptors that a process needs besides those of the waiting calls.
 const OTHER_DESCRIPTORS: u64 = 500;
 
-/// Calls that have not come through to the upstream, or not back, after this long never will.
+/// Time after which calls that have not reached the upstream, or have not been answered, count as lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Measures the section.
-pub(crate) async fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
+pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
     let calls = raise_descriptors();
-    let (_upstream, upstream) = role::start_upstream()?;
-    let home = Home::new(upstream)?;
-    let gateway = home.start().await?;
-    let (proxy, proxy_address) = role::start_proxy(upstream)?;
+    let upstream = upstream::start()?;
+    let gateway = gateway::start(upstream.address)?;
+    let proxy = proxy::start(upstream.address)?;
+    let (gateway_id, proxy_id) = (gateway.process_id(), proxy.process.id());
 
-    // By default longer than any interval at which the gateway does something by itself.
-    tokio::time::sleep(settings.time(11.0, 1.0)).await;
-    let idle = machine::resident_bytes(gateway.process.id())?;
-    let proxy_idle = machine::resident_bytes(proxy.id())?;
+    // A full run waits longer than any interval of the gateway's background work.
+    thread::sleep(settings.time(11.0, 1.0));
+    let idle = machine::resident_bytes(gateway_id)?;
+    let proxy_idle = machine::resident_bytes(proxy_id)?;
     let watched = settings.time(3.0, 2.0);
-    let before = machine::cpu_seconds(gateway.process.id())?;
-    tokio::time::sleep(watched).await;
-    let idle_cpu = (machine::cpu_seconds(gateway.process.id())? - before) / watched.as_secs_f64();
+    let before = machine::cpu_seconds(gateway_id)?;
+    thread::sleep(watched);
+    let idle_cpu = (machine::cpu_seconds(gateway_id)? - before) / watched.as_secs_f64();
 
-    let waiting = wait(&gateway.thin("slow"), gateway.process.id(), upstream, calls).await?;
-    let target = Target::new("bare proxy", proxy_address, upstream::SLOW_ITEM, String::new());
-    let proxy_waiting = wait(&target, proxy.id(), upstream, calls).await?;
+    let target = gateway::thin(&gateway, "slow")?;
+    let waiting = runtime.block_on(wait(&target, gateway_id, upstream.address, calls))?;
+    let target = Target::new("bare proxy", proxy.address, upstream::SLOW_ITEM, String::new());
+    let proxy_waiting = runtime.block_on(wait(&target, proxy_id, upstream.address, calls))?;
     let each = |waiting: f64, idle: f64| (waiting - idle) / calls as f64;
     Ok(vec![
-        Figure::new(format!("idle, {} connectors: memory", home.connectors()?), Unit::Bytes, idle)
+        Figure::new(format!("idle, {} connectors: memory", gateway::connectors()), Unit::Bytes, idle)
             .beside("bare proxy", proxy_idle)
             .goal(Goal::AtMost(IDLE_GOAL)),
         Figure::new("idle: CPU time in a second", Unit::Seconds, idle_cpu),
@@ -63,37 +67,37 @@ pub(crate) async fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     ])
 }
 
-/// Lets this process and those it starts open as many descriptors as the system permits. Gives back how many calls that
-/// is enough for.
+/// Raises the limit of open file descriptors for this process and its children as far as the system permits. Returns
+/// the number of calls that the limit is enough for.
 fn raise_descriptors() -> usize {
     let limit = getrlimit(Resource::Nofile);
-    // Where it fails the limit stays, and what it is enough for is measured.
+    // If this fails, the limit stays as it is and fewer calls are made.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     let current = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     usize::try_from(current.saturating_sub(OTHER_DESCRIPTORS)).unwrap_or(usize::MAX).min(CALLS)
 }
 
-/// Memory of the process while this many calls wait. In the end all of them are answered as they should be.
+/// Returns the memory of the process while this many calls wait. Afterwards all of them must get the expected answer.
 async fn wait(target: &Target, pid: u32, upstream: SocketAddr, calls: usize) -> Outcome<f64> {
     let mut control = Connection::open(upstream).await?;
     let mut answers = JoinSet::new();
     while answers.len() < calls {
         let stream = TcpStream::connect(target.address).await?;
         let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
-        // Its errors come to whoever sends.
+        // The errors of the connection come to the caller of `send_request`.
         tokio::spawn(connection);
         for _ in 0..CALLS_PER_CONNECTION.min(calls - answers.len()) {
             answers.spawn(call(sender.clone(), absolute(target)?));
         }
-        // One connection after the other, as a burst of all would be a measurement of something else.
+        // The connections are opened one after the other. A burst of all would measure something else.
         let began = Instant::now();
         while waiting(&mut control).await? < answers.len() {
             if let Some(answered) = answers.try_join_next() {
                 answered??;
-                return Err(format!("{}: a call was answered before its upstream was", target.name).into());
+                return Err(format!("{}: a call was answered before the upstream answered", target.name).into());
             }
             if began.elapsed() > PATIENCE {
-                return Err(format!("{}: calls did not come through to the upstream", target.name).into());
+                return Err(format!("{}: calls did not reach the upstream", target.name).into());
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
@@ -113,13 +117,13 @@ async fn call(mut sender: http2::SendRequest<Body>, request: Request<Body>) -> O
     let body = body.collect().await?.to_bytes();
     if head.status != StatusCode::OK || body != upstream::item() {
         return Err(
-            format!("a call that waited was answered {} {}", head.status, String::from_utf8_lossy(&body)).into()
+            format!("a waiting call was answered with {} {}", head.status, String::from_utf8_lossy(&body)).into()
         );
     }
     Ok(())
 }
 
-/// The request with the whole URL, which HTTP/2 asks for in place of the header.
+/// The request with an absolute URL, which HTTP/2 needs in place of the Host header.
 fn absolute(target: &Target) -> Outcome<Request<Body>> {
     let mut request = target.request();
     request.headers_mut().remove(hyper::header::HOST);

@@ -1,36 +1,42 @@
-//! nginx as a peer, where it is installed.
+//! nginx as a peer, if it is installed.
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::Duration;
 
-use crate::Outcome;
-use crate::client::Connection;
-use crate::process::Process;
+use support::process::Process;
+use support::provider::free_port;
 
-/// Tries to reach it, 20 ms apart.
+use crate::role::Peer;
+use crate::settings::Outcome;
+
+/// Number of attempts to connect, 20 ms apart.
 const TRIES: usize = 100;
 
-/// A proxy that makes the call that the gateway makes, with its files in `folder`; none where there is no nginx.
-pub(crate) async fn start(upstream: SocketAddr, folder: &Path) -> Outcome<Option<(Process, SocketAddr)>> {
+/// Starts a proxy that makes the same call as the gateway, with its files in `folder`. Returns `None` if nginx is not
+/// installed.
+///
+/// # Errors
+/// When nginx does not start.
+pub(crate) fn start(upstream: SocketAddr, folder: &Path) -> Outcome<Option<Peer>> {
     match Command::new("nginx").arg("-v").stderr(Stdio::null()).status() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    // It cannot tell which port it was given, so a free one is looked for and left again.
-    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+    // nginx cannot take port 0, because it does not tell which port it was given.
+    let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let file = folder.join("nginx.conf");
     fs::write(&file, configuration(address, upstream))?;
     let mut command = Command::new("nginx");
-    command.arg("-p").arg(folder).arg("-c").arg(&file).args(["-e", "error.log"]);
-    let process = Process::start(command.stdout(Stdio::null()).stderr(Stdio::null()))?;
+    let process = Process::start(command.arg("-p").arg(folder).arg("-c").arg(&file).args(["-e", "error.log"]));
     for _ in 0..TRIES {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        if Connection::open(address).await.is_ok() {
-            return Ok(Some((process, address)));
+        thread::sleep(Duration::from_millis(20));
+        if TcpStream::connect(address).is_ok() {
+            return Ok(Some(Peer { process, address }));
         }
     }
     let log = fs::read_to_string(folder.join("error.log")).unwrap_or_default();

@@ -1,6 +1,5 @@
-//! The role `proxy`: the least that stands between a caller and a service in Rust. It reads the body, makes the call that
-//! the gateway makes, and streams the answer back. No sandbox, no keys, no validation; the same server, the same client and
-//! the same settings of both.
+//! The role `proxy`: the smallest proxy in Rust. It reads the body, makes the same call as the gateway, and streams the
+//! answer back. It has no sandbox, no keys and no validation. Server, client and their settings are the gateway's.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,13 +11,23 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
 
-use crate::{Outcome, role};
+use crate::role;
+use crate::role::Peer;
+use crate::settings::Outcome;
 
-/// Serves until this process is ended: `POST /path` is `GET /path` of the upstream.
+/// Name of the role.
+pub(crate) const NAME: &str = "proxy";
+
+/// Starts a process in this role in front of an upstream.
+pub(crate) fn start(upstream: SocketAddr) -> Outcome<Peer> {
+    role::start(&[NAME, &upstream.to_string()])
+}
+
+/// Serves until this process is ended. `POST /path` becomes `GET /path` of the upstream.
 pub(crate) fn run(upstream: SocketAddr) -> Outcome<()> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
         let listener = role::listen().await?;
-        // The client wants to know it, though no call is encrypted.
+        // The client needs a TLS provider, although no call is encrypted.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .no_proxy()
@@ -33,7 +42,7 @@ pub(crate) fn run(upstream: SocketAddr) -> Outcome<()> {
             let (client, base, server) = (client.clone(), Arc::clone(&base), Arc::clone(&server));
             tokio::spawn(async move {
                 let service = service_fn(move |request| forward(client.clone(), Arc::clone(&base), request));
-                // A caller that breaks the connection off sees to that itself.
+                // A caller may close its connection at any time, which is no error here.
                 let _ = server.serve_connection(TokioIo::new(stream), service).await;
             });
         }

@@ -1,47 +1,37 @@
-//! The other processes of a run are this binary too, each in a role.
+//! The peers of a run are processes of this binary, each in a role: [`upstream`](crate::upstream) or
+//! [`proxy`](crate::proxy).
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use support::process::Process;
 use tokio::net::TcpListener;
 
-use crate::process::Process;
-use crate::{Outcome, proxy, upstream};
+use crate::settings::Outcome;
 
-/// First argument of a process that has a role.
-const ROLE: &str = "role";
+/// First argument of a process in a role. The name of the role follows.
+pub(crate) const ROLE: &str = "role";
 
-/// Printed by a role once it takes connections, before its address.
+/// A process in a role prints this before its address as soon as it accepts connections.
 const GREETING: &str = "listening on ";
 
-/// Plays the role that the command line names; none when it names none.
-pub(crate) fn play(arguments: &[String]) -> Option<Outcome<()>> {
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match arguments.as_slice() {
-        [ROLE, "upstream"] => Some(upstream::run()),
-        [ROLE, "proxy", address] => Some(address.parse().map_err(Into::into).and_then(proxy::run)),
-        _ => None,
-    }
+/// A running process in a role. It ends when this is dropped.
+pub(crate) struct Peer {
+    /// The process.
+    pub(crate) process: Process,
+    /// The address that it listens on.
+    pub(crate) address: SocketAddr,
 }
 
-/// Starts the upstream.
-pub(crate) fn start_upstream() -> Outcome<(Process, SocketAddr)> {
-    start(&["upstream"])
+/// Starts this binary in a role and waits until it accepts connections. `arguments` are the name of the role and its
+/// arguments.
+pub(crate) fn start(arguments: &[&str]) -> Outcome<Peer> {
+    let mut process = Process::start(Command::new(std::env::current_exe()?).arg(ROLE).args(arguments));
+    let address = process.wait_for_line(GREETING).parse()?;
+    Ok(Peer { process, address })
 }
 
-/// Starts the proxy in front of it.
-pub(crate) fn start_proxy(upstream: SocketAddr) -> Outcome<(Process, SocketAddr)> {
-    start(&["proxy", &upstream.to_string()])
-}
-
-fn start(arguments: &[&str]) -> Outcome<(Process, SocketAddr)> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg(ROLE).args(arguments).stderr(Stdio::inherit());
-    let (process, address) = Process::start_until(&mut command, GREETING)?;
-    Ok((process, address.parse()?))
-}
-
-/// Listens on a free port of loopback, and says where.
+/// Listens on a free port of loopback and prints the address.
 pub(crate) async fn listen() -> Outcome<TcpListener> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     println!("{GREETING}{}", listener.local_addr()?);

@@ -1,5 +1,5 @@
-//! Shaping of answers of about a megabyte, beside serde_json's `Value` and beside `jq`. What is compared is computing time,
-//! and both sides must come to the same answer.
+//! Shaping of answers of about a megabyte, compared with serde_json's `Value` and with `jq`. The figures compare CPU
+//! time. Both sides must give the same answer.
 
 use std::fs;
 use std::hint::black_box;
@@ -10,23 +10,24 @@ use serde_json::{Value, json};
 use shape::Shape;
 use tempfile::NamedTempFile;
 
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
 use crate::values::Filter;
-use crate::{Outcome, Settings, documents, machine, values};
+use crate::{documents, machine, values};
 
 const VALUE_GOAL: f64 = 5.0;
 const JQ_GOAL: f64 = 50.0;
 
-/// Events in the document for `jq`: enough that its start does not count.
+/// Number of events in the document for `jq`. It is large, so that the start of `jq` does not count.
 const JQ_EVENTS: usize = 20_000;
 
-/// What is asked of a document.
+/// A document and how it is shaped.
 struct Case<'a> {
     name: &'static str,
     document: &'a [u8],
     fields: &'a [&'a str],
     filter: Option<Filter<'a>>,
-    /// The same for `jq`.
+    /// The same shape as a program of `jq`; `None` if `jq` is not measured.
     program: Option<&'static str>,
 }
 
@@ -102,11 +103,12 @@ impl Case<'_> {
 
     fn compare(&self, ours: &[u8], theirs: &[u8], peer: &str) -> Outcome<()> {
         let (ours, theirs): (Value, Value) = (serde_json::from_slice(ours)?, serde_json::from_slice(theirs)?);
-        if ours == theirs { Ok(()) } else { Err(format!("{}: {peer} comes to another answer", self.name).into()) }
+        if ours == theirs { Ok(()) } else { Err(format!("{}: {peer} gives another answer", self.name).into()) }
     }
 }
 
-/// Bytes of the document in a second of computing: the best of some batches, as whatever disturbs only slows down.
+/// Bytes of the document that are shaped in a second of CPU time. The best of several batches counts, because
+/// disturbances only make a batch slower.
 fn speed(settings: &Settings, document: &[u8], shape: impl Fn() -> Outcome<Vec<u8>>) -> Outcome<f64> {
     let mut best = f64::MAX;
     for _ in 0..settings.pick(4, 2) {
@@ -122,7 +124,7 @@ fn speed(settings: &Settings, document: &[u8], shape: impl Fn() -> Outcome<Vec<u
     Ok(document.len() as f64 / best)
 }
 
-/// What `jq` makes of a document, and how fast; none where it is not installed.
+/// The answer of `jq` and its speed in bytes per second; `None` if `jq` is not installed.
 fn jq(program: &str, document: &[u8]) -> Outcome<Option<(Vec<u8>, f64)>> {
     let file = NamedTempFile::new()?;
     fs::write(file.path(), document)?;

@@ -1,53 +1,61 @@
-//! A connector is swapped for another version of itself, over and over, while it is called without a pause.
+//! A connector is swapped many times for another version of itself while it is called without a pause.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use support::module;
+use tokio::runtime::Runtime;
 
-use crate::client::Connection;
-use crate::gateway::{self, Gateway, Home};
-use crate::load::{Load, Round};
+use crate::connection::Connection;
+use crate::load::{Load, Round, Target};
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
-use crate::{Outcome, Settings, role};
+use crate::{gateway, upstream};
 
 const SWAPS: usize = 100;
 
-/// Calls at once.
+/// Number of connections. Each makes one call after the other.
 const CONNECTIONS: usize = 16;
 
-/// Between two swaps, so that each version serves for a while.
+/// Time between two swaps, in which a version serves.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Swaps that are not done after this long are given up.
+/// Time after which no further swap is begun.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Measures the section.
-pub(crate) async fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
-    let (_upstream, upstream) = role::start_upstream()?;
-    let home = Home::new(upstream)?;
-    let gateway = home.start().await?;
-    let mut load = Load::open(gateway.thin("17"), CONNECTIONS).await?;
-    let module = gateway::guest()?;
-    let versions = [with_note(&module, b"note"), with_note(&module, b"edit")];
-    // Compiled once each, before anything is measured.
-    swap(&gateway, &versions, versions.len(), Duration::ZERO).await?;
+pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
+    let upstream = upstream::start()?;
+    let gateway = gateway::start(upstream.address)?;
+    let target = gateway::thin(&gateway, "17")?;
+    runtime.block_on(measure_at(target, settings))
+}
+
+async fn measure_at(target: Target, settings: &Settings) -> Outcome<Vec<Figure>> {
+    let address = target.address;
+    let mut load = Load::open(target, CONNECTIONS).await?;
+    let module = gateway::guest();
+    let versions = ["first", "second"].map(|note| Bytes::from(module::with_note(&module, note)));
+    // Each version is compiled once before the measurement.
+    swap(address, &versions, versions.len(), Duration::ZERO).await?;
 
     let undisturbed = load.run(settings.time(2.0, 1.0)).await?;
     undisturbed.check("before the swaps")?;
     let done = Arc::new(AtomicBool::new(false));
     let began = Instant::now();
-    let goes_on = {
+    let proceed = {
         let done = Arc::clone(&done);
         move || !done.load(Ordering::Relaxed) && began.elapsed() < PATIENCE
     };
     let swapping = async {
-        let swaps = swap(&gateway, &versions, SWAPS, PAUSE).await;
+        let swaps = swap(address, &versions, SWAPS, PAUSE).await;
         done.store(true, Ordering::Relaxed);
         swaps
     };
-    let (swaps, disturbed) = tokio::join!(swapping, load.run_while(goes_on));
+    let (swaps, disturbed) = tokio::join!(swapping, load.run_while(proceed));
     let (swaps, disturbed) = (swaps?, disturbed?);
     disturbed.check("during the swaps")?;
     if swaps.len() < SWAPS {
@@ -70,9 +78,9 @@ pub(crate) async fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     ])
 }
 
-/// Uploads the versions in turn, as often as told. Gives back how long each took, in seconds.
-async fn swap(gateway: &Gateway, versions: &[Bytes; 2], times: usize, pause: Duration) -> Outcome<Vec<f64>> {
-    let mut connection = Connection::open(gateway.address).await?;
+/// Uploads the versions in turn, `times` times. Returns the duration of each swap in seconds.
+async fn swap(address: SocketAddr, versions: &[Bytes; 2], times: usize, pause: Duration) -> Outcome<Vec<f64>> {
+    let mut connection = Connection::open(address).await?;
     let began = Instant::now();
     let mut swaps = Vec::with_capacity(times);
     for version in versions.iter().cycle().take(times) {
@@ -83,19 +91,10 @@ async fn swap(gateway: &Gateway, versions: &[Bytes; 2], times: usize, pause: Dur
         let record = connection.post("/admin/connectors", version.clone()).await?;
         swaps.push(sent.elapsed().as_secs_f64());
         let record: serde_json::Value = serde_json::from_slice(&record)?;
-        if record["sha256"] != gateway::digest(version) {
+        if record["sha256"] != module::digest(version) {
             return Err(format!("another version is live than the one uploaded: {record}").into());
         }
         tokio::time::sleep(pause).await;
     }
     Ok(swaps)
-}
-
-/// The same component with other bytes: a custom section at its end, named by four letters and empty.
-fn with_note(module: &[u8], name: &[u8; 4]) -> Bytes {
-    let mut module = module.to_vec();
-    // Its id, the length of what follows, and the name with its length before it.
-    module.extend([0, 5, 4]);
-    module.extend(name);
-    module.into()
 }

@@ -1,27 +1,27 @@
-//! A measured figure, and the table that all of them are printed in.
+//! Measured figures, and the table that they are printed in.
 
 use std::fmt;
 
-/// What a number counts.
+/// The unit of a value.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
-    /// Requests in a second.
+    /// Requests per second.
     PerSecond,
     /// Seconds, printed as µs, ms or s.
     Seconds,
     /// Bytes, printed as kB or MB.
     Bytes,
-    /// Bytes in a second, printed as MB/s.
+    /// Bytes per second, printed as MB/s.
     BytesPerSecond,
-    /// A number of things.
+    /// A count.
     Count,
 }
 
-/// What a figure should be.
+/// The goal of a figure.
 pub(crate) enum Goal {
-    /// Ours divided by the peer's is at least this.
+    /// Our value divided by the peer's is at least this.
     Ratio(f64),
-    /// Ours is at most this.
+    /// Our value is at most this.
     AtMost(f64),
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Figure {
     goal: Option<Goal>,
 }
 
-/// What ours is measured beside.
+/// The value of a peer in the same run.
 struct Peer {
     name: &'static str,
     value: f64,
@@ -46,19 +46,19 @@ impl Figure {
         Self { name: name.into(), unit, ours, peer: None, goal: None }
     }
 
-    /// Sets the peer beside it.
+    /// Sets the peer. The ratio is that of the two values.
     pub(crate) fn beside(self, name: &'static str, value: f64) -> Self {
         let ratio = self.ours / value;
         self.beside_with_ratio(name, value, ratio)
     }
 
-    /// Likewise, where the ratio is not that of the two values: the median of the rounds' own ratios, for instance.
+    /// Sets the peer with a ratio that is computed otherwise, for example as the median of the rounds' ratios.
     pub(crate) fn beside_with_ratio(mut self, name: &'static str, value: f64, ratio: f64) -> Self {
         self.peer = Some(Peer { name, value, ratio });
         self
     }
 
-    /// Sets what it should be.
+    /// Sets the goal.
     pub(crate) fn goal(mut self, goal: Goal) -> Self {
         self.goal = Some(goal);
         self
@@ -97,7 +97,7 @@ impl Figure {
     }
 }
 
-/// A value with its unit, to three digits or so.
+/// Prints a value with its unit, to about three digits.
 struct Shown(f64, Unit);
 
 impl fmt::Display for Shown {
@@ -118,7 +118,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// The table as text: a heading, and a line for each figure.
+/// Prints the table: a heading and a line for each figure.
 pub(crate) fn print(figures: &[Figure]) {
     let heading = ["figure", "ours", "peer's", "peer", "ratio", "goal", ""].map(str::to_owned);
     let rows: Vec<_> = std::iter::once(heading).chain(figures.iter().map(Figure::cells)).collect();
@@ -133,7 +133,7 @@ pub(crate) fn print(figures: &[Figure]) {
             .iter()
             .zip(widths)
             .enumerate()
-            // Numbers are read by their last digits, names by their first letters.
+            // Numbers are aligned to the right, names to the left.
             .map(|(column, (cell, width))| match column {
                 1 | 2 | 4 | 5 => format!("{cell:>width$}"),
                 _ => format!("{cell:<width$}"),
@@ -143,7 +143,7 @@ pub(crate) fn print(figures: &[Figure]) {
     }
 }
 
-/// The middle one of some values; of an even number, the mean of the two in the middle.
+/// The median of some values; for an even number of values, the mean of the two in the middle.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);

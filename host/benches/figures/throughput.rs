@@ -1,35 +1,37 @@
-//! A thin operation, beside a bare proxy that makes the same call and beside nginx.
+//! A thin operation, compared with a bare proxy that makes the same call, and with nginx.
 //!
-//! The peers take turns in short rounds, so that whatever else the machine does meets all of them. The values printed are the
-//! medians of the rounds; a ratio is the median of the ratios of neighbouring rounds.
+//! The peers take turns in short rounds, so that other load of the machine affects all of them alike. The printed
+//! values are the medians of the rounds. A ratio is the median of the ratios of neighbouring rounds.
 
 use std::time::Duration;
 
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
 
-use crate::gateway::Home;
 use crate::load::{Load, Target};
-use crate::process::Process;
+use crate::role::Peer;
+use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
-use crate::{Outcome, Settings, machine, nginx, role, upstream};
+use crate::{gateway, machine, nginx, proxy, upstream};
 
-/// Of the bare proxy's requests per second.
+/// Share of the bare proxy's requests per second that the gateway must reach.
 const GOAL: f64 = 0.85;
 
-/// Calls at once.
+/// Number of connections. Each makes one call after the other.
 const CONNECTIONS: usize = 16;
 
-/// One of those that take turns.
+/// A server that takes turns with others.
 struct Contestant {
     name: &'static str,
     load: Load,
     rounds: Vec<Measured>,
-    /// What we want of its requests per second.
+    /// Share of its requests per second that the gateway must reach; `None` without a goal.
     goal: Option<f64>,
-    process: Process,
+    /// Its process, whose CPU time is measured.
+    process_id: u32,
 }
 
-/// What is measured of a round.
+/// The measured values of a round.
 #[derive(Clone, Copy)]
 struct Measured {
     per_second: f64,
@@ -39,29 +41,34 @@ struct Measured {
 }
 
 /// Measures the section.
-pub(crate) async fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
-    let (_upstream, upstream) = role::start_upstream()?;
-    let home = Home::new(upstream)?;
-    let gateway = home.start().await?;
-    let (proxy, proxy_address) = role::start_proxy(upstream)?;
-    // For whoever wants to look into them meanwhile.
-    eprintln!("  process ids: gateway {}, proxy {}", gateway.process.id(), proxy.id());
-
-    let mut contestants = vec![Contestant::new(gateway.thin("17"), gateway.process, None).await?];
-    let body = r#"{"item_id":"17","view":"full"}"#;
-    let target = Target::new("bare proxy", proxy_address, upstream::ITEM, body.to_owned());
-    contestants.push(Contestant::new(target, proxy, Some(GOAL)).await?);
+pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
+    let upstream = upstream::start()?;
+    let gateway = gateway::start(upstream.address)?;
+    let proxy = proxy::start(upstream.address)?;
     let folder = TempDir::new()?;
-    match nginx::start(upstream, folder.path()).await {
-        Ok(None) => {}
-        Ok(Some((process, address))) => {
-            let target = Target::new("nginx", address, upstream::ITEM, body.to_owned());
-            contestants.push(Contestant::new(target, process, None).await?);
-        }
-        // It is not ours to mend.
-        Err(error) => eprintln!("  {error}"),
-    }
+    // nginx is optional, so the section continues without it.
+    let nginx = nginx::start(upstream.address, folder.path()).unwrap_or_else(|error| {
+        eprintln!("  {error}");
+        None
+    });
+    // A profiler needs the process ids.
+    eprintln!("  process ids: gateway {}, proxy {}", gateway.process_id(), proxy.process.id());
 
+    let target = |name, peer: &Peer| {
+        Target::new(name, peer.address, upstream::ITEM, r#"{"item_id":"17","view":"full"}"#.to_owned())
+    };
+    runtime.block_on(async {
+        let mut contestants = vec![Contestant::new(gateway::thin(&gateway, "17")?, gateway.process_id(), None).await?];
+        contestants.push(Contestant::new(target("bare proxy", &proxy), proxy.process.id(), Some(GOAL)).await?);
+        if let Some(nginx) = &nginx {
+            contestants.push(Contestant::new(target("nginx", nginx), nginx.process.id(), None).await?);
+        }
+        compare(contestants, settings).await
+    })
+}
+
+/// Lets the contestants take turns. The first one is the gateway.
+async fn compare(mut contestants: Vec<Contestant>, settings: &Settings) -> Outcome<Vec<Figure>> {
     for contestant in &mut contestants {
         contestant.load.run(settings.time(2.0, 0.5)).await?.check(contestant.name)?;
     }
@@ -86,16 +93,16 @@ pub(crate) async fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
 }
 
 impl Contestant {
-    async fn new(target: Target, process: Process, goal: Option<f64>) -> Outcome<Self> {
+    async fn new(target: Target, process_id: u32, goal: Option<f64>) -> Outcome<Self> {
         let name = target.name;
         let load = Load::open(target, CONNECTIONS).await?;
-        Ok(Self { name, load, rounds: Vec::new(), goal, process })
+        Ok(Self { name, load, rounds: Vec::new(), goal, process_id })
     }
 
     async fn round(&mut self, time: Duration) -> Outcome<()> {
-        let before = machine::cpu_seconds(self.process.id())?;
+        let before = machine::cpu_seconds(self.process_id)?;
         let round = self.load.run(time).await?;
-        let cpu = machine::cpu_seconds(self.process.id())? - before;
+        let cpu = machine::cpu_seconds(self.process_id)? - before;
         round.check(self.name)?;
         let calls = round.succeeded as f64;
         self.rounds.push(Measured {

@@ -1,8 +1,8 @@
-//! The role `upstream`: a service on loopback that answers at once, or when it is told to.
+//! The role `upstream`: a service on loopback that answers at once, or when it is released.
 //!
 //! - `/items/{anything}`: an item, see [`item`]
-//! - `/items/slow`: the same, once `/release` is asked for
-//! - `/waiting`: how many wait for that, as text
+//! - `/items/slow`: the item, after the next request for `/release`
+//! - `/waiting`: the number of requests that wait for a release, as text
 
 use std::convert::Infallible;
 
@@ -17,15 +17,20 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use crate::{Outcome, role};
+use crate::role;
+use crate::role::Peer;
+use crate::settings::Outcome;
 
-/// Where [`item`] lies.
+/// Name of the role.
+pub(crate) const NAME: &str = "upstream";
+
+/// The path of [`item`].
 pub(crate) const ITEM: &str = "/items/17?view=full";
 
-/// Where it lies for those who wait.
+/// The path of [`item`] for calls that wait for a release.
 pub(crate) const SLOW_ITEM: &str = "/items/slow?view=full";
 
-/// A JSON object of 2 kB, as services answer for one thing.
+/// A JSON object of 2 kB, which is a usual size for one object of a service.
 pub(crate) fn item() -> Bytes {
     let members: Vec<String> = (0..20)
         .map(|index| {
@@ -39,9 +44,14 @@ pub(crate) fn item() -> Bytes {
     format!(r#"{{"kind":"item",{}}}"#, members.join(",")).into()
 }
 
+/// Starts a process in this role.
+pub(crate) fn start() -> Outcome<Peer> {
+    role::start(&[NAME])
+}
+
 /// Serves until this process is ended.
 pub(crate) fn run() -> Outcome<()> {
-    // One thread: it has little to do, and leaves the processors to what is measured.
+    // One thread is enough, and leaves the other processors to the measured process.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let listener = role::listen().await?;
         let service = Service { item: item(), released: watch::Sender::new(0) };
@@ -56,21 +66,21 @@ pub(crate) fn run() -> Outcome<()> {
 #[derive(Clone)]
 struct Service {
     item: Bytes,
-    /// How often it was released.
+    /// Number of releases.
     released: watch::Sender<u64>,
 }
 
 impl Service {
     async fn serve(self, stream: TcpStream) {
         let answer = service_fn(|request| self.answer(request));
-        // A client that breaks the connection off sees to that itself.
+        // A client may close its connection at any time, which is no error here.
         let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
         let body = match request.uri().path() {
             "/items/slow" => {
-                // The sender lives as long as the process.
+                // This fails only without a sender, and the service holds the sender.
                 let _ = self.released.subscribe().changed().await;
                 self.item.clone()
             }

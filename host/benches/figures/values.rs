@@ -1,21 +1,21 @@
-//! The peer of shaping: parses into serde_json's `Value`, filters and projects that, and prints it again. The rules are those
-//! of the gateway.
+//! The peer of shaping: it parses into serde_json's `Value`, filters and projects that value, and prints it. The rules
+//! are the gateway's.
 
 use serde_json::{Map, Value};
 
-use crate::Outcome;
+use crate::settings::Outcome;
 
 /// A filter of strings.
 pub(crate) struct Filter<'a> {
-    /// Where the list is; none for the innermost one on the way to the field.
+    /// Dotted path of the list; `None` for the innermost list on the way to the field.
     pub(crate) root: Option<&'a str>,
     /// Dotted path of the field.
     pub(crate) field_name: &'a str,
-    /// What it may be.
+    /// Accepted values.
     pub(crate) values: &'a [&'a str],
 }
 
-/// Parses, filters, projects and prints: what shaping costs with a tree of values.
+/// Parses, filters, projects and prints a document.
 pub(crate) fn shape(document: &[u8], fields: &[&str], filters: &[Filter<'_>]) -> Outcome<Vec<u8>> {
     let mut value: Value = serde_json::from_slice(document)?;
     for filter in filters {
@@ -30,7 +30,7 @@ pub(crate) fn shape(document: &[u8], fields: &[&str], filters: &[Filter<'_>]) ->
     Ok(serde_json::to_vec(&value)?)
 }
 
-/// Leaves of a value what the paths name; false when nothing is to be left.
+/// Keeps only the parts of a value that the paths name. Returns `false` when the value itself is to be removed.
 fn project(value: &mut Value, paths: &[&str]) -> bool {
     match value {
         Value::Object(members) => {
@@ -56,7 +56,7 @@ fn is_list_of_objects(list: &[Value]) -> bool {
     list.iter().any(Value::is_object)
 }
 
-/// The name of a path's next step, and what is left after it.
+/// The name of a path's next step, and the rest of the path after it.
 fn step<'p>(members: &Map<String, Value>, path: &'p str) -> Option<(&'p str, Option<&'p str>)> {
     let mut ends = path.match_indices('.').map(|(dot, _)| dot).chain([path.len()]);
     let end = ends.rfind(|end| members.contains_key(&path[..*end]))?;

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::Scopes;
 use super::key::{self, NoRandomness};
-use store::{Adopted, KeyId, Store, StoreError};
+use store::{KeyAdoption, KeyId, Store, StoreError};
 
 /// The tenant of the first key.
 pub const DEFAULT_TENANT: &str = "default";
@@ -59,8 +59,8 @@ pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<O
     }
     let stored = key::stored(chosen, "GATEWAY_BOOTSTRAP_KEY", DEFAULT_TENANT, Scopes::all())?;
     match store.adopt_key(stored).await? {
-        Adopted::Accepted => Ok(None),
-        Adopted::Revoked => Err(BootstrapError::Revoked),
-        Adopted::Narrower(id) => Err(BootstrapError::Narrower(id)),
+        KeyAdoption::Accepted => Ok(None),
+        KeyAdoption::Revoked => Err(BootstrapError::Revoked),
+        KeyAdoption::OtherRights(id) => Err(BootstrapError::Narrower(id)),
     }
 }

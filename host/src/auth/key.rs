@@ -6,12 +6,12 @@
 
 use std::iter;
 
-use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use secrecy::SecretString;
 use thiserror::Error;
 
 use super::Scopes;
+use store::digest::sha256;
 use store::{KeyHash, KeyId, NewApiKey};
 
 const PREFIX: &str = "cgw_";
@@ -43,7 +43,7 @@ pub(super) enum Form {
     /// One of our keys, but not as we made it.
     Damaged,
     /// Something else.
-    Foreign,
+    Other,
 }
 
 /// Makes a key: what is stored of it, and the key itself, which is to be shown once and is nowhere else.
@@ -80,14 +80,12 @@ pub(super) fn stored(text: &str, name: &str, tenant: &str, scopes: Scopes) -> Re
 
 /// A fast hash will do: nobody tries out 2^256 keys.
 pub(super) fn hash(token: &str) -> KeyHash {
-    let mut hash = KeyHash::default();
-    hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
-    hash
+    sha256(token.as_bytes())
 }
 
 pub(super) fn check(token: &str) -> Form {
     if !token.starts_with(PREFIX) {
-        return Form::Foreign;
+        return Form::Other;
     }
     let is_whole = token.len() == PREFIX.len() + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
         && token.split_at_checked(token.len() - CHECKSUM_CHARACTERS).is_some_and(|(text, end)| checksum(text) == end);

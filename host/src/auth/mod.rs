@@ -109,10 +109,10 @@ impl Authenticator {
             key::Form::Ours => {}
             // A letter is missing or wrong: no need to look for it.
             key::Form::Damaged => return Err(AuthError::Malformed),
-            key::Form::Foreign if self.issuers.may_know(token) => {
+            key::Form::Other if self.issuers.may_know(token) => {
                 return Ok(Arc::new(self.issuers.verify(token).await?));
             }
-            key::Form::Foreign => return Err(AuthError::Unknown),
+            key::Form::Other => return Err(AuthError::Unknown),
         }
         // It may have been made a moment ago. Callers can send well-formed keys of their own making as fast as they like, so
         // that looking is rationed; what is not looked for now is found by the next poll.

@@ -14,7 +14,7 @@ use super::table::Table;
 use crate::auth::{NoRandomness, make_key};
 use crate::config::Config;
 use store::vault::VaultError;
-use store::{ApiKey, KeyId, Revoked, Store, StoreError};
+use store::{ApiKey, KeyId, KeyRevocation, Store, StoreError};
 
 /// Why a command was not carried out. The texts say what to do.
 #[derive(Debug, Error)]
@@ -118,12 +118,12 @@ async fn list(
 async fn revoke(id: &str, store: &Store, remarks: &mut impl Write) -> Result<(), KeysError> {
     let id = KeyId(id.to_owned());
     match store.revoke_key(&id).await? {
-        Revoked::Now(key) => {
+        KeyRevocation::Revoked(key) => {
             writeln!(remarks, "revoked the key {id} ({}) of {}", key.name, owner(&key.tenant, key.subject.as_deref()))?;
             writeln!(remarks, "a gateway that is serving refuses it within a second or two")?;
         }
-        Revoked::Before(key) => writeln!(remarks, "the key {id} ({}) had been revoked before", key.name)?,
-        Revoked::Unknown => return Err(KeysError::Unknown(id)),
+        KeyRevocation::AlreadyRevoked(key) => writeln!(remarks, "the key {id} ({}) had been revoked before", key.name)?,
+        KeyRevocation::Unknown => return Err(KeysError::Unknown(id)),
     }
     Ok(())
 }

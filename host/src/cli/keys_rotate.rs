@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::keys::KeysError;
 use crate::config::Config;
 use store::Store;
-use store::vault::{self, Outcome, Progress};
+use store::vault::{self, RotationProgress, RotationReport};
 
 /// Characters of the bar.
 const BAR: u64 = 40;
@@ -34,7 +34,7 @@ pub async fn run(
     Ok(())
 }
 
-fn conclude(outcome: &Outcome, config: &Config, remarks: &mut impl Write) -> io::Result<()> {
+fn conclude(outcome: &RotationReport, config: &Config, remarks: &mut impl Write) -> io::Result<()> {
     let file = config.master_key_path();
     let file = file.display();
     if outcome.resumed {
@@ -71,7 +71,7 @@ struct Display<'a, W> {
 
 impl<W: Write> Display<'_, W> {
     /// What cannot be written is not shown; the work goes on.
-    fn show(&mut self, Progress { done, total }: Progress) {
+    fn show(&mut self, RotationProgress { done, total }: RotationProgress) {
         let parts = if self.is_terminal { BAR } else { LINES };
         let part = (done * parts).checked_div(total).unwrap_or(parts);
         if self.is_terminal {
@@ -97,7 +97,7 @@ mod tests {
         let mut remarks = Vec::new();
         let mut display = Display { remarks: &mut remarks, is_terminal, shown: None };
         for &(done, total) in progress {
-            display.show(Progress { done, total });
+            display.show(RotationProgress { done, total });
         }
         display.end().unwrap();
         String::from_utf8(remarks).unwrap()
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(shown(false, &[(0, 0)]), "sealing anew: 0 of 0\n");
     }
 
-    fn concluded(outcome: Outcome) -> String {
+    fn concluded(outcome: RotationReport) -> String {
         let mut remarks = Vec::new();
         conclude(&outcome, &Config::default(), &mut remarks).unwrap();
         String::from_utf8(remarks).unwrap()
@@ -120,13 +120,13 @@ mod tests {
 
     #[test]
     fn in_the_end_it_says_what_is_left_to_do() {
-        let outcome = Outcome { resealed: 3, finished: true, ..Outcome::default() };
+        let outcome = RotationReport { resealed: 3, finished: true, ..RotationReport::default() };
         assert_eq!(
             concluded(outcome),
             "sealed 3 secrets under a new key\n\
              the new master key is in data/master.key; keep a copy of it where the database's backups are not\n"
         );
-        let said = concluded(Outcome { resumed: true, unreadable: 2, finished: false, ..outcome });
+        let said = concluded(RotationReport { resumed: true, unreadable: 2, finished: false, ..outcome });
         assert!(said.starts_with("went on with a rotation that was not finished\n"), "{said}");
         assert!(said.contains("2 secrets do not open and were left as they are"), "{said}");
         assert!(said.ends_with("then run `connector-gateway keys rotate-master --finish` to forget the former one\n"));

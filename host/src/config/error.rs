@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why there is no configuration. The text names each fault, its place, and what is expected instead.
+/// Why there is no configuration. The text names each fault, its location, and what is expected instead.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -46,7 +46,7 @@ impl ConfigError {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Where it stands.
-    pub place: Place,
+    pub location: Location,
     /// The key, with its section's name: `compile.memory_mb`.
     pub key: String,
     /// What is wrong and what is expected, to follow the key. Never a secret.
@@ -55,14 +55,14 @@ pub struct Problem {
 
 /// Where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Location {
     /// In a file, on a line counted from one.
     File(PathBuf, usize),
     /// In an environment variable of this name.
     Variable(String),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, line) => write!(formatter, "{}:{line}", path.display()),
@@ -73,7 +73,7 @@ impl fmt::Display for Place {
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: `{}` {}", self.place, self.key, self.message)
+        write!(formatter, "{}: `{}` {}", self.location, self.key, self.message)
     }
 }
 
@@ -85,7 +85,7 @@ impl fmt::Display for List<'_> {
         if let [problem] = self.0 {
             return write!(formatter, "the configuration is wrong: {problem}");
         }
-        write!(formatter, "the configuration is wrong in {} places:", self.0.len())?;
+        write!(formatter, "the configuration is wrong in {} locations:", self.0.len())?;
         for problem in self.0 {
             write!(formatter, "\n  {problem}")?;
         }

@@ -4,7 +4,7 @@
 //! what it does are documented in `gateway.example.toml` beside this crate, which a test holds to this module.
 //!
 //! - [`error`]: what is wrong, all of it at once, and where
-//! - [`source`]: the file and the variables as one table, each value with the place it came from
+//! - [`source`]: the file and the variables as one table, each value with the location it came from
 //! - [`section`]: reading the keys of one table, and noticing the unknown ones
 //! - [`value`]: from a TOML value to a typed one
 //! - [`keys`]: every key there is; [`issuer`]: those of `jwt_issuers`
@@ -27,7 +27,7 @@ use secrecy::SecretString;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
-pub use self::error::{ConfigError, Place, Problem};
+pub use self::error::{ConfigError, Location, Problem};
 pub use self::issuer::{JwtIssuer, TenantOf};
 
 /// Read when no file is named, if it is there.
@@ -108,7 +108,7 @@ pub struct OauthClient {
 pub struct Connector {
     /// Base URLs in place of the manifest's, by upstream; their hosts are granted by that.
     pub upstreams: BTreeMap<String, Url>,
-    /// In place of the manifest's OAuth endpoints and scopes.
+    /// In location of the manifest's OAuth endpoints and scopes.
     pub oauth: Oauth,
     /// Whether upstreams may lie at loopback and private addresses.
     pub allow_private_network: bool,

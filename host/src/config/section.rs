@@ -5,7 +5,7 @@
 
 use toml::{Table, Value};
 
-use super::error::{Place, Problem};
+use super::error::{Location, Problem};
 use super::source::Source;
 
 /// Turns a value into a typed one; the error says what is expected, to follow "must be".
@@ -17,7 +17,7 @@ pub(super) struct Report {
     problems: Vec<Problem>,
     /// Every key that was asked for, with its section's name.
     known: Vec<String>,
-    unknown: Vec<(Place, String)>,
+    unknown: Vec<(Location, String)>,
 }
 
 /// One table of the configuration.
@@ -61,12 +61,12 @@ impl Report {
     /// All that was wrong, in the order of the file, then of the variables.
     pub(super) fn problems(self) -> (Vec<Problem>, Vec<String>) {
         let mut problems = self.problems;
-        for (place, key) in self.unknown {
+        for (location, key) in self.unknown {
             let message = match nearest(&key, &self.known) {
                 Some(known) => format!("is not known; the nearest key is `{known}`"),
                 None => "is not known".to_owned(),
             };
-            problems.push(Problem { place, key, message });
+            problems.push(Problem { location, key, message });
         }
         problems.sort();
         (problems, self.known)
@@ -78,8 +78,8 @@ impl Section<'_> {
         read(&mut self);
         for (name, _) in std::mem::take(&mut self.table) {
             let key = self.named(&name);
-            let place = self.report.source.place(&key);
-            self.report.unknown.push((place, key.join(".")));
+            let location = self.report.source.location(&key);
+            self.report.unknown.push((location, key.join(".")));
         }
     }
 
@@ -142,8 +142,8 @@ impl Section<'_> {
     /// Notes what is wrong with a key.
     pub(super) fn problem(&mut self, name: &str, message: String) {
         let key = self.named(name);
-        let place = self.report.source.place(&key);
-        self.report.problems.push(Problem { place, key: key.join("."), message });
+        let location = self.report.source.location(&key);
+        self.report.problems.push(Problem { location, key: key.join("."), message });
     }
 }
 

@@ -1,4 +1,4 @@
-//! The file and the variables as one table, each value with the place it came from.
+//! The file and the variables as one table, each value with the location it came from.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,24 +7,24 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-use super::error::{ConfigError, Place, Problem};
+use super::error::{ConfigError, Location, Problem};
 
 /// Variables that set keys begin with it: `GATEWAY__SECTION__KEY`.
 const PREFIX: &str = "GATEWAY__";
 
 /// From the names of a key and its sections to where it was set.
-type Places = BTreeMap<Vec<String>, Place>;
+type Locations = BTreeMap<Vec<String>, Location>;
 
 /// All that was set, wherever it was.
 pub(super) struct Source {
     pub(super) table: Table,
-    places: Places,
+    locations: Locations,
     /// Texts of variables, as they were set: a secret such as `1e9` is no number.
     texts: BTreeMap<Vec<String>, String>,
     /// What was already wrong.
     pub(super) problems: Vec<Problem>,
-    /// The place of a key that nobody set: the file, at its beginning.
-    file: Place,
+    /// The location of a key that nobody set: the file, at its beginning.
+    file: Location,
 }
 
 /// The text of a configuration file.
@@ -43,16 +43,16 @@ impl Source {
         };
         let mut source = Self {
             table: toml::from_str(text).map_err(syntax)?,
-            places: Places::new(),
+            locations: Locations::new(),
             texts: BTreeMap::new(),
             problems: Vec::new(),
-            file: Place::File(path.to_owned(), 1),
+            file: Location::File(path.to_owned(), 1),
         };
         let spanned = DeTable::parse(text).map_err(syntax)?;
         let mut note = |key: &[String], offset: usize| {
-            source.places.insert(key.to_vec(), Place::File(path.to_owned(), line_at(text, offset)));
+            source.locations.insert(key.to_vec(), Location::File(path.to_owned(), line_at(text, offset)));
         };
-        note_places(&mut Vec::new(), spanned.get_ref(), &mut note);
+        note_locations(&mut Vec::new(), spanned.get_ref(), &mut note);
         for (name, value) in variables {
             if let Some(key) = name.strip_prefix(PREFIX) {
                 source.set_from_variable(name, key, value);
@@ -62,8 +62,8 @@ impl Source {
     }
 
     /// Where a key was set; a part of an inline value stands where the whole of it does.
-    pub(super) fn place(&self, key: &[String]) -> Place {
-        (0..=key.len()).rev().find_map(|length| self.places.get(key.get(..length)?)).unwrap_or(&self.file).clone()
+    pub(super) fn location(&self, key: &[String]) -> Location {
+        (0..=key.len()).rev().find_map(|length| self.locations.get(key.get(..length)?)).unwrap_or(&self.file).clone()
     }
 
     /// The text of the variable that set a key, unless the file did.
@@ -76,7 +76,7 @@ impl Source {
         let key: Vec<String> = key.to_ascii_lowercase().split("__").map(str::to_owned).collect();
         if key.iter().any(String::is_empty) {
             self.problems.push(Problem {
-                place: Place::Variable(name.to_owned()),
+                location: Location::Variable(name.to_owned()),
                 key: key.join("."),
                 message: "names no key; write it as GATEWAY__KEY or GATEWAY__SECTION__KEY".to_owned(),
             });
@@ -84,14 +84,14 @@ impl Source {
         }
         let value = parse_value(text);
         for length in 1..key.len() {
-            self.places.entry(key[..length].to_vec()).or_insert_with(|| Place::Variable(name.to_owned()));
+            self.locations.entry(key[..length].to_vec()).or_insert_with(|| Location::Variable(name.to_owned()));
         }
-        // What the file says below this key, if this replaces it, is gone together with its places.
+        // What the file says below this key, if this replaces it, is gone together with its locations.
         if !value.is_table() {
-            self.places.retain(|other, _| !other.starts_with(&key));
+            self.locations.retain(|other, _| !other.starts_with(&key));
             self.texts.retain(|other, _| !other.starts_with(&key));
         }
-        note_variable(&mut key.clone(), &value, name, &mut self.places);
+        note_variable(&mut key.clone(), &value, name, &mut self.locations);
         self.texts.insert(key.clone(), text.to_owned());
         let whole = key.into_iter().rev().fold(value, |inner, name| {
             let mut table = Table::new();
@@ -120,23 +120,23 @@ fn merge(table: &mut Table, over: Table) {
     }
 }
 
-fn note_places(key: &mut Vec<String>, table: &DeTable<'_>, note: &mut impl FnMut(&[String], usize)) {
+fn note_locations(key: &mut Vec<String>, table: &DeTable<'_>, note: &mut impl FnMut(&[String], usize)) {
     for (name, value) in table {
         key.push(name.get_ref().to_string());
         note(key, name.span().start);
         if let DeValue::Table(table) = value.get_ref() {
-            note_places(key, table, note);
+            note_locations(key, table, note);
         }
         key.pop();
     }
 }
 
-fn note_variable(key: &mut Vec<String>, value: &Value, variable: &str, places: &mut Places) {
-    places.insert(key.clone(), Place::Variable(variable.to_owned()));
+fn note_variable(key: &mut Vec<String>, value: &Value, variable: &str, locations: &mut Locations) {
+    locations.insert(key.clone(), Location::Variable(variable.to_owned()));
     if let Value::Table(table) = value {
         for (name, value) in table {
             key.push(name.clone());
-            note_variable(key, value, variable, places);
+            note_variable(key, value, variable, locations);
             key.pop();
         }
     }

@@ -1,186 +1,185 @@
-//! What was last read of each holder's integrations, with their credentials ready for requests.
+//! A cache of each holder's integrations, with credentials that are ready for requests.
 //!
-//! A hot path neither reads the database nor decrypts. What another process changes, a deletion above all, is noticed within
-//! [`FRESH_FOR`], since rows are read again after that; what this process changes at once. A credential is made ready once for
-//! each version of its row, and dropped, and with it the memory of its secret overwritten, when the row changes, goes away,
-//! or was not used for [`IDLE`].
+//! Most calls need neither a database read nor a decryption. Rows are read again after [`FRESH_FOR`], so that changes by
+//! another process, above all a deletion, take effect within that time. Changes by this process take effect at once.
+//!
+//! A credential is unsealed once for each version of its row. It is dropped, and the memory of its secret overwritten, when the
+//! row changes or is deleted, or when the holder was idle for [`IDLE`].
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 use egress::Credential;
 use store::{Holder, Integration};
 
-/// How long a row is taken for what the database holds.
+/// Longest time that rows are used without reading them again.
 const FRESH_FOR: Duration = Duration::from_secs(1);
 
-/// A holder that was quiet for so long is forgotten.
+/// A holder without calls for this long is forgotten.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// Holders that are remembered. One that is not costs a read and a decryption at its next call.
+/// Most holders in the cache. The next call of a forgotten holder costs a read and a decryption.
 const CAPACITY: usize = 10_000;
 
-/// An integration, and its credential once it was needed.
-pub(super) struct Row {
+/// An integration, and its credential once an operation has needed it.
+pub(super) struct CachedIntegration {
     pub(super) integration: Integration,
-    pub(super) opened: OnceCell<Opened>,
+    pub(super) credential: OnceCell<UnsealedCredential>,
 }
 
 /// A credential that was unsealed.
 #[derive(Clone)]
-pub(super) struct Opened {
+pub(super) struct UnsealedCredential {
     pub(super) credential: Credential,
-    /// Whether there is a refresh token.
-    pub(super) renewable: bool,
+    /// `true` if there is a refresh token, so that a refusal by the service need not be final.
+    pub(super) is_refreshable: bool,
 }
 
-impl Row {
+impl CachedIntegration {
     pub(super) fn new(integration: Integration) -> Arc<Self> {
-        Self::opened(integration, None)
+        Self::with_credential(integration, None)
     }
 
-    /// A row whose credential is at hand.
-    pub(super) fn opened(integration: Integration, opened: Option<Opened>) -> Arc<Self> {
-        Arc::new(Self { integration, opened: OnceCell::new_with(opened) })
+    pub(super) fn with_credential(integration: Integration, credential: Option<UnsealedCredential>) -> Arc<Self> {
+        Arc::new(Self { integration, credential: OnceCell::new_with(credential) })
     }
 }
 
 /// A holder's integrations, oldest first.
-pub(super) struct Rows {
-    /// SHA-256 of the connector's module: another version may put keys elsewhere.
-    pub(super) module: String,
-    pub(super) rows: Vec<Arc<Row>>,
+pub(super) struct CachedIntegrations {
+    /// SHA-256 of the connector's module. Another version may place API keys elsewhere, so its credentials differ.
+    module: String,
+    pub(super) rows: Vec<Arc<CachedIntegration>>,
     read_at: Instant,
 }
 
-impl Rows {
-    /// Rows that were read now. Those that have not changed keep the credential that is ready.
+impl CachedIntegrations {
+    /// Rows that were just read. Unchanged rows keep their credential.
     fn new(module: &str, integrations: Vec<Integration>, former: Option<&Self>, read_at: Instant) -> Self {
         let former = former.filter(|former| former.module == module).map_or(&[][..], |former| &former.rows);
-        let keep = |read: Integration| {
-            let same = |row: &&Arc<Row>| row.integration.id == read.id && row.integration.version == read.version;
-            match former.iter().find(same) {
-                None => Row::new(read),
+        let reuse = |read: Integration| {
+            let is_same = |row: &&Arc<CachedIntegration>| {
+                row.integration.id == read.id && row.integration.version == read.version
+            };
+            match former.iter().find(is_same) {
+                None => CachedIntegration::new(read),
                 Some(row) if row.integration == read => Arc::clone(row),
-                // Selected, or sealed under another key: the credential is the same.
-                Some(row) => Row::opened(read, row.opened.get().cloned()),
+                // The integration was selected, or sealed under another key. Its credential is the same.
+                Some(row) => CachedIntegration::with_credential(read, row.credential.get().cloned()),
             }
         };
-        Self { module: module.to_owned(), rows: integrations.into_iter().map(keep).collect(), read_at }
+        Self { module: module.to_owned(), rows: integrations.into_iter().map(reuse).collect(), read_at }
     }
 
-    fn is_good(&self, module: &str) -> bool {
+    fn is_current(&self, module: &str) -> bool {
         self.module == module && self.read_at.elapsed() < FRESH_FOR
     }
 }
 
-/// The place of one holder.
-struct Slot {
-    rows: ArcSwapOption<Rows>,
-    /// Held by whoever reads the database: the others wait for what it finds.
+/// The cache entry of one holder.
+struct Entry {
+    rows: ArcSwapOption<CachedIntegrations>,
+    /// Held during a database read, so that concurrent calls share one read.
     reading: tokio::sync::Mutex<()>,
-    /// When it was last used, in seconds.
+    /// Last use, in seconds since the cache was created.
     used: AtomicU64,
 }
 
-impl Slot {
+impl Entry {
     fn new(now: u64) -> Arc<Self> {
         Arc::new(Self { rows: ArcSwapOption::empty(), reading: tokio::sync::Mutex::default(), used: now.into() })
     }
 }
 
-/// What is remembered, by holder.
+/// The integrations of recently used holders.
 pub(super) struct Cache {
-    slots: Mutex<HashMap<Holder, Arc<Slot>>>,
-    started: Instant,
+    entries: Mutex<HashMap<Holder, Arc<Entry>>>,
+    created_at: Instant,
 }
 
 impl Cache {
     pub(super) fn new() -> Self {
-        Self { slots: Mutex::default(), started: Instant::now() }
+        Self { entries: Mutex::default(), created_at: Instant::now() }
     }
 
-    /// A holder's integrations: as they are remembered, or else as `read` finds them.
+    /// A holder's integrations, from the cache or else from `read`.
     pub(super) async fn rows<E>(
         &self,
         holder: &Holder,
         module: &str,
         read: impl Future<Output = Result<Vec<Integration>, E>>,
-    ) -> Result<Arc<Rows>, E> {
-        let slot = self.slot(holder);
-        let good = || slot.rows.load_full().filter(|rows| rows.is_good(module));
-        if let Some(rows) = good() {
+    ) -> Result<Arc<CachedIntegrations>, E> {
+        let entry = self.entry(holder);
+        let current = || entry.rows.load_full().filter(|rows| rows.is_current(module));
+        if let Some(rows) = current() {
             return Ok(rows);
         }
-        let _turn = slot.reading.lock().await;
-        if let Some(rows) = good() {
+        let _turn = entry.reading.lock().await;
+        if let Some(rows) = current() {
             return Ok(rows);
         }
         let read_at = Instant::now();
         let found = read.await?;
-        let rows = Arc::new(Rows::new(module, found, slot.rows.load().as_deref(), read_at));
-        slot.rows.store(Some(Arc::clone(&rows)));
+        let rows = Arc::new(CachedIntegrations::new(module, found, entry.rows.load().as_deref(), read_at));
+        entry.rows.store(Some(Arc::clone(&rows)));
         Ok(rows)
     }
 
-    /// Has the rows read again, after this process changed one. Credentials of unchanged rows stay ready.
+    /// Makes the next call read the rows again, after this process changed one. Unchanged rows keep their credentials.
     pub(super) async fn changed(&self, holder: &Holder) {
-        let Some(slot) = self.slots().get(holder).cloned() else { return };
-        // Whoever reads at this moment may have seen what was before.
-        let _turn = slot.reading.lock().await;
-        if let Some(rows) = slot.rows.load_full() {
-            let outdated = Rows {
+        let Some(entry) = self.entries.lock().get(holder).cloned() else { return };
+        // Waits for a read under way: it may have seen the rows before the change.
+        let _turn = entry.reading.lock().await;
+        if let Some(rows) = entry.rows.load_full() {
+            let outdated = CachedIntegrations {
                 module: rows.module.clone(),
                 rows: rows.rows.clone(),
                 read_at: rows.read_at.checked_sub(FRESH_FOR).unwrap_or(rows.read_at),
             };
-            slot.rows.store(Some(Arc::new(outdated)));
+            entry.rows.store(Some(Arc::new(outdated)));
         }
     }
 
-    /// Forgets holders that were quiet.
+    /// Forgets holders that were idle.
     pub(super) fn forget_idle(&self) {
         let now = self.now();
-        self.slots().retain(|_, slot| now.saturating_sub(slot.used.load(Ordering::Relaxed)) < IDLE.as_secs());
+        self.entries.lock().retain(|_, entry| now.saturating_sub(entry.used.load(Ordering::Relaxed)) < IDLE.as_secs());
     }
 
-    fn slot(&self, holder: &Holder) -> Arc<Slot> {
+    fn entry(&self, holder: &Holder) -> Arc<Entry> {
         let now = self.now();
-        let mut slots = self.slots();
-        if let Some(slot) = slots.get(holder) {
-            slot.used.store(now, Ordering::Relaxed);
-            return Arc::clone(slot);
+        let mut entries = self.entries.lock();
+        if let Some(entry) = entries.get(holder) {
+            entry.used.store(now, Ordering::Relaxed);
+            return Arc::clone(entry);
         }
-        if slots.len() >= CAPACITY {
-            drop_older_half(&mut slots);
+        if entries.len() >= CAPACITY {
+            drop_older_half(&mut entries);
         }
-        let slot = Slot::new(now);
-        slots.insert(holder.clone(), Arc::clone(&slot));
-        slot
+        let entry = Entry::new(now);
+        entries.insert(holder.clone(), Arc::clone(&entry));
+        entry
     }
 
-    fn slots(&self) -> MutexGuard<'_, HashMap<Holder, Arc<Slot>>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Seconds since this began.
+    /// Seconds since the cache was created.
     fn now(&self) -> u64 {
-        self.started.elapsed().as_secs()
+        self.created_at.elapsed().as_secs()
     }
 }
 
-/// Half at a time, so that the search for the oldest is paid for seldom.
-fn drop_older_half(slots: &mut HashMap<Holder, Arc<Slot>>) {
+/// Drops half of the entries at a time, so that the sort by last use is rare.
+fn drop_older_half(entries: &mut HashMap<Holder, Arc<Entry>>) {
     let mut used: Vec<(u64, Holder)> =
-        slots.iter().map(|(holder, slot)| (slot.used.load(Ordering::Relaxed), holder.clone())).collect();
+        entries.iter().map(|(holder, entry)| (entry.used.load(Ordering::Relaxed), holder.clone())).collect();
     used.sort_unstable_by_key(|(used, _)| *used);
     for (_, holder) in used.into_iter().take(CAPACITY / 2) {
-        slots.remove(&holder);
+        entries.remove(&holder);
     }
 }
 
@@ -197,7 +196,7 @@ mod tests {
         Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: connector.to_owned() }
     }
 
-    async fn read(cache: &Cache, module: &str, version: i64, reads: &Cell<u32>) -> Arc<Rows> {
+    async fn read(cache: &Cache, module: &str, version: i64, reads: &Cell<u32>) -> Arc<CachedIntegrations> {
         let found = async {
             reads.set(reads.get() + 1);
             Ok::<_, Infallible>(vec![integration("int_1", version)])
@@ -218,7 +217,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_row_keeps_its_credential_as_long_as_its_version_and_its_module_stay() {
+    async fn a_row_keeps_its_credential_while_its_version_and_its_module_stay_the_same() {
         let (cache, reads) = (Cache::new(), Cell::new(0));
         let first = read(&cache, "m", 1, &reads).await;
         cache.changed(&holder("c")).await;
@@ -232,24 +231,25 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_row_that_is_sealed_anew_keeps_its_credential_and_takes_on_the_new_bytes() {
-        let opened = Opened { credential: Credential::bearer("a-token".into()).unwrap(), renewable: true };
+    async fn a_row_that_is_sealed_again_keeps_its_credential_and_has_the_new_bytes() {
+        let credential =
+            UnsealedCredential { credential: Credential::bearer("a-token".into()).unwrap(), is_refreshable: true };
         let read_at = Instant::now();
-        let before = Rows::new("m", vec![integration("int_1", 1)], None, read_at);
-        assert!(before.rows[0].opened.set(opened).is_ok());
+        let before = CachedIntegrations::new("m", vec![integration("int_1", 1)], None, read_at);
+        assert!(before.rows[0].credential.set(credential).is_ok());
         let mut resealed = integration("int_1", 1);
         resealed.details.secret = Some(Sealed { key_id: "new".to_owned(), bytes: vec![1] });
-        let after = Rows::new("m", vec![resealed.clone()], Some(&before), read_at);
+        let after = CachedIntegrations::new("m", vec![resealed.clone()], Some(&before), read_at);
         assert_eq!(after.rows[0].integration, resealed);
-        assert!(after.rows[0].opened.get().is_some());
+        assert!(after.rows[0].credential.get().is_some());
     }
 
     #[test]
     fn the_cache_is_bounded() {
         let cache = Cache::new();
         for number in 0..=CAPACITY {
-            cache.slot(&holder(&number.to_string()));
+            cache.entry(&holder(&number.to_string()));
         }
-        assert_eq!(cache.slots().len(), CAPACITY / 2 + 1);
+        assert_eq!(cache.entries.lock().len(), CAPACITY / 2 + 1);
     }
 }

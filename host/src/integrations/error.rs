@@ -1,49 +1,49 @@
-//! What can go wrong with integrations.
+//! Errors of integrations.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
 use super::key::NoKey;
-use super::standing::Reason;
+use super::reason::Reason;
 use crate::oauth::{NoTokens, NotConfigured};
 use egress::EgressError;
 use store::StoreError;
 use store::vault::VaultError;
 
-/// The gateway's own parts failed.
+/// A failure of the gateway itself.
 #[derive(Debug, Error)]
-pub enum Failure {
-    /// The database does not answer.
+pub enum IntegrationError {
+    /// The database failed, or refused because of a limit.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A secret cannot be sealed or opened.
+    /// A secret cannot be sealed or unsealed.
     #[error(transparent)]
     Vault(#[from] VaultError),
-    /// What was opened is no credential.
+    /// A secret was unsealed, but is not usable.
     #[error("the stored credential cannot be used: {0}")]
     Secret(String),
-    /// The operating system has no random numbers to give.
-    #[error("the operating system gives no random numbers")]
+    /// The operating system failed to provide random numbers.
+    #[error("the operating system provides no random numbers")]
     NoRandomness,
-    /// The gateway is about to end.
+    /// The gateway is about to stop.
     #[error("the gateway is about to stop")]
     Stopping,
 }
 
-impl From<NoTokens> for Failure {
+impl From<NoTokens> for IntegrationError {
     fn from(error: NoTokens) -> Self {
         Self::Secret(error.to_string())
     }
 }
 
-impl From<NoKey> for Failure {
+impl From<NoKey> for IntegrationError {
     fn from(error: NoKey) -> Self {
         Self::Secret(error.to_string())
     }
 }
 
-impl From<EgressError> for Failure {
+impl From<EgressError> for IntegrationError {
     fn from(error: EgressError) -> Self {
         Self::Secret(error.to_string())
     }
@@ -52,16 +52,16 @@ impl From<EgressError> for Failure {
 /// Why an operation has no credential to run with.
 #[derive(Debug, Error)]
 pub enum AccessError {
-    /// The caller has no such integration.
+    /// The holder has not connected the account.
     #[error("the user has connected no account{}", named.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default())]
     Required {
-        /// The one that was asked for.
+        /// The identifier that the caller asked for.
         named: Option<String>,
     },
-    /// The caller has several, and neither named nor selected one.
+    /// The holder has connected several accounts. The caller named none of them, and none is selected.
     #[error("the user has connected several accounts, and none is selected")]
     Ambiguous {
-        /// Their identifiers, oldest first.
+        /// Their identifiers, oldest first, so that the caller can name one.
         candidates: Vec<String>,
     },
     /// The user has to authorize again.
@@ -69,22 +69,22 @@ pub enum AccessError {
     Reauthorize {
         /// The integration.
         user_identifier: String,
-        /// Why.
+        /// A sentence that says why.
         detail: String,
     },
-    /// The credential has expired or was refused, and there is no new one for now.
-    #[error("the credential cannot be renewed now: {}", reason.detail)]
-    NotRenewed {
+    /// The credential has expired or was refused, and a new one could not be fetched yet.
+    #[error("the credential cannot be refreshed now: {}", reason.detail)]
+    NotRefreshed {
         /// The integration.
         user_identifier: String,
-        /// Who must act, and why.
+        /// The cause, and who can fix it.
         reason: Reason,
-        /// When it is tried again.
+        /// Time until the next attempt.
         retry_after: Duration,
     },
-    /// The gateway's own parts failed.
+    /// The gateway itself failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] IntegrationError),
 }
 
 impl From<StoreError> for AccessError {
@@ -93,13 +93,13 @@ impl From<StoreError> for AccessError {
     }
 }
 
-/// Why an authorization was not begun.
+/// Why an authorization was not started.
 #[derive(Debug, Error)]
 pub enum BeginError {
-    /// The operator has not said all that is needed to be the provider's client.
+    /// Settings or grants for the provider are missing.
     #[error(transparent)]
     NotConfigured(#[from] NotConfigured),
-    /// The gateway's own parts failed.
+    /// The gateway itself failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] IntegrationError),
 }

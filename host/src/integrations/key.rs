@@ -1,35 +1,37 @@
-//! A key that a user brings from the service.
+//! The API key of an account, or its user name and password.
 
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use contract::KeyPlacement;
 use egress::{Credential, EgressError};
 
-/// Longer than any key in use, and short enough for a header.
+/// Longest accepted key: longer than any in use, and short enough for a header.
 const MAX_CHARACTERS: usize = 4096;
 
-/// A key, or a username with a password.
+/// An API key, or a user name with a password.
 #[derive(Clone)]
 pub struct Key {
+    /// Set if the service uses HTTP Basic authentication.
     username: Option<String>,
+    /// The API key or the password.
     secret: SecretString,
 }
 
-/// As it comes in a body, and as it is sealed. Names stay as they are, since they stand in every database.
-#[derive(Default, Serialize, Deserialize)]
-struct Written<'a> {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+/// The JSON form, in a request body and in the database. The names never change, because every database contains them.
+#[derive(Default, Serialize)]
+struct KeyJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
     api_key: Option<&'a str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     username: Option<&'a str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     password: Option<&'a str>,
 }
 
 impl Key {
-    /// What a caller sends as `credentials`.
+    /// The JSON Schema of the member `credentials`.
     pub fn schema(placement: &KeyPlacement) -> Value {
         let secret = |shortest: usize, description: &str| {
             json!({
@@ -44,25 +46,25 @@ impl Key {
             KeyPlacement::Basic => (
                 json!(["username"]),
                 json!({
-                    // RFC 7617 ends the name at the first colon.
+                    // RFC 7617: the name ends at the first colon.
                     "username": {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS, "pattern": "^[^:]*$",
-                        "description": "The user's name at the service, or the key where it takes one in place of a name."},
-                    "password": secret(0, "The user's password at the service; may be absent where the name is a key."),
+                        "description": "The user's name at the service, or the key if the service takes it as the name."},
+                    "password": secret(0, "The user's password at the service. Optional if the name is a key."),
                 }),
             ),
         };
         json!({
             "type": "object", "additionalProperties": false, "required": required, "properties": properties,
-            "description": "What the user has from the service. It is sealed, and never shown again.",
+            "description": "The key that the user got from the service. The gateway stores it sealed and never shows it again.",
         })
     }
 
-    /// Reads `credentials` that [`Key::schema`] has accepted, or what [`Key::to_bytes`] wrote.
+    /// Reads `credentials` that [`Key::schema`] accepts, or bytes that [`Key::to_bytes`] wrote.
     ///
     /// # Errors
-    /// When it is something else.
+    /// If the bytes have another form.
     pub fn from_bytes(json: &[u8]) -> Result<Self, NoKey> {
-        // Owned, since a string with an escape cannot be borrowed.
+        // Owned strings, because a string with an escape cannot be borrowed.
         let members: std::collections::HashMap<String, String> = serde_json::from_slice(json).map_err(|_| NoKey)?;
         let member = |name: &str| members.get(name).map(String::as_str);
         match (member("api_key"), member("username")) {
@@ -74,21 +76,21 @@ impl Key {
         }
     }
 
-    /// JSON text, to be sealed.
+    /// The JSON text to seal.
     pub fn to_bytes(&self) -> SecretSlice<u8> {
         let secret = self.secret.expose_secret();
-        let written = match &self.username {
-            None => Written { api_key: Some(secret), ..Written::default() },
-            Some(name) => Written { username: Some(name), password: Some(secret), ..Written::default() },
+        let json = match &self.username {
+            None => KeyJson { api_key: Some(secret), ..KeyJson::default() },
+            Some(name) => KeyJson { username: Some(name), password: Some(secret), ..KeyJson::default() },
         };
-        // Strings are always JSON.
-        serde_json::to_vec(&written).unwrap_or_default().into()
+        // Strings can always be written as JSON.
+        serde_json::to_vec(&json).unwrap_or_default().into()
     }
 
-    /// The key as requests carry it.
+    /// The credential that requests carry at this place.
     ///
     /// # Errors
-    /// When it cannot stand where the service wants it, or the placement wants another kind of key.
+    /// If the key contains characters that the place cannot carry, or if the placement needs another kind of key.
     pub fn credential(&self, placement: &KeyPlacement) -> Result<Credential, EgressError> {
         match (placement, &self.username) {
             (KeyPlacement::Header(header), None) => {
@@ -97,15 +99,16 @@ impl Key {
             (KeyPlacement::Query(name), None) => Ok(Credential::query(name, self.secret.clone())),
             (KeyPlacement::Basic, Some(username)) => Credential::basic(username, self.secret.clone()),
             _ => Err(EgressError::InvalidRequest {
-                detail: "the connector now wants another kind of key than the one that is stored".to_owned(),
+                detail: "the connector needs another kind of key than the stored one; connect the account again"
+                    .to_owned(),
             }),
         }
     }
 }
 
-/// The bytes hold no key.
+/// The bytes contain no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("what was stored holds no key")]
+#[error("the stored bytes contain no key")]
 pub struct NoKey;
 
 #[cfg(test)]
@@ -114,7 +117,7 @@ mod tests {
     use contract::KeyHeader;
 
     #[test]
-    fn a_key_is_stored_and_read_again() {
+    fn a_key_survives_storing_and_reading() {
         for text in [r#"{"api_key":"s3cr\"et"}"#, r#"{"username":"me","password":"s3cret"}"#] {
             let key = Key::from_bytes(text.as_bytes()).unwrap();
             assert_eq!(key.to_bytes().expose_secret(), text.as_bytes());
@@ -124,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_goes_where_the_manifest_says_and_nowhere_else() {
+    fn a_key_is_placed_where_the_manifest_says_and_nowhere_else() {
         let header = KeyPlacement::Header(KeyHeader { name: "X-Key".to_owned(), prefix: "Token ".to_owned() });
         let key = Key::from_bytes(br#"{"api_key":"s3cret-and-long"}"#).unwrap();
         assert!(format!("{:?}", key.credential(&header).unwrap()).contains("header"));

@@ -2,58 +2,62 @@
 
 use std::sync::Arc;
 
-use super::cache::Row;
-use super::{AccessError, Failure, Integrations};
+use super::cache::CachedIntegration;
+use super::{AccessError, IntegrationError, Integrations};
 use store::{AuthType, Holder, Integration};
 
-/// Whether a holder has an integration.
+/// The answer to the question if a holder has an integration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Existence {
-    /// Whether there is one; of the name that was asked for, if one was.
+    /// `true` if the holder has an integration, with the requested name if there was one.
     pub exists: bool,
-    /// The one that an operation would run on; none where it would not know.
+    /// The integration that an operation would use, or `None` if the operation could not choose.
     pub user_identifier: Option<String>,
 }
 
 impl Integrations {
-    /// One integration of a holder.
+    /// The integration of a holder with this identifier.
     ///
     /// # Errors
-    /// When the store does not answer.
-    pub async fn get(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, Failure> {
+    /// If the store fails.
+    pub async fn get(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, IntegrationError> {
         Ok(self.store.integration(holder, user_identifier).await?)
     }
 
-    /// All integrations of a tenant's user, over all connectors.
+    /// All integrations of a tenant's user, for all connectors.
     ///
     /// # Errors
-    /// When the store does not answer.
-    pub async fn list(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, Failure> {
+    /// If the store fails.
+    pub async fn list(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, IntegrationError> {
         Ok(self.store.integrations_of_subject(tenant, subject).await?)
     }
 
-    /// Makes an integration the one that operations run on where none is named. None where there is no such integration.
+    /// Selects the integration that operations use if the caller names no other. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// When the store does not answer.
-    pub async fn select(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, Failure> {
+    /// If the store fails.
+    pub async fn select(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+    ) -> Result<Option<Integration>, IntegrationError> {
         let selected = self.store.select_integration(holder, user_identifier).await?;
         self.cache.changed(holder).await;
         Ok(selected)
     }
 
-    /// Whether a holder has an integration of the kind that the connector uses; with a name, whether there is one of that name.
+    /// Returns whether a holder has an integration of the kind that the connector uses, with this name if one is given.
     ///
     /// # Errors
-    /// When the store does not answer.
+    /// If the store fails.
     pub async fn exists(
         &self,
         holder: &Holder,
         auth_type: AuthType,
         named: Option<&str>,
-    ) -> Result<Existence, Failure> {
+    ) -> Result<Existence, IntegrationError> {
         let integrations = self.store.integrations_of(holder).await?;
-        let rows: Vec<_> = integrations.into_iter().map(Row::new).collect();
+        let rows: Vec<_> = integrations.into_iter().map(CachedIntegration::new).collect();
         let rows = usable(&rows, auth_type);
         let chosen = choose(&rows, named).ok();
         Ok(Existence {
@@ -63,13 +67,16 @@ impl Integrations {
     }
 }
 
-/// Those that a scheme can use: a connector's next version may authenticate in another way.
-pub(super) fn usable(rows: &[Arc<Row>], auth_type: AuthType) -> Vec<Arc<Row>> {
+/// The integrations of one auth type. A new version of a connector may use another type than the stored integrations.
+pub(super) fn usable(rows: &[Arc<CachedIntegration>], auth_type: AuthType) -> Vec<Arc<CachedIntegration>> {
     rows.iter().filter(|row| row.integration.auth_type == auth_type).cloned().collect()
 }
 
-/// The one that an operation runs on: the one that is named, else the one that is selected, else the only one.
-pub(super) fn choose<'a>(rows: &'a [Arc<Row>], named: Option<&str>) -> Result<&'a Arc<Row>, AccessError> {
+/// The integration that an operation uses: the named one, else the selected one, else the only one.
+pub(super) fn choose<'a>(
+    rows: &'a [Arc<CachedIntegration>],
+    named: Option<&str>,
+) -> Result<&'a Arc<CachedIntegration>, AccessError> {
     if let Some(named) = named {
         let found = rows.iter().find(|row| row.integration.user_identifier == named);
         return found.ok_or_else(|| AccessError::Required { named: Some(named.to_owned()) });
@@ -88,15 +95,15 @@ mod tests {
     use super::*;
     use crate::integrations::tests::integration;
 
-    fn row(user_identifier: &str, selected: bool) -> Arc<Row> {
-        Row::new(Integration {
+    fn row(user_identifier: &str, selected: bool) -> Arc<CachedIntegration> {
+        CachedIntegration::new(Integration {
             user_identifier: user_identifier.to_owned(),
             selected,
             ..integration(user_identifier, 1)
         })
     }
 
-    fn chosen(rows: &[Arc<Row>], named: Option<&str>) -> String {
+    fn chosen(rows: &[Arc<CachedIntegration>], named: Option<&str>) -> String {
         match choose(rows, named) {
             Ok(row) => row.integration.user_identifier.clone(),
             Err(AccessError::Required { named }) => format!("required {named:?}"),
@@ -114,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_ever_guessed() {
+    fn several_integrations_without_a_selection_are_ambiguous() {
         let rows = [row("a", false), row("c", false)];
         assert_eq!(chosen(&rows, None), "one of a, c");
         assert_eq!(chosen(&rows, Some("b")), r#"required Some("b")"#);

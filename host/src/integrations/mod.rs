@@ -1,63 +1,72 @@
 //! Integrations: the accounts that users have connected, and the credentials that operations run with.
 //!
 //! # Layout
-//! - `begin`: an authorization is started; `callback`: the user comes back; `provider`: the provider of a connector
-//! - `grant`: what a user gave; `key`: one that is a key; `schema`: what a caller sends to begin
-//! - `lookup`: finding, listing and selecting; `record`: the record as callers see it; `remove`: giving back and deleting
-//! - `session`: the credential of one operation, and its renewal when the service refuses it; `refusals`: how often;
-//!   `cache`: credentials that are ready
-//! - `standing`: what can be done with a credential at a moment; `refresh`: getting the next one; `sweep`: ahead of time; `tasks`: work
-//!   that is never cut off
-//! - `error`: what can go wrong
+//! - Connecting: `begin` starts an authorization and checks its `destination`; `callback` exchanges the code and `finish`
+//!   says how it ended; `connect` stores the account; `provider` builds the OAuth client; `schema` describes the request body
+//! - Secrets: `account_secret` holds the tokens or the API key of an account; `key` is the API key
+//! - Records: `lookup` finds, lists and selects integrations; `record` is their public form; `remove` revokes and deletes
+//! - Calling: `live_credential` is the credential of one operation; `cache` holds credentials that are ready for use;
+//!   `refresh_limit` bounds how often refused credentials are refreshed
+//! - Refreshing: `freshness` decides when; `refresh` does it; `sweep` does it ahead of time
+//! - `reason`: why an integration does not work; `error`: what can fail
 //!
-//! Invariants: a credential is in the store before it is used; it goes into no record, no log and no error; it is
-//! renewed by one process at a time; a holder sees its own integrations only.
+//! # Invariants
+//! - A token is in the store before it is used.
+//! - No token and no key appears in a record, a log line or an error.
+//! - One process at a time refreshes an integration.
+//! - A holder sees only its own integrations.
 
+mod account_secret;
 mod begin;
 mod cache;
 mod callback;
+mod connect;
+mod destination;
 mod error;
-mod grant;
+mod finish;
+mod freshness;
 mod key;
+mod live_credential;
 mod lookup;
 mod provider;
+mod reason;
 mod record;
 mod refresh;
-mod refusals;
+mod refresh_limit;
 mod remove;
 mod schema;
-mod session;
-mod standing;
 mod sweep;
-mod tasks;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 
-pub use self::begin::{Begun, Destination, redirect_uri};
-pub use self::callback::{Finish, NoAuthorization};
-pub use self::error::{AccessError, BeginError, Failure};
-pub use self::grant::{Grant, auth_type};
+pub use self::account_secret::{AccountSecret, auth_type};
+pub use self::begin::{StartedAuthorization, redirect_uri};
+pub use self::callback::NoAuthorization;
+pub use self::destination::Destination;
+pub use self::error::{AccessError, BeginError, IntegrationError};
+pub use self::finish::Finish;
 pub use self::key::Key;
+pub use self::live_credential::LiveCredential;
 pub use self::lookup::Existence;
+pub use self::reason::{Owner, Reason};
 pub use self::record::{record, time};
 pub use self::schema::{describe, init_schema};
-pub use self::session::Session;
-pub use self::standing::{Owner, Reason};
 
 use self::cache::Cache;
-use self::refresh::Flights;
-use self::refusals::Refusals;
-use self::tasks::Tasks;
+use self::refresh::OngoingRefreshes;
+use self::refresh_limit::RefreshLimit;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
 use store::Store;
 use store::vault::Vault;
 
-/// How long work under way may take when the gateway ends: a call to a provider, and a database that comes back.
+/// Longest wait for background tasks at shutdown: one call to a provider, and a database that restarts.
 const SETTLE: Duration = Duration::from_secs(60);
 
 /// All integrations of the gateway.
@@ -67,14 +76,18 @@ pub struct Integrations {
     registry: Arc<Registry>,
     config: Arc<Config>,
     metrics: Arc<Metrics>,
+    /// Spares calls a database read and a decryption.
     cache: Cache,
-    flights: Flights,
-    refusals: Refusals,
-    tasks: Tasks,
+    /// Lets callers that need the same refresh share one.
+    refreshes: OngoingRefreshes,
+    /// Stops endless refreshes of a credential that a service keeps refusing.
+    refresh_limit: RefreshLimit,
+    /// Tasks that finish even if their caller goes away, because they hold tokens that exist nowhere else yet.
+    tasks: TaskTracker,
 }
 
 impl Integrations {
-    /// Puts the parts together; [`Integrations::sweep`] is to be run beside.
+    /// Creates the service. The caller runs [`Integrations::sweep`] beside it.
     pub fn new(config: Arc<Config>, vault: Vault, registry: Arc<Registry>, metrics: Arc<Metrics>) -> Self {
         Self {
             store: registry.store().clone(),
@@ -83,20 +96,24 @@ impl Integrations {
             config,
             metrics,
             cache: Cache::new(),
-            flights: Flights::default(),
-            refusals: Refusals::new(),
-            tasks: Tasks::default(),
+            refreshes: OngoingRefreshes::default(),
+            refresh_limit: RefreshLimit::new(),
+            tasks: TaskTracker::new(),
         }
     }
 
-    /// Begins work that must not be cut off by a caller who goes away, such as what follows a code that is used up.
+    /// Starts a task that runs to its end even if the caller goes away, for example after an authorization code was used.
+    /// Dropping the handle does not stop it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
         self.tasks.spawn(work)
     }
 
-    /// Waits for renewals and other work under way, so that none is cut off between the provider's answer and its being written.
+    /// Waits for background tasks at shutdown, at most a minute, so that new tokens are stored before the process ends.
     pub async fn settle(&self) {
-        self.tasks.settle(SETTLE).await;
+        self.tasks.close();
+        if timeout(SETTLE, self.tasks.wait()).await.is_err() {
+            tracing::warn!("calls to OAuth providers did not end in time and are cut off");
+        }
     }
 }
 

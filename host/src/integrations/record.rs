@@ -1,20 +1,21 @@
-//! The record of an integration, as callers see it. It never holds a credential.
+//! The public record of an integration. It never contains a secret.
 
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
-use super::standing::{Reason, status};
+use super::freshness::status_at;
+use super::reason::Reason;
 use store::Integration;
 
-/// The record as it is true at a moment.
+/// The record at a moment.
 pub fn record(integration: &Integration, now: SystemTime) -> Value {
     let details = &integration.details;
     json!({
         "connector": integration.holder.connector,
         "user_identifier": integration.user_identifier,
         "auth_type": integration.auth_type.name(),
-        "status": status(details, now).name(),
+        "status": status_at(details, now).name(),
         "selected": integration.selected,
         "account": {
             "id": details.account.id,
@@ -27,11 +28,11 @@ pub fn record(integration: &Integration, now: SystemTime) -> Value {
         "expires_at": details.expires_at.map(time),
         "last_refreshed_at": details.last_refreshed_at.map(time),
         "next_refresh_at": details.next_refresh_at.map(time),
-        "reason": Reason::of(details, now),
+        "reason": Reason::at(details, now),
     })
 }
 
-/// A time as all answers write it.
+/// A time in the format of every answer.
 pub fn time(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(time).to_string()
 }

@@ -1,4 +1,4 @@
-//! An account is disconnected: given back to the provider as well as it can be, and deleted in any case.
+//! The removal of an integration: its tokens are revoked at the provider if possible, and it is deleted in any case.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -6,104 +6,109 @@ use std::time::SystemTime;
 use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
 
-use super::grant::Grant;
+use super::freshness::Freshness;
 use super::refresh::{LEASE, POLL};
-use super::standing::Standing;
-use super::{Failure, Integrations};
+use super::{AccountSecret, IntegrationError, Integrations};
 use crate::oauth::Revocation;
 use contract::AuthScheme;
 use store::{Holder, Integration};
 
 impl Integrations {
-    /// Revokes an integration's grant and deletes it. Says whether the provider has taken the grant back; none where there is no
-    /// such integration. Goes on to its end even if the caller goes away.
+    /// Revokes the tokens of an integration and deletes it. Returns whether the provider revoked them, or `None` if the
+    /// integration does not exist. The work finishes even if the caller goes away.
     ///
     /// # Errors
-    /// When the store does not answer.
-    pub async fn remove(self: &Arc<Self>, holder: &Holder, user_identifier: &str) -> Result<Option<bool>, Failure> {
+    /// If the store fails.
+    pub async fn remove(
+        self: &Arc<Self>,
+        holder: &Holder,
+        user_identifier: &str,
+    ) -> Result<Option<bool>, IntegrationError> {
         let Some(Integration { id, .. }) = self.store.integration(holder, user_identifier).await? else {
             return Ok(None);
         };
         let this = Arc::clone(self);
-        let task = self.tasks.spawn(async move { this.give_back_and_delete(&id).await });
-        // It ends early only with the process.
-        task.await.unwrap_or(Err(Failure::Stopping))
+        let task = self.spawn(async move { this.revoke_and_delete(&id).await });
+        // The task ends early only if the process does.
+        task.await.unwrap_or(Err(IntegrationError::Stopping))
     }
 
-    async fn give_back_and_delete(self: &Arc<Self>, id: &str) -> Result<Option<bool>, Failure> {
-        self.freshen(id).await?;
-        let fence = self.hold_still(id).await?;
-        let Some(mut row) = self.store.integration_by_id(id).await? else { return Ok(None) };
-        let secret = self.secret(&row).await.ok().flatten();
-        // In this order: a process that dies in between leaves something that can be removed again.
-        let revoked = self.revoke(&row).await;
-        while !self.store.delete_integration(id, row.version).await? {
-            let Some(now) = self.store.integration_by_id(id).await? else { break };
-            // What the user has connected meanwhile is another grant, and stays.
+    async fn revoke_and_delete(self: &Arc<Self>, id: &str) -> Result<Option<bool>, IntegrationError> {
+        self.refresh_for_revocation(id).await?;
+        let fence = self.lease_for_removal(id).await?;
+        let Some(mut integration) = self.store.integration_by_id(id).await? else { return Ok(None) };
+        let secret = self.secret_bytes(&integration).await.ok().flatten();
+        // Revoked first: if the process dies in between, the integration is still there and can be removed again.
+        let revoked = self.revoke(&integration).await;
+        while !self.store.delete_integration(id, integration.version).await? {
+            let Some(current) = self.store.integration_by_id(id).await? else { break };
+            // The user has connected the account again meanwhile. The new tokens stay.
             if let Some(secret) = &secret
-                && !self.holds(&now, secret.expose_secret()).await?
+                && !self.holds_secret(&current, secret.expose_secret()).await?
             {
                 if let Some(fence) = fence {
                     self.store.release_refresh(id, fence).await?;
                 }
                 break;
             }
-            row = now;
+            integration = current;
         }
-        self.cache.changed(&row.holder).await;
+        self.cache.changed(&integration.holder).await;
         tracing::info!(
             integration = id,
-            connector = row.holder.connector,
-            tenant = row.holder.tenant,
+            connector = integration.holder.connector,
+            tenant = integration.holder.tenant,
             revoked,
             "account disconnected"
         );
         Ok(Some(revoked))
     }
 
-    /// Renews a token that has expired where the provider wants it as the proof that it may be taken back.
-    async fn freshen(self: &Arc<Self>, id: &str) -> Result<(), Failure> {
-        let Some(row) = self.store.integration_by_id(id).await? else { return Ok(()) };
-        let Some(connector) = self.registry.get(&row.holder.connector) else { return Ok(()) };
+    /// Refreshes an expired access token if the provider needs it for the revocation.
+    async fn refresh_for_revocation(self: &Arc<Self>, id: &str) -> Result<(), IntegrationError> {
+        let Some(integration) = self.store.integration_by_id(id).await? else { return Ok(()) };
+        let Some(connector) = self.registry.get(&integration.holder.connector) else { return Ok(()) };
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
-        let wants_access_token =
+        let needs_access_token =
             self.provider(&connector, scheme).is_ok_and(|provider| provider.revokes_by_access_token());
-        if wants_access_token && Standing::of(&row.details, SystemTime::now()) == Standing::Stale {
-            self.refresh(id, row.version).await;
+        if needs_access_token && Freshness::at(&integration.details, SystemTime::now()) == Freshness::Expired {
+            self.refresh(id, integration.version).await;
         }
         Ok(())
     }
 
-    /// Keeps others from renewing while the grant is given back: a token that is renewed then would live on at the provider.
-    /// Says by which number the lease is given back; none where another does not come to an end, or there is nothing to renew.
-    async fn hold_still(&self, id: &str) -> Result<Option<i64>, Failure> {
-        let enough = Instant::now() + LEASE;
+    /// Takes the refresh lease, so that no process refreshes the tokens while they are revoked. A token that was issued then
+    /// would stay valid at the provider.
+    ///
+    /// Returns the fence that gives the lease back. Returns `None` if the integration is gone, or if another process keeps the
+    /// lease for too long.
+    async fn lease_for_removal(&self, id: &str) -> Result<Option<i64>, IntegrationError> {
+        let give_up_at = Instant::now() + LEASE;
         loop {
             let fence = self.store.lease_refresh(id, LEASE).await?;
-            if fence.is_some() || Instant::now() >= enough || self.store.integration_by_id(id).await?.is_none() {
+            if fence.is_some() || Instant::now() >= give_up_at || self.store.integration_by_id(id).await?.is_none() {
                 return Ok(fence);
             }
             sleep(POLL).await;
         }
     }
 
-    /// Whether the provider has taken the grant back.
+    /// Revokes the tokens at the provider. Returns whether the provider confirmed it.
     async fn revoke(&self, integration: &Integration) -> bool {
         let name = &integration.holder.connector;
         let Some(connector) = self.registry.get(name) else { return false };
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return false };
         let result = async {
             let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
-            let Grant::OAuth2 { tokens, .. } =
-                self.grant(integration, &connector.manifest().auth).await.map_err(|error| error.to_string())?
-            else {
+            let secret = self.account_secret(integration, &connector.manifest().auth).await;
+            let AccountSecret::OAuth2 { tokens, .. } = secret.map_err(|error| error.to_string())? else {
                 return Ok(false);
             };
             let revocation = provider.revoke(&tokens).await.map_err(|error| error.to_string())?;
             Ok::<_, String>(revocation == Revocation::Revoked)
         };
         result.await.unwrap_or_else(|error| {
-            tracing::warn!(integration = integration.id, connector = name, error, "the grant is not revoked");
+            tracing::warn!(integration = integration.id, connector = name, error, "the tokens are not revoked");
             false
         })
     }

@@ -1,20 +1,20 @@
-//! What a caller sends to begin, as JSON Schema, and what else there is to know of a connector's way to authenticate.
+//! The JSON Schema of the request that connects an account, and the description of a connector's auth scheme.
 
 use serde_json::{Value, json};
 
+use super::account_secret::auth_type;
 use super::begin::redirect_uri;
-use super::grant::auth_type;
 use super::key::Key;
 use crate::config::Config;
 use contract::{AuthScheme, Oauth2};
 
-/// Longer than any email address, and short enough for a path and a header.
+/// Longest identifier: longer than any email address, and short enough for a path and a header.
 const MAX_IDENTIFIER_CHARACTERS: usize = 256;
 
-/// As long as browsers and providers take.
+/// Longest URL that browsers and providers accept.
 const MAX_URL_CHARACTERS: usize = 2048;
 
-/// JSON Schema of the body of POST …/integrations.
+/// The JSON Schema of the body of `POST …/integrations`.
 pub fn init_schema(scheme: &AuthScheme) -> Value {
     let name = auth_type(scheme).name();
     let mut required = vec!["auth_type"];
@@ -22,13 +22,13 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
         "auth_type": {"type": "string", "enum": [name]},
         "user_identifier": {
             "type": ["string", "null"], "minLength": 1, "maxLength": MAX_IDENTIFIER_CHARACTERS,
-            // A header and a log line hold no control characters, and neither keeps blanks at an end.
+            // A header cannot carry control characters, and it loses blanks at both ends.
             "pattern": r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$",
-            "description": "What to call the account; without it, its email address or id at the service.",
+            "description": "The name of the account. Without it, the email address or id at the service is used.",
         },
         "callback_url": {
             "type": ["string", "null"], "format": "uri", "maxLength": MAX_URL_CHARACTERS,
-            "description": "Not used where the user need not be sent anywhere.",
+            "description": "Not used, because the user does not visit a provider.",
         },
     });
     match scheme {
@@ -36,7 +36,7 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
             required.push("callback_url");
             properties["callback_url"] = json!({
                 "type": "string", "format": "uri", "minLength": 1, "maxLength": MAX_URL_CHARACTERS,
-                "description": "Where the user is sent to in the end, with `status` in the query.",
+                "description": "The page that the user is sent to at the end, with `status` in the query.",
             });
         }
         AuthScheme::ApiKey(key) => {
@@ -50,32 +50,32 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
     })
 }
 
-/// The answer of GET …/auth-schema.
+/// The answer of `GET …/auth-schema`.
 pub fn describe(connector: &str, scheme: &AuthScheme, config: &Config) -> Value {
-    let mut way = json!({"auth_type": auth_type(scheme).name(), "schema": init_schema(scheme)});
-    if let (AuthScheme::Oauth2(oauth2), Value::Object(way)) = (scheme, &mut way)
+    let mut auth_type_entry = json!({"auth_type": auth_type(scheme).name(), "schema": init_schema(scheme)});
+    if let (AuthScheme::Oauth2(oauth2), Value::Object(entry)) = (scheme, &mut auth_type_entry)
         && let Value::Object(members) = describe_oauth2(connector, oauth2, config)
     {
-        way.extend(members);
+        entry.extend(members);
     }
     json!({
         "connector": connector,
         "required": !matches!(scheme, AuthScheme::None),
-        "auth_types": [way],
+        "auth_types": [auth_type_entry],
     })
 }
 
-/// What the operator set, or else the manifest says; null where neither does.
+/// The URLs and scopes in force: the operator's settings, else the manifest's values, else null.
 fn describe_oauth2(connector: &str, scheme: &Oauth2, config: &Config) -> Value {
-    let set = &config.connector(connector).oauth;
-    let url = |set: &Option<url::Url>, manifest: &str| match set {
+    let settings = &config.connector(connector).oauth;
+    let url = |setting: &Option<url::Url>, manifest: &str| match setting {
         Some(url) => Some(url.to_string()),
         None => (!manifest.is_empty()).then(|| manifest.to_owned()),
     };
     json!({
-        "authorization_url": url(&set.authorization_url, &scheme.authorization_url),
-        "token_url": url(&set.token_url, &scheme.token_url),
-        "scopes": set.scopes.as_ref().unwrap_or(&scheme.scopes),
+        "authorization_url": url(&settings.authorization_url, &scheme.authorization_url),
+        "token_url": url(&settings.token_url, &scheme.token_url),
+        "scopes": settings.scopes.as_ref().unwrap_or(&scheme.scopes),
         "pkce": scheme.pkce.then_some("S256"),
         "redirect_uri": redirect_uri(config, connector),
     })

@@ -1,4 +1,4 @@
-//! Credentials are renewed ahead of time, so that no call has to wait for it.
+//! The background task that refreshes credentials ahead of time, so that no call has to wait for a refresh.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,22 +8,21 @@ use futures_util::stream;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::standing::Standing;
-use super::{Failure, Integrations};
+use super::freshness::Freshness;
+use super::{IntegrationError, Integrations};
 use store::Details;
 
-/// How often is looked for what is due.
+/// Time between two looks for credentials that are due.
 const TICK: Duration = Duration::from_secs(2);
 
-/// Renewals that the sweep has under way at once: enough for a thousand in a minute at a slow provider, and few enough not to be
-/// taken for an attack.
+/// Concurrent refreshes of the sweep. Enough for a thousand in a minute at a slow provider, and too few to look like an attack.
 const PARALLEL: usize = 16;
 
-/// Rows that are taken at a time.
+/// Integrations that are read from the store at a time.
 const BATCH: u32 = 256;
 
 impl Integrations {
-    /// Renews what is due. Runs until it is dropped.
+    /// Refreshes credentials that are due. Runs until it is dropped.
     pub async fn sweep(self: Arc<Self>) {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -31,29 +30,33 @@ impl Integrations {
         loop {
             ticks.tick().await;
             self.cache.forget_idle();
-            self.refusals.tidy();
+            self.refresh_limit.forget_idle();
             match self.refresh_due().await {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
                     is_failing = true;
-                    tracing::error!(%error, "credentials are not renewed ahead of time");
+                    tracing::error!(%error, "credentials are not refreshed ahead of time, because the store fails");
                 }
                 Err(_) => {}
             }
         }
     }
 
-    async fn refresh_due(self: &Arc<Self>) -> Result<(), Failure> {
+    async fn refresh_due(self: &Arc<Self>) -> Result<(), IntegrationError> {
         let due = self.store.due_for_refresh(SystemTime::now(), BATCH).await?;
         stream::iter(due)
             .for_each_concurrent(PARALLEL, |id| async move {
-                // Accounts that were connected together, and gateways that look at the same rows, drift apart.
+                // Spreads accounts that were connected together, and gateways that share a database.
                 sleep(jitter()).await;
                 match self.store.integration_by_id(&id).await {
-                    // Another gateway may have done it meanwhile.
-                    Ok(Some(row)) if is_due(&row.details) => self.refresh(&id, row.version).await,
+                    // Another gateway may have refreshed it meanwhile.
+                    Ok(Some(integration)) if is_due(&integration.details) => {
+                        self.refresh(&id, integration.version).await;
+                    }
                     Ok(_) => {}
-                    Err(error) => tracing::warn!(integration = id, %error, "a credential is not renewed ahead of time"),
+                    Err(error) => {
+                        tracing::warn!(integration = id, %error, "a credential is not refreshed ahead of time");
+                    }
                 }
             })
             .await;
@@ -62,13 +65,13 @@ impl Integrations {
 }
 
 fn is_due(details: &Details) -> bool {
-    matches!(Standing::of(details, SystemTime::now()), Standing::Due | Standing::Stale)
+    matches!(Freshness::at(details, SystemTime::now()), Freshness::Due | Freshness::Expired)
 }
 
-/// At random, up to a quarter of a tick.
+/// A random pause of up to a quarter of a tick.
 fn jitter() -> Duration {
     let mut byte = [0];
-    // Without randomness there is no jitter, and nothing is lost.
+    // Without random numbers there is no jitter, which does no harm.
     let _ = SystemRandom::new().fill(&mut byte);
     TICK / 4 * u32::from(byte[0]) / u32::from(u8::MAX)
 }

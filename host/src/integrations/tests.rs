@@ -1,6 +1,7 @@
-//! The service on a store and a vault of its own. No connector is installed, so no provider is ever called.
+//! Tests of the service with a store and a vault of its own. No connector is installed, so no provider is called.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
@@ -37,7 +38,7 @@ fn holder(subject: &str) -> Holder {
     Holder { tenant: "acme".to_owned(), subject: subject.to_owned(), connector: "calendar".to_owned() }
 }
 
-/// A row of ann's.
+/// An integration of ann.
 pub(super) fn integration(id: &str, version: i64) -> Integration {
     Integration {
         id: id.to_owned(),
@@ -61,13 +62,13 @@ pub(super) fn integration(id: &str, version: i64) -> Integration {
     }
 }
 
-/// Tokens that are good for so long.
-fn grant(life: Duration) -> Grant {
-    Grant::OAuth2 {
+/// Tokens with this lifetime.
+fn account_secret(lifetime: Duration) -> AccountSecret {
+    AccountSecret::OAuth2 {
         tokens: Tokens {
             access_token: "an-access-token".into(),
             refresh_token: Some("a-refresh-token".into()),
-            expires_in: Some(life),
+            expires_in: Some(lifetime),
             scopes: None,
         },
         scopes: vec!["events".to_owned()],
@@ -83,8 +84,8 @@ fn account(email: &str) -> Account {
 async fn an_account_is_named_by_the_caller_else_by_its_email_else_by_its_id() {
     let site = site().await;
     let connect = async |named: Option<&str>, account: Account| {
-        let grant = grant(Duration::from_secs(3600));
-        site.integrations.connect(&holder("ann"), named, account, &grant).await.unwrap().user_identifier
+        let secret = account_secret(Duration::from_secs(3600));
+        site.integrations.connect(&holder("ann"), named, account, &secret).await.unwrap().user_identifier
     };
     assert_eq!(connect(Some("work"), account("ann@example.com")).await, "work");
     assert_eq!(connect(None, account("ann@example.com")).await, "ann@example.com");
@@ -96,34 +97,34 @@ async fn an_account_is_named_by_the_caller_else_by_its_email_else_by_its_id() {
 async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
     let site = site().await;
     let integrations = &site.integrations;
-    let grant = grant(Duration::from_secs(3600));
+    let secret = account_secret(Duration::from_secs(3600));
     for subject in ["ann", "bob"] {
-        integrations.connect(&holder(subject), Some("mail"), account("a@example.com"), &grant).await.unwrap();
+        integrations.connect(&holder(subject), Some("mail"), account("a@example.com"), &secret).await.unwrap();
     }
     assert_eq!(integrations.list("acme", "ann").await.unwrap().len(), 1);
     assert_eq!(integrations.list("other", "ann").await.unwrap().len(), 0);
     assert!(integrations.select(&holder("ann"), "mail").await.unwrap().unwrap().selected);
     assert!(!integrations.get(&holder("bob"), "mail").await.unwrap().unwrap().selected);
     assert_eq!(integrations.remove(&holder("cid"), "mail").await.unwrap(), None);
-    assert_eq!(integrations.remove(&holder("ann"), "mail").await.unwrap(), Some(false), "nothing to revoke it with");
+    assert_eq!(integrations.remove(&holder("ann"), "mail").await.unwrap(), Some(false), "no connector could revoke it");
     assert!(integrations.get(&holder("ann"), "mail").await.unwrap().is_none());
     assert!(integrations.get(&holder("bob"), "mail").await.unwrap().is_some());
 }
 
 #[tokio::test]
-async fn a_record_holds_no_credential() {
+async fn a_record_contains_no_token() {
     let site = site().await;
-    let grant = grant(Duration::from_secs(3600));
-    let integration = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    let secret = account_secret(Duration::from_secs(3600));
+    let integration = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     let shown = format!("{integration:?} {}", record(&integration, SystemTime::now()));
     assert!(!shown.contains("-token"), "{shown}");
 }
 
 #[tokio::test]
-async fn a_credential_that_cannot_be_renewed_for_the_operators_fault_goes_on_and_says_so() {
+async fn a_credential_that_only_the_operator_can_refresh_stays_active_and_says_so() {
     let site = site().await;
-    let grant = grant(Duration::from_secs(60));
-    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    let secret = account_secret(Duration::from_secs(60));
+    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     site.integrations.refresh(&before.id, before.version).await;
     let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     let shown = record(&after, SystemTime::now());
@@ -133,14 +134,14 @@ async fn a_credential_that_cannot_be_renewed_for_the_operators_fault_goes_on_and
 }
 
 #[tokio::test]
-async fn a_hundred_who_want_the_same_renewal_share_one() {
+async fn a_hundred_callers_that_need_the_same_refresh_share_one() {
     let site = site().await;
-    let grant = grant(Duration::from_secs(60));
-    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &grant).await.unwrap();
+    let secret = account_secret(Duration::from_secs(60));
+    let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     join_all((0..100).map(|_| site.integrations.refresh(&before.id, before.version))).await;
     let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     assert_eq!(after.version, before.version + 1);
-    // Whoever comes late with what was known before finds it done.
+    // A caller that still knows the former version finds the refresh done.
     site.integrations.refresh(&before.id, before.version).await;
     let later = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
     assert_eq!(later.version, after.version);
@@ -170,4 +171,28 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
     assert_eq!(take("mail", "elsewhere").await, Err(NoAuthorization::OtherConnector));
     assert_eq!(take("calendar", "late").await, Err(NoAuthorization::Expired));
     assert_eq!(take("calendar", "never").await, Err(NoAuthorization::Unknown));
+}
+
+#[tokio::test]
+async fn a_task_that_no_caller_waits_for_finishes_before_the_gateway_stops() {
+    let site = site().await;
+    tokio::time::pause();
+    let done = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&done);
+    drop(site.integrations.spawn(async move {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        flag.store(true, Ordering::Relaxed);
+    }));
+    site.integrations.settle().await;
+    assert!(done.load(Ordering::Relaxed));
+}
+
+#[tokio::test]
+async fn a_task_that_never_ends_does_not_keep_the_gateway_from_stopping() {
+    let site = site().await;
+    tokio::time::pause();
+    drop(site.integrations.spawn(std::future::pending::<()>()));
+    let started = tokio::time::Instant::now();
+    site.integrations.settle().await;
+    assert!(started.elapsed() >= SETTLE);
 }

@@ -128,7 +128,7 @@ impl Answer {
 }
 
 /// Where in an answer the tokens are.
-pub(super) struct Place<'a> {
+pub(super) struct TokenLocation<'a> {
     /// JSON Pointer to the object that holds them.
     pub(super) pointer: &'a str,
     /// Whether the answer itself may hold them instead: where one token was refreshed there is only one to be found.
@@ -139,15 +139,15 @@ pub(super) struct Place<'a> {
 ///
 /// # Errors
 /// When there is no access token in its place, or none that fits into a header.
-pub(super) fn standard(body: Option<&Value>, place: &Place<'_>) -> Result<Value, TokenError> {
+pub(super) fn standard(body: Option<&Value>, location: &TokenLocation<'_>) -> Result<Value, TokenError> {
     let body = body.ok_or_else(|| TokenError::not_understood("it is no JSON"))?;
-    let nested = body.pointer(place.pointer);
-    let tokens = [nested, place.or_top.then_some(body)]
+    let nested = body.pointer(location.pointer);
+    let tokens = [nested, location.or_top.then_some(body)]
         .into_iter()
         .flatten()
         .find(|object| text(object, "access_token").is_some())
         .and_then(Value::as_object)
-        .ok_or_else(|| TokenError::not_understood(no_token(place.pointer)))?;
+        .ok_or_else(|| TokenError::not_understood(no_token(location.pointer)))?;
     let mut standard = Map::new();
     standard.insert("token_type".to_owned(), "bearer".into());
     for name in ["access_token", "refresh_token"] {

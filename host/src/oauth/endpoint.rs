@@ -32,7 +32,7 @@ pub(super) struct Endpoint {
 
 /// How one connector's endpoints may be called.
 #[derive(Clone, Copy)]
-pub(super) struct Permit<'a> {
+pub(super) struct EndpointPolicy<'a> {
     /// Who may be sent its secrets.
     pub(super) recipients: &'a Recipients,
     /// Whether they may lie at loopback and private addresses.
@@ -42,9 +42,9 @@ pub(super) struct Permit<'a> {
 impl Endpoint {
     /// # Errors
     /// When the URL is none that egress calls.
-    pub(super) fn new(name: &str, url: &Url, permit: Permit<'_>) -> Result<Self, EgressError> {
-        let (upstream, path) = Upstream::of_url(name, url, permit.private_network)?;
-        let refusal = (!permit.recipients.include(url)).then(|| TokenError::not_granted(name, url));
+    pub(super) fn new(name: &str, url: &Url, policy: EndpointPolicy<'_>) -> Result<Self, EgressError> {
+        let (upstream, path) = Upstream::of_url(name, url, policy.private_network)?;
+        let refusal = (!policy.recipients.include(url)).then(|| TokenError::not_granted(name, url));
         Ok(Self { upstream: upstream.without_redirects(), path, refusal })
     }
 

@@ -13,8 +13,8 @@ use oauth2::{
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::answer::{self, Place};
-use super::endpoint::{Endpoint, Permit};
+use super::answer::{self, TokenLocation};
+use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::{NotConfigured, TokenError};
 use super::recipients::Recipients;
 use super::remark::Remarks;
@@ -82,13 +82,13 @@ impl Provider {
             let name = if scheme.provider.is_empty() { connector } else { &scheme.provider };
             missing.extend(["client_id", "client_secret"].map(|key| format!("oauth_clients.{name}.{key}")));
         }
-        let permit = Permit { recipients, private_network: settings.allow_private_network };
+        let policy = EndpointPolicy { recipients, private_network: settings.allow_private_network };
         let authorization_url = settings.oauth.authorization_url.clone().or_else(|| url(&scheme.authorization_url));
         if authorization_url.is_none() {
             missing.push(format!("connectors.{connector}.oauth.authorization_url"));
         }
         let token_url = settings.oauth.token_url.clone().or_else(|| url(&scheme.token_url));
-        let token = token_url.and_then(|url| Called::new("token endpoint", url, permit));
+        let token = token_url.and_then(|url| Called::new("token endpoint", url, policy));
         if token.is_none() {
             missing.push(format!("connectors.{connector}.oauth.token_url"));
         }
@@ -98,17 +98,17 @@ impl Provider {
         Ok(Self {
             egress,
             client_in_body: scheme.client_authentication == ClientAuthentication::Body,
-            revoker: Revoker::new(scheme.revocation.as_ref(), settings, &client.client_id, permit),
+            revoker: Revoker::new(scheme.revocation.as_ref(), settings, &client.client_id, policy),
             scopes: settings.oauth.scopes.clone().unwrap_or_else(|| scheme.scopes.clone()),
             authorization_url,
             token,
-            refresh: refresh_url(scheme, settings).and_then(|url| Called::new("refresh endpoint", url, permit)),
+            refresh: refresh_url(scheme, settings).and_then(|url| Called::new("refresh endpoint", url, policy)),
             scheme: scheme.clone(),
             client,
         })
     }
 
-    /// What users are asked to permit.
+    /// What users are asked to policy.
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
@@ -130,7 +130,7 @@ impl Provider {
             let scopes = self.scopes.join(&self.scheme.scope_separator);
             request = request.add_extra_param(self.scheme.scope_parameter.as_str(), scopes);
         }
-        for (name, value) in foreign(&self.scheme.authorization_parameters) {
+        for (name, value) in not_own(&self.scheme.authorization_parameters) {
             request = request.add_extra_param(name, value);
         }
         (request.url().0, verifier)
@@ -155,7 +155,7 @@ impl Provider {
         if let Some(verifier) = &verifier {
             request = request.set_pkce_verifier(PkceCodeVerifier::new(verifier.expose_secret().to_owned()));
         }
-        for (name, value) in foreign(&self.scheme.token_parameters) {
+        for (name, value) in not_own(&self.scheme.token_parameters) {
             request = request.add_extra_param(name, value);
         }
         self.tokens(request.request_async(&http).await)
@@ -171,7 +171,7 @@ impl Provider {
         let library = self.library(&called.url);
         let former = RefreshToken::new(refresh_token.expose_secret().to_owned());
         let mut request = library.exchange_refresh_token(&former);
-        for (name, value) in foreign(&self.scheme.token_parameters) {
+        for (name, value) in not_own(&self.scheme.token_parameters) {
             request = request.add_extra_param(name, value);
         }
         let tokens = self.tokens(request.request_async(&http).await)?;
@@ -194,12 +194,12 @@ impl Provider {
         Http {
             egress: &self.egress,
             endpoint: &called.endpoint,
-            place: Place { pointer: &self.scheme.token_pointer, or_top },
+            location: TokenLocation { pointer: &self.scheme.token_pointer, or_top },
             remarks: Remarks::without(&secrets),
         }
     }
 
-    fn tokens(&self, result: Result<BasicTokenResponse, Failure>) -> Result<Tokens, TokenError> {
+    fn tokens(&self, result: Result<BasicTokenResponse, LibraryError>) -> Result<Tokens, TokenError> {
         let response = result.map_err(|error| match error {
             RequestTokenError::Request(error) => error,
             // The library's own words quote the answer.
@@ -219,19 +219,19 @@ impl Provider {
 }
 
 impl Called {
-    fn new(name: &str, url: Url, permit: Permit<'_>) -> Option<Self> {
-        let endpoint = Endpoint::new(name, &url, permit).ok()?;
+    fn new(name: &str, url: Url, policy: EndpointPolicy<'_>) -> Option<Self> {
+        let endpoint = Endpoint::new(name, &url, policy).ok()?;
         Some(Self { url, endpoint })
     }
 }
 
-type Failure = RequestTokenError<TokenError, oauth2::basic::BasicErrorResponse>;
+type LibraryError = RequestTokenError<TokenError, oauth2::basic::BasicErrorResponse>;
 
 /// The library's way to the provider. What comes back is in the form of RFC 6749, or an error of ours.
 struct Http<'a> {
     egress: &'a Egress,
     endpoint: &'a Endpoint,
-    place: Place<'a>,
+    location: TokenLocation<'a>,
     remarks: Remarks,
 }
 
@@ -243,7 +243,7 @@ impl<'c> AsyncHttpClient<'c> for Http<'_> {
         Box::pin(async move {
             let answer = self.endpoint.forward(self.egress, request).await?;
             let body = answer.accepted(&self.remarks)?;
-            let standard = answer::standard(body.as_ref(), &self.place)?;
+            let standard = answer::standard(body.as_ref(), &self.location)?;
             Ok(HttpResponse::new(standard.to_string().into_bytes()))
         })
     }
@@ -254,7 +254,7 @@ fn url(text: &str) -> Option<Url> {
     Url::parse(text).ok()
 }
 
-/// The operator's token URL stands for both: a refresh token is not sent to a place the operator has replaced.
+/// The operator's token URL stands for both: a refresh token is not sent to a location the operator has replaced.
 fn refresh_url(scheme: &Oauth2, settings: &config::Connector) -> Option<Url> {
     if settings.oauth.token_url.is_some() {
         return None;
@@ -263,7 +263,7 @@ fn refresh_url(scheme: &Oauth2, settings: &config::Connector) -> Option<Url> {
 }
 
 /// The parameters that the protocol does not set itself.
-fn foreign(parameters: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+fn not_own(parameters: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     parameters
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))

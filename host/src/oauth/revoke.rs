@@ -6,7 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
-use super::endpoint::{Endpoint, Permit};
+use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::TokenError;
 use super::provider::Provider;
 use super::remark::Remarks;
@@ -45,7 +45,7 @@ impl Revoker {
         revocation: Option<&contract::Revocation>,
         settings: &config::Connector,
         client_id: &str,
-        permit: Permit<'_>,
+        policy: EndpointPolicy<'_>,
     ) -> Option<Self> {
         let (manner, url) = match revocation {
             None => (Manner::Form, ""),
@@ -59,7 +59,7 @@ impl Revoker {
             url = url.replace(placeholder, &client_id);
         }
         let url = Url::parse(&url).ok()?;
-        let endpoint = Endpoint::new("revocation endpoint", &url, permit).ok()?;
+        let endpoint = Endpoint::new("revocation endpoint", &url, policy).ok()?;
         Some(Self { manner, endpoint })
     }
 }

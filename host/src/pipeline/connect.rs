@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use serde_json::Value;
 
 use super::{Behalf, Error, Parts, Request, run};
-use crate::integrations::{Failure, Finish, Grant, Key};
+use crate::integrations::{AccountSecret, Finish, IntegrationError, Key};
 use crate::registry::Connector;
 use contract::{ApiKey, AuthScheme, Identity};
 use egress::Credential;
@@ -29,7 +29,7 @@ pub enum KeyError {
     Check(Error),
     /// The gateway's own parts failed.
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] IntegrationError),
 }
 
 /// Completes an authorization: exchanges the code, finds out whose account it is, and stores both.
@@ -45,13 +45,13 @@ pub async fn complete(
     let Some((connector, AuthScheme::Oauth2(scheme))) = scheme else {
         return Finish::failed("connector_changed");
     };
-    let grant = match parts.integrations.exchange(authorization, connector, scheme, code).await {
-        Ok(grant) => grant,
+    let secret = match parts.integrations.exchange(authorization, connector, scheme, code).await {
+        Ok(secret) => secret,
         Err(finish) => return finish,
     };
     let account = match &scheme.identity {
         None => Account::default(),
-        Some(identity) => match identify(parts, connector, identity, &grant, request_id).await {
+        Some(identity) => match identify(parts, connector, identity, &secret, request_id).await {
             Ok(account) => account,
             Err(error) => {
                 tracing::warn!(connector = holder.connector, %error, "whose account it is cannot be found out");
@@ -62,9 +62,9 @@ pub async fn complete(
             }
         },
     };
-    match parts.integrations.connect(holder, user_identifier.as_deref(), account, &grant).await {
+    match parts.integrations.connect(holder, user_identifier.as_deref(), account, &secret).await {
         Ok(Integration { user_identifier, .. }) => Finish::Connected { user_identifier },
-        Err(Failure::Store(StoreError::TooManyIntegrations { .. })) => Finish::failed("too_many_integrations"),
+        Err(IntegrationError::Store(StoreError::TooManyIntegrations { .. })) => Finish::failed("too_many_integrations"),
         Err(error) => {
             tracing::error!(connector = holder.connector, %error, "an account is not connected");
             Finish::failed("internal_error")
@@ -89,8 +89,8 @@ pub async fn with_key(
     if let Some(operation) = &scheme.check {
         ask(parts, connector, operation, credential, request_id).await.map_err(KeyError::Check)?;
     }
-    let grant = Grant::ApiKey(key, scheme.placement.clone());
-    Ok(parts.integrations.connect(holder, user_identifier, Account::default(), &grant).await?)
+    let secret = AccountSecret::ApiKey(key, scheme.placement.clone());
+    Ok(parts.integrations.connect(holder, user_identifier, Account::default(), &secret).await?)
 }
 
 /// Asks the service whose account it is.
@@ -98,10 +98,10 @@ async fn identify(
     parts: Parts<'_>,
     connector: &Arc<Connector>,
     identity: &Identity,
-    grant: &Grant,
+    secret: &AccountSecret,
     request_id: &Arc<str>,
 ) -> Result<Account, Error> {
-    let Some(credential) = grant.credential()? else { return Ok(Account::default()) };
+    let Some(credential) = secret.credential()? else { return Ok(Account::default()) };
     let answer = ask(parts, connector, &identity.operation, credential, request_id).await?;
     let answer: Value = serde_json::from_slice(&answer)
         .map_err(|error| Error::NotUnderstood(format!("what the service says of the account is no JSON: {error}")))?;

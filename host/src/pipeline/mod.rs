@@ -13,7 +13,7 @@ use thiserror::Error;
 pub use self::answer::Answer;
 
 use self::answer::Form;
-use crate::integrations::{AccessError, Integrations, Session};
+use crate::integrations::{AccessError, Integrations, LiveCredential};
 use crate::metrics::{self, Metrics, OutcomeLabels};
 use crate::registry::{Connector, Operation, Registry};
 use crate::schema::{self, Rejection, Violation};
@@ -177,7 +177,7 @@ pub async fn run(
     };
     let mut outcome = invoke().await?;
     if is_unauthorized(&outcome)
-        && account.renew(deadline).await
+        && account.refresh(deadline).await
         && (operation.manifest.effect == Effect::Read || outbound.sent() <= 1)
     {
         // All that was asked of the service was refused, or changes nothing: it can be asked again.
@@ -200,7 +200,7 @@ pub async fn run(
 
 /// What an invocation may use of a user's: nothing where users need no account.
 struct Account {
-    session: Option<Arc<Session>>,
+    live_credential: Option<Arc<LiveCredential>>,
     credentials: Option<Arc<dyn CredentialSource>>,
     /// Of the connector's storage; none where nothing is kept.
     partition: Option<Arc<str>>,
@@ -212,11 +212,11 @@ impl Account {
             Behalf::Caller { tenant, subject, named } => (*tenant, *subject, *named),
             Behalf::Candidate(credential) => {
                 let credentials: Arc<dyn CredentialSource> = Arc::new(credential.clone());
-                return Ok(Self { session: None, credentials: Some(credentials), partition: None });
+                return Ok(Self { live_credential: None, credentials: Some(credentials), partition: None });
             }
         };
         if matches!(connector.manifest().auth, AuthScheme::None) {
-            return Ok(Self { session: None, credentials: None, partition: Some(tenant.into()) });
+            return Ok(Self { live_credential: None, credentials: None, partition: Some(tenant.into()) });
         }
         let holder = Holder {
             tenant: tenant.to_owned(),
@@ -224,40 +224,40 @@ impl Account {
             connector: connector.manifest().identifier.clone(),
         };
         // Where the credential has expired, the service is asked for the next one, which takes its time too.
-        let session = parts.integrations.session(connector, &holder, named);
-        let session = tokio::time::timeout(connector.limits().timeout, session)
+        let live_credential = parts.integrations.live_credential(connector, &holder, named);
+        let live_credential = tokio::time::timeout(connector.limits().timeout, live_credential)
             .await
             .map_err(|_| Error::Http(http::Error::TimedOut))??;
-        let session = Arc::new(session);
-        let credentials: Arc<dyn CredentialSource> = Arc::<Session>::clone(&session);
+        let live_credential = Arc::new(live_credential);
+        let credentials: Arc<dyn CredentialSource> = Arc::<LiveCredential>::clone(&live_credential);
         Ok(Self {
-            partition: Some(session.integration_id().into()),
+            partition: Some(live_credential.integration_id().into()),
             credentials: Some(credentials),
-            session: Some(session),
+            live_credential: Some(live_credential),
         })
     }
 
-    /// Has the credential renewed that the connector says was refused. `false` when there is no better one in time.
-    async fn renew(&self, deadline: Instant) -> bool {
-        let Some(session) = &self.session else { return false };
-        let refused = session.credential();
-        let renewed = tokio::time::timeout_at(deadline.into(), session.renew(&refused)).await;
-        renewed.is_ok_and(|better| better.is_some())
+    /// Refreshes the credential that the connector says was refused. Returns `false` when there is no new one in time.
+    async fn refresh(&self, deadline: Instant) -> bool {
+        let Some(live_credential) = &self.live_credential else { return false };
+        let refused = live_credential.credential();
+        let refreshed = tokio::time::timeout_at(deadline.into(), live_credential.refresh(&refused)).await;
+        refreshed.is_ok_and(|better| better.is_some())
     }
 
     /// An upstream's error, or else why the user's credential was no good.
     fn explain(&self, error: Error) -> Error {
-        match self.session.as_ref().and_then(|session| session.take_end()) {
-            Some(end) => Error::Access(end),
+        match self.live_credential.as_ref().and_then(|live| live.take_access_error()) {
+            Some(error) => Error::Access(error),
             None => error,
         }
     }
 
     /// As [`Account::explain`]. Where a connector says 401, it means the credential, whatever the service's answer looked like.
     fn explain_fault(&self, error: Error) -> Error {
-        match (self.explain(error), &self.session) {
-            (Error::Upstream { status: 401, detail, .. }, Some(session)) if session.is_authorization() => {
-                Error::Access(session.refused(detail))
+        match (self.explain(error), &self.live_credential) {
+            (Error::Upstream { status: 401, detail, .. }, Some(live)) if live.is_oauth2() => {
+                Error::Access(live.refused(detail))
             }
             (error, _) => error,
         }

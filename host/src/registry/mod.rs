@@ -34,6 +34,7 @@ use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
 use egress::Egress;
 use sandbox::Sandbox;
 use store::Store;
+pub(crate) use store::digest::sha256_hex as digest;
 
 /// The live connectors by identifier.
 pub type Live = HashMap<String, Arc<Connector>>;
@@ -348,12 +349,6 @@ impl Registry {
         fs::read_to_string(self.config.modules_dir.join(SHIPPED))
             .is_ok_and(|list| list.lines().any(|line| line.split_whitespace().next() == Some(digest)))
     }
-}
-
-/// SHA-256 in hexadecimal digits.
-pub(crate) fn digest(bytes: &[u8]) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
-    digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The modules of a folder. Hidden files are somebody's work in progress.

@@ -1,107 +1,102 @@
-//! What can go wrong with the store, in words for the operator.
+//! The errors of the store, with messages for the operator.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::postgres::PostgresError;
+use crate::postgres::PostgresError;
 
-/// Why the store did not do what it was asked. Each text says what to do where there is something to do.
+/// A failure of the store. The message says what to do, if the operator can do something.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The data directory cannot be made.
-    #[error("cannot make the data directory {}: {source}; let this user make it, or set `data_dir`", path.display())]
+    /// The data directory cannot be created.
+    #[error("cannot create the data directory {}: {source}; let this user create it, or set `data_dir`", path.display())]
     DataDir {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: io::Error,
     },
     /// The database file cannot be opened or written.
     #[error("cannot write the database {}: {reason}; give this user write access to it and its directory, or set `data_dir`", path.display())]
     NotWritable {
-        /// The file.
+        /// The database file, or a lock file beside it.
         path: PathBuf,
-        /// Why.
+        /// The error of SQLite or of the file system.
         reason: String,
     },
-    /// Another process holds a lock for longer than is waited for.
-    #[error("the database {} is locked by another process; end what holds it, or try again", path.display())]
+    /// Another process held a lock for longer than the store waits.
+    #[error("the database {} is locked by another process; end that process, or try again", path.display())]
     Locked {
-        /// The file.
+        /// The database file.
         path: PathBuf,
     },
-    /// The file's content is no longer a database.
-    #[error("the database {} is damaged ({reason}); put a backup in its place", path.display())]
+    /// The file's content is no longer a valid database.
+    #[error("the database {} is damaged ({reason}); restore it from a backup", path.display())]
     Damaged {
-        /// The file.
+        /// The database file.
         path: PathBuf,
-        /// What SQLite found.
+        /// The error of SQLite.
         reason: String,
     },
-    /// The file is a database, but not the gateway's.
+    /// The file is a database, but not of the gateway.
     #[error("{} is the database of another program; set another `data_dir`", path.display())]
-    Foreign {
-        /// The file.
+    OtherProgram {
+        /// The database file.
         path: PathBuf,
     },
-    /// A newer gateway has changed the tables.
+    /// A newer version of the gateway has changed the tables.
     #[error(
-        "the database {database} was written by a newer version of the gateway (tables {found}, this version knows {known}); start that version, or put a backup in its place"
+        "the database {database} was written by a newer version of the gateway (tables {found}, this version supports {known}); start that version, or restore the database from a backup"
     )]
     Newer {
-        /// The file, or the server's address.
+        /// The database file, or the address of the server.
         database: String,
         /// Version of its tables.
         found: i64,
-        /// Version of the tables that this gateway makes.
+        /// Version of the tables that this gateway creates.
         known: i64,
     },
     /// The disk is full.
-    #[error("the disk with the database {} is full; make room", path.display())]
+    #[error("the disk with the database {} is full; free some space", path.display())]
     Full {
-        /// The file.
+        /// The database file.
         path: PathBuf,
     },
-    /// A key with the same hash is there already.
-    #[error("the same key is stored already")]
+    /// A key with the same hash is already stored.
+    #[error("this key is already stored")]
     Duplicate,
-    /// The PostgreSQL server, or what it says.
+    /// The PostgreSQL server failed or refused.
     #[error(transparent)]
     Postgres(#[from] PostgresError),
-    /// The holder has begun as many authorizations as may be under way at once.
-    #[error("the holder has {limit} authorizations under way, and may have no more")]
+    /// The holder has as many authorizations under way as it may have.
+    #[error("the holder has {limit} authorizations under way and may not have more")]
     TooManyAuthorizations {
-        /// How many.
+        /// The maximum number.
         limit: u64,
     },
-    /// The holder has connected as many accounts as it may have.
-    #[error("the holder has {limit} integrations, and may have no more")]
+    /// The holder has as many integrations as it may have.
+    #[error("the holder has {limit} integrations and may not have more")]
     TooManyIntegrations {
-        /// How many.
+        /// The maximum number.
         limit: u64,
     },
-    /// A data key that something is sealed under was to be dropped, or something sealed under one that is gone to be stored.
-    #[error("the data key is in use, or gone")]
+    /// A data key cannot be deleted because a secret is sealed under it, or a secret cannot be stored because its data key was
+    /// deleted.
+    #[error("the data key is in use, or was deleted")]
     DataKeyInUse,
-    /// The operating system has no random numbers to give.
-    #[error("the operating system gives no random numbers")]
+    /// The operating system failed to provide random numbers.
+    #[error("the operating system provides no random numbers")]
     NoRandomness,
-    /// What the database answered makes no sense.
-    #[error("the database holds what this version does not understand: {0}")]
+    /// The database returned data that the gateway never writes.
+    #[error("the database contains data that this version does not understand: {0}")]
     Unexpected(&'static str),
-    /// The gateway is about to end.
+    /// The gateway is shutting down.
     #[error("the store is closed")]
     Closed,
-    /// Anything else.
+    /// Any other failure of SQLite.
     #[error("the database failed: {0}")]
     Database(#[source] rusqlite::Error),
-}
-
-impl StoreError {
-    pub(super) fn unexpected(what: &'static str) -> Self {
-        Self::Unexpected(what)
-    }
 }

@@ -1,4 +1,4 @@
-//! Files that a crash leaves whole.
+//! Writes files that stay whole in a crash.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,31 +6,32 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Tells apart the temporary files that this process writes at the same time.
+/// Number of the next temporary file, so that two files that this process writes at the same time have different names.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Writes a file so that its path holds either what was there before or all of what is written, whatever happens in
-/// between; readable by its owner alone.
+/// Replaces a file. After a crash the path holds either the old content or all of the new content. Only the owner can read
+/// the file.
 ///
 /// # Errors
-/// Those of the file system and of `write`; then the path is untouched.
+/// Fails with the errors of the file system and of `write`. The path then keeps its old content.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     write_beside(path, write, |temporary| fs::rename(temporary, path))
 }
 
-/// As [`write_atomically`], unless there is a file already, which stays as it is. Of several who try at once, one succeeds.
+/// As [`write_atomically`], but never replaces a file. If several processes create the same file, one of them succeeds.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`], and those of the file system and of `write`; then the path is untouched.
-pub fn create_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+/// Fails with [`io::ErrorKind::AlreadyExists`] if the file exists, and with the errors of the file system and of `write`. An
+/// existing file is then unchanged.
+pub(crate) fn create_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     write_beside(path, write, |temporary| {
-        // Unlike a renamed file, a link never takes the place of another.
+        // A rename would replace an existing file. A link does not.
         fs::hard_link(temporary, path)?;
         fs::remove_file(temporary)
     })
 }
 
-/// Writes a temporary file in the same folder, and lets `publish` give it its name.
+/// Writes a temporary file in the same folder. `publish` then gives it its final name.
 fn write_beside(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
@@ -38,7 +39,7 @@ fn write_beside(
 ) -> io::Result<()> {
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // The dot keeps it out of sight of whoever watches the folder.
+    // A process that watches the folder ignores names that begin with a dot.
     let temporary =
         folder.join(format!(".{name}.{}-{}.part", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
     let result = (|| {
@@ -49,7 +50,7 @@ fn write_beside(
         File::open(folder)?.sync_all()
     })();
     if result.is_err() {
-        // Nothing is lost when this fails too: the name is never read.
+        // A leftover file does no harm if this fails too: its name is never read.
         let _ = fs::remove_file(&temporary);
     }
     result

@@ -1,76 +1,93 @@
-//! What outlives the process.
+//! The data of the gateway, in one SQLite file in `data_dir` or in a PostgreSQL database.
 //!
-//! One SQLite file in `data_dir`, or a PostgreSQL database. Several processes may use either: the command line changes keys while
-//! the gateway serves, and gateways on many machines share one database. What was committed survives the process being
-//! killed at any moment; what nobody can make again also survives the machine losing power.
+//! Several processes may use one database at the same time: the command line changes keys while the gateway serves, and
+//! gateways on several machines share one PostgreSQL database.
 //!
-//! What is stored, each with its type, if it has one to itself, and its statements:
-//! - [`api_key`], [`keys`]: API keys
-//! - [`grants`]: hosts that connectors may reach
-//! - [`storage`]: what connectors keep
-//! - [`integration`], [`integrations`], [`leases`]: users' accounts, and who refreshes their credentials
-//! - [`authorization`], [`authorizations`]: authorizations under way
-//! - [`caps`]: how many of these a holder may have
-//! - [`data_key`], [`data_keys`], [`sealed_rows`]: what secrets are sealed under, and exchanging it
-//! - [`claim`]: work that one process at a time may do
+//! # Invariants
 //!
-//! Where it is stored:
-//! - [`session`]: what a database must do; above it there is one code for both
-//! - [`sqlite`], [`postgres`]: the two, each with its migrations
-//! - [`pool`]: connections, and threads that may block
-//! - [`error`]: what can go wrong, in words for the operator
+//! - A write is one transaction. Once it has returned `Ok`, its data survives a kill of the process at any moment. Data that
+//!   the gateway could not restore also survives a power loss ([`connection::Durability`]). Without this, a crash could lose
+//!   a refresh token whose predecessor the provider no longer accepts, and the user would have to authorize again.
+//! - A secret enters the database only after the [`vault`] has sealed it for its own row. Without this, a copy of the
+//!   database would reveal tokens, and a row could be given the secret of another one.
+//! - Both databases run the same statements. The tests run on both (`testing::on_every_database`). Without this, the two
+//!   could answer differently.
+//! - The store interprets neither secrets, nor scopes, nor reasons. It knows nothing of OAuth, HTTP or the configuration file.
+//!
+//! # Layout
+//!
+//! Records. In each folder, `types` declares the records and `queries` has the statements on them:
+//! - [`keys`]: API keys of callers
+//! - [`integrations`]: accounts that users connected, and the leases under which gateways refresh tokens
+//! - [`authorizations`]: OAuth authorizations under way
+//! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new key
+//! - [`caps`]: the number of integrations and authorizations that one holder may have
+//! - [`grants`]: hosts that the operator allows connectors to reach
+//! - [`storage`]: the key-value storage that connectors use
+//!
+//! Secrets:
+//! - [`vault`]: seals secrets before they are stored, and exchanges the keys for that
+//!
+//! Databases:
+//! - [`connection`]: the trait that both databases implement
+//! - [`value`]: parameters, columns and rows, in the types that both databases have
+//! - [`sqlite`], [`postgres`]: the two databases, each with its migrations
+//! - [`pool`]: idle connections, and the threads that database work runs on
+//! - [`process_lock`]: a lock that one process at a time holds
+//! - [`time`]: times as the databases store them
+//! - [`error`]: [`StoreError`], with messages for the operator
+//!
+//! Small tools:
+//! - [`digest`]: SHA-256, as bytes and as hexadecimal digits
+//! - [`files`]: writes files that stay whole in a crash
+//! - [`id`]: random ids
 
-mod api_key;
-mod authorization;
 mod authorizations;
 mod caps;
-mod claim;
-mod data_key;
+mod connection;
 mod data_keys;
+pub mod digest;
 mod error;
 pub mod files;
 mod grants;
 mod id;
-mod integration;
 mod integrations;
 mod keys;
-mod leases;
 mod pool;
 mod postgres;
-mod sealed_rows;
-mod session;
+mod process_lock;
 mod sqlite;
 mod storage;
+mod time;
+mod value;
 pub mod vault;
+
+#[cfg(test)]
+mod testing;
 
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use secrecy::SecretString;
 
-pub use self::api_key::{ApiKey, KeyHash, KeyId, KeyOrigin, NewApiKey};
-pub use self::authorization::{Authorization, StateHash, Taken};
-pub use self::claim::Claim;
-pub use self::data_key::{DataKey, Sealed, Wrap};
+pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
+pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
-pub use self::grants::Grant;
-pub use self::integration::{Account, AuthType, Details, Holder, Integration, Status};
-pub use self::keys::{Adopted, Revoked};
+pub use self::integrations::{Account, AuthType, Details, Holder, Integration, Status};
+pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
 pub use self::postgres::PostgresError;
-pub use self::sealed_rows::{Place, SealedRow};
-pub use self::storage::{MAX_KEY_BYTES, MAX_KEYS, MAX_VALUE_BYTES, StorageError, StorageScope};
+pub use self::storage::{StorageError, StorageScope};
 
+use self::connection::{Connection, Durability};
 use self::postgres::Postgres;
-use self::session::{Durability, Session};
 use self::sqlite::Sqlite;
 
-/// The database's name in the data directory.
+/// Name of the SQLite database in the data directory.
 const FILE: &str = "gateway.db";
 
-/// Where the data is stored.
+/// Selects the database.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Folder of the SQLite database.
@@ -79,7 +96,7 @@ pub struct Settings {
     pub database_url: Option<SecretString>,
 }
 
-/// The database. Clones share it.
+/// The database. Clones share its connections.
 #[derive(Clone, Debug)]
 pub struct Store {
     backend: Backend,
@@ -92,11 +109,11 @@ enum Backend {
 }
 
 impl Store {
-    /// Opens the database that the settings name and migrates it to the current version.
+    /// Opens the database that the settings select, and migrates it to the current version.
     ///
     /// # Errors
-    /// When the data directory cannot be made or written, when the database is locked, damaged or of a newer version, and when
-    /// the server cannot be reached or refuses.
+    /// Fails if the data directory cannot be created or written, if the database is locked, damaged or of a newer version, or
+    /// if the PostgreSQL server cannot be reached or refuses the connection.
     pub async fn connect(settings: &Settings) -> Result<Self, StoreError> {
         match &settings.database_url {
             None => Self::open(&settings.data_dir).await,
@@ -104,27 +121,28 @@ impl Store {
         }
     }
 
-    /// Opens the SQLite database in a data directory, which is made if it is not there.
+    /// Opens the SQLite database in a data directory. Creates the directory and the database if they are missing.
     ///
     /// # Errors
     /// As [`Store::connect`].
     pub async fn open(data_dir: &Path) -> Result<Self, StoreError> {
-        make_private(data_dir).map_err(|source| StoreError::DataDir { path: data_dir.to_owned(), source })?;
+        create_private_folder(data_dir).map_err(|source| StoreError::DataDir { path: data_dir.to_owned(), source })?;
         Ok(Self { backend: Backend::Sqlite(Sqlite::open(&data_dir.join(FILE)).await?) })
     }
 
-    /// Whether the database answers.
+    /// Checks that the database answers.
     ///
     /// # Errors
-    /// When it does not.
+    /// Fails if the database does not answer.
     pub async fn check(&self) -> Result<(), StoreError> {
-        self.read(|session| session.query("SELECT now_ms()", &[]).map(drop)).await
+        self.read(|connection| connection.query("SELECT now_ms()", &[]).map(drop)).await
     }
 
-    /// Brings SQLite's file up to date with the log beside it, so that a copy of the one file is whole. For a graceful end.
+    /// Moves the content of SQLite's write-ahead log into the database file, so that a copy of this one file is complete. For
+    /// a graceful shutdown. Does nothing on PostgreSQL.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.checkpoint().await,
@@ -132,10 +150,10 @@ impl Store {
         }
     }
 
-    /// Reads. What is read may change between two statements.
+    /// Runs statements that only read. Each sees the data of its own moment: rows may change between two of them.
     async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(read).await,
@@ -143,12 +161,12 @@ impl Store {
         }
     }
 
-    /// Runs a transaction, to its end even if the caller goes away: all of it is done once this returns `Ok`, and nothing
-    /// of it otherwise.
+    /// Runs statements in one transaction. If `write` fails, no statement has an effect. The transaction is finished even if
+    /// the caller drops the future.
     async fn write<T: Send + 'static>(
         &self,
         durability: Durability,
-        write: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+        write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability, write).await,
@@ -157,25 +175,7 @@ impl Store {
     }
 }
 
-/// A folder that holds secrets is nobody else's to read. One that is there already keeps the mode it was given.
-fn make_private(folder: &Path) -> io::Result<()> {
+/// Creates a folder that only its owner can read, because it will hold secrets. An existing folder keeps its mode.
+fn create_private_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
-
-fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn to_millis(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn from_millis(millis: i64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or_default())
-}
-
-#[cfg(test)]
-pub(crate) mod testing;
-#[cfg(test)]
-mod tests;

@@ -1,50 +1,55 @@
-//! Connections that wait to be used, and the threads they are used on.
+//! Idle connections, and the threads that database work runs on.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
-use super::StoreError;
+use crate::StoreError;
 
-/// Up to so many connections, each used by one call at a time. One that broke, or that a panic took along, is not put back, and
-/// the next call makes another.
+/// A limited number of connections. One call at a time uses a connection. A connection that broke, or whose call panicked, is
+/// not put back; a later call opens a new one.
 #[derive(Debug)]
-pub(super) struct Pool<C> {
-    turns: Arc<Semaphore>,
+pub(crate) struct Pool<C> {
+    /// One permit for each connection that may be in use.
+    permits: Arc<Semaphore>,
     idle: Mutex<Vec<C>>,
 }
 
 impl<C: Send + 'static> Pool<C> {
-    pub(super) fn new(size: usize) -> Arc<Self> {
-        Arc::new(Self { turns: Arc::new(Semaphore::new(size)), idle: Mutex::default() })
+    /// Makes an empty pool that lets `size` calls use a connection at the same time.
+    pub(crate) fn new(size: usize) -> Arc<Self> {
+        Arc::new(Self { permits: Arc::new(Semaphore::new(size)), idle: Mutex::default() })
     }
 
-    pub(super) fn take(&self) -> Option<C> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    /// Takes an idle connection, the one that was used last. Returns `None` if there is no idle one.
+    pub(crate) fn take(&self) -> Option<C> {
+        self.idle.lock().pop()
     }
 
-    pub(super) fn put(&self, connection: C) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
+    /// Puts a connection back for the next call.
+    pub(crate) fn put(&self, connection: C) {
+        self.idle.lock().push(connection);
     }
 
-    /// Does work that takes a connection from the pool, in turn. It goes on to its end even if the caller goes away.
-    pub(super) async fn run<T: Send + 'static>(
+    /// Waits for a permit, then runs `work` on a blocking thread. The work is finished even if the caller drops the future.
+    pub(crate) async fn run<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let turn = Arc::clone(&self.turns).acquire_owned().await.map_err(|_| StoreError::Closed)?;
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| StoreError::Closed)?;
         let pool = Arc::clone(self);
         on_blocking_thread(move || {
-            // Held here rather than by the caller, who may be cancelled while the work goes on.
-            let _turn = turn;
+            // The permit belongs to the work and not to the caller, who may go away before the work has finished.
+            let _permit = permit;
             work(&pool)
         })
         .await
     }
 }
 
-/// Runs what may block where it may.
-pub(super) async fn on_blocking_thread<T: Send + 'static>(
+/// Runs work that blocks on a thread that may block. A panic of the work is passed on to the caller.
+pub(crate) async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     match tokio::task::spawn_blocking(work).await {

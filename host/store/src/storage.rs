@@ -1,57 +1,61 @@
-//! What connectors keep: the `storage` interface of the contract, with its limits.
+//! The key-value storage that connectors use, with its limits.
+//!
+//! It is the `storage` interface of the contract.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-use super::session::{Durability, Session, values};
-use super::{Store, StoreError, millis};
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::value::values;
+use crate::{Store, StoreError};
 
-/// Keys in one scope.
-pub const MAX_KEYS: usize = 1024;
+/// Maximum number of keys in one scope.
+const MAX_KEYS: usize = 1024;
 
-/// Length of a key, in bytes.
-pub const MAX_KEY_BYTES: usize = 256;
+/// Maximum length of a key, in bytes.
+const MAX_KEY_BYTES: usize = 256;
 
-/// Length of a value, in bytes.
-pub const MAX_VALUE_BYTES: usize = 64 << 10;
+/// Maximum length of a value, in bytes.
+const MAX_VALUE_BYTES: usize = 64 << 10;
 
-/// A longer time to live is none.
+/// A value with a longer time to live never expires. The limit keeps the sum with the current time in range.
 const FOR_EVER: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
 
-/// Whose keys these are. No scope sees another's.
+/// The owner of keys. A scope never sees the keys of another one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StorageScope {
     /// Identifier of the connector.
     pub connector: String,
-    /// Id of the integration; none where users have none.
+    /// Id of the integration, or another name that separates callers of the connector. `None` if it has no integrations.
     pub integration: Option<String>,
 }
 
-/// Why nothing was kept.
+/// The reason for which a value was not read or written.
 #[derive(Debug, Error)]
 pub enum StorageError {
-    /// The key or the value breaks a limit; the text says which.
+    /// The key or the value breaks a limit. The text names the limit.
     #[error("{0}")]
     Invalid(String),
-    /// The scope has [`MAX_KEYS`] keys.
-    #[error("there are {MAX_KEYS} keys already; delete one, or let keys expire")]
+    /// The scope already has the maximum number of keys.
+    #[error("there are already {MAX_KEYS} keys; delete one, or let keys expire")]
     Full,
-    /// The database does not answer.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Store {
-    /// A value that was set and has not expired.
+    /// Returns the value of a key, or `None` if it was never set, was deleted or has expired.
     ///
     /// # Errors
-    /// When the key is not acceptable, or the database does not answer.
+    /// Fails with [`StorageError::Invalid`] if the key breaks a limit, or if the database does not answer.
     pub async fn storage_get(&self, scope: &StorageScope, key: &str) -> Result<Option<Vec<u8>>, StorageError> {
         check_key(key)?;
         let (scope, key) = (scope.clone(), key.to_owned());
-        let value = self.read(move |session| {
-            session.optional(
+        let value = self.read(move |connection| {
+            connection.optional(
                 "SELECT value FROM connector_storage
                  WHERE connector = $1 AND integration = $2 AND key = $3 AND (expires_at IS NULL OR expires_at > now_ms())",
                 values![&scope.connector, integration(&scope), &key],
@@ -60,10 +64,10 @@ impl Store {
         Ok(value.await?)
     }
 
-    /// Sets a value; with `time_to_live` it is gone after that time.
+    /// Sets the value of a key. With `time_to_live` the value expires after that time.
     ///
     /// # Errors
-    /// When a limit is broken, or the database does not answer; then the former value stays.
+    /// Fails if a limit is broken, or if the database does not answer. The previous value then stays.
     pub async fn storage_set(
         &self,
         scope: &StorageScope,
@@ -74,26 +78,27 @@ impl Store {
         check_key(key)?;
         if value.len() > MAX_VALUE_BYTES {
             return Err(StorageError::Invalid(format!(
-                "the value has {} bytes, and may have {MAX_VALUE_BYTES}",
+                "the value has {} bytes and may have at most {MAX_VALUE_BYTES}",
                 value.len()
             )));
         }
         let (scope, key) = (scope.clone(), key.to_owned());
-        // A connector can fetch again what it keeps here, and may write often.
-        let is_set =
-            self.write(Durability::Process, move |session| set(session, &scope, &key, &value, time_to_live)).await?;
+        // Connectors may write often, and can fetch again the values that a power loss undoes.
+        let is_set = self
+            .write(Durability::ProcessKill, move |connection| set(connection, &scope, &key, &value, time_to_live))
+            .await?;
         if is_set { Ok(()) } else { Err(StorageError::Full) }
     }
 
-    /// Removes a value, if there is one.
+    /// Deletes the value of a key, if there is one.
     ///
     /// # Errors
-    /// When the key is not acceptable, or the database does not answer.
+    /// Fails with [`StorageError::Invalid`] if the key breaks a limit, or if the database does not answer.
     pub async fn storage_delete(&self, scope: &StorageScope, key: &str) -> Result<(), StorageError> {
         check_key(key)?;
         let (scope, key) = (scope.clone(), key.to_owned());
-        self.write(Durability::Process, move |session| {
-            session.execute(
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.execute(
                 "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND key = $3",
                 values![&scope.connector, integration(&scope), &key],
             )
@@ -102,14 +107,14 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the values of all connectors that have expired, and says how many they were. They are out of sight before; this
-    /// gives their room back.
+    /// Deletes the expired values of all connectors, and returns their number. Expired values are invisible even before. This
+    /// frees their space.
     ///
     /// # Errors
-    /// When the database does not answer.
+    /// Fails if the database does not answer.
     pub async fn storage_sweep(&self) -> Result<u64, StoreError> {
-        self.write(Durability::Process, |session| {
-            session.execute("DELETE FROM connector_storage WHERE expires_at <= now_ms()", &[])
+        self.write(Durability::ProcessKill, |connection| {
+            connection.execute("DELETE FROM connector_storage WHERE expires_at <= now_ms()", &[])
         })
         .await
     }
@@ -119,47 +124,46 @@ fn check_key(key: &str) -> Result<(), StorageError> {
     if (1..=MAX_KEY_BYTES).contains(&key.len()) {
         return Ok(());
     }
-    Err(StorageError::Invalid(format!("the key has {} bytes, and must have 1 to {MAX_KEY_BYTES}", key.len())))
+    Err(StorageError::Invalid(format!("the key has {} bytes and must have 1 to {MAX_KEY_BYTES}", key.len())))
 }
 
 fn integration(scope: &StorageScope) -> &str {
     scope.integration.as_deref().unwrap_or_default()
 }
 
-/// Removes all that a connector keeps for an integration.
-pub(super) fn clear(session: &mut dyn Session, connector: &str, integration: &str) -> Result<(), StoreError> {
-    session.execute(
+/// Deletes all values of a connector for an integration.
+pub(crate) fn clear(connection: &mut dyn Connection, connector: &str, integration: &str) -> Result<(), StoreError> {
+    connection.execute(
         "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
         values![connector, integration],
     )?;
     Ok(())
 }
 
-/// Whether there was room.
+/// Returns `false` if the scope has no room for another key.
 fn set(
-    session: &mut dyn Session,
+    connection: &mut dyn Connection,
     scope: &StorageScope,
     key: &str,
     value: &[u8],
     time_to_live: Option<Duration>,
 ) -> Result<bool, StoreError> {
     let (connector, integration) = (&scope.connector, integration(scope));
-    // Two that count at once would each find room for one more.
-    session.lock(&format!("storage {connector} {integration}"))?;
-    session.execute(
+    // Without the lock, two transactions that count at once could each add the last key.
+    connection.lock(&format!("storage {connector} {integration}"))?;
+    connection.execute(
         "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2 AND expires_at <= now_ms()",
         values![connector, integration],
     )?;
-    let others: u64 = session.one(
+    let others: u64 = connection.one(
         "SELECT count(*) FROM connector_storage WHERE connector = $1 AND integration = $2 AND key <> $3",
         values![connector, integration, key],
     )?;
     if others >= MAX_KEYS as u64 {
         return Ok(false);
     }
-    // A time beyond all bounds is for ever.
     let life = time_to_live.filter(|life| *life < FOR_EVER).map(millis);
-    session.execute(
+    connection.execute(
         "INSERT INTO connector_storage (connector, integration, key, value, expires_at)
          VALUES ($1, $2, $3, $4, now_ms() + $5)
          ON CONFLICT (connector, integration, key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at",
@@ -174,20 +178,20 @@ mod tests {
     use crate::testing::{Site, on_every_database};
 
     on_every_database!(
-        no_scope_sees_what_another_keeps,
-        deleting_what_is_not_there_is_no_error,
+        a_scope_sees_only_its_own_values,
+        deleting_a_missing_key_is_no_error,
         keys_and_values_over_the_limits_are_refused,
-        a_full_scope_takes_new_values_for_its_keys_but_no_new_keys_until_one_expires,
-        a_value_is_gone_after_its_time_and_a_new_one_has_its_own,
-        a_key_is_any_text,
-        a_time_to_live_beyond_all_bounds_is_for_ever,
+        a_full_scope_accepts_new_values_for_its_keys_but_no_new_key_until_one_expires,
+        a_value_expires_after_its_time_and_a_new_value_has_its_own_time,
+        a_key_may_be_any_text,
+        a_value_with_the_longest_time_to_live_never_expires,
     );
 
     fn scope(connector: &str, integration: Option<&str>) -> StorageScope {
         StorageScope { connector: connector.into(), integration: integration.map(str::to_owned) }
     }
 
-    async fn no_scope_sees_what_another_keeps(site: Site) {
+    async fn a_scope_sees_only_its_own_values(site: Site) {
         let store = &site.store;
         let scopes = [scope("a", None), scope("b", None), scope("a", Some("1")), scope("a", Some("2"))];
         for (number, scope) in (0..).zip(&scopes) {
@@ -201,7 +205,7 @@ mod tests {
         assert_eq!(found, [Some(vec![0]), Some(vec![1]), Some(vec![2]), None]);
     }
 
-    async fn deleting_what_is_not_there_is_no_error(site: Site) {
+    async fn deleting_a_missing_key_is_no_error(site: Site) {
         let store = &site.store;
         store.storage_delete(&scope("a", None), "key").await.unwrap();
     }
@@ -214,22 +218,22 @@ mod tests {
         };
         set("k".repeat(256), MAX_VALUE_BYTES).await.unwrap();
         let message = set("k".repeat(257), 1).await.unwrap_err().to_string();
-        assert_eq!(message, "the key has 257 bytes, and must have 1 to 256");
+        assert_eq!(message, "the key has 257 bytes and must have 1 to 256");
         let message = set("k".into(), MAX_VALUE_BYTES + 1).await.unwrap_err().to_string();
-        assert_eq!(message, "the value has 65537 bytes, and may have 65536");
+        assert_eq!(message, "the value has 65537 bytes and may have at most 65536");
         assert!(matches!(store.storage_get(&scope, "").await, Err(StorageError::Invalid(_))));
     }
 
-    async fn a_full_scope_takes_new_values_for_its_keys_but_no_new_keys_until_one_expires(site: Site) {
+    async fn a_full_scope_accepts_new_values_for_its_keys_but_no_new_key_until_one_expires(site: Site) {
         let store = &site.store;
         let full = scope("a", None);
-        let filling = store.write(Durability::Process, {
+        let filling = store.write(Durability::ProcessKill, {
             let full = full.clone();
-            move |session| {
+            move |connection| {
                 for number in 1..MAX_KEYS {
-                    set(session, &full, &number.to_string(), b"", None)?;
+                    set(connection, &full, &number.to_string(), b"", None)?;
                 }
-                set(session, &full, "short-lived", b"", Some(Duration::from_secs(3600)))
+                set(connection, &full, "short-lived", b"", Some(Duration::from_secs(3600)))
             }
         });
         assert!(filling.await.unwrap());
@@ -240,7 +244,7 @@ mod tests {
         store.storage_set(&full, "new", vec![], None).await.unwrap();
     }
 
-    async fn a_value_is_gone_after_its_time_and_a_new_one_has_its_own(site: Site) {
+    async fn a_value_expires_after_its_time_and_a_new_value_has_its_own_time(site: Site) {
         let store = &site.store;
         let at = scope("a", None);
         let life = Some(Duration::from_secs(3600));
@@ -252,13 +256,13 @@ mod tests {
         assert_eq!(store.storage_sweep().await.unwrap(), 2);
         store.storage_set(&at, "key", b"new".to_vec(), life).await.unwrap();
         assert_eq!(store.storage_get(&at, "key").await.unwrap().as_deref(), Some(&b"new"[..]));
-        // A value without an end takes the place of one that had one.
+        // A value without a time to live replaces one that had one.
         store.storage_set(&at, "key", b"kept".to_vec(), None).await.unwrap();
         site.execute("UPDATE connector_storage SET expires_at = expires_at - 3600000").await;
         assert_eq!(store.storage_get(&at, "key").await.unwrap().as_deref(), Some(&b"kept"[..]));
     }
 
-    async fn a_key_is_any_text(site: Site) {
+    async fn a_key_may_be_any_text(site: Site) {
         let store = &site.store;
         let at = scope("a", None);
         for (number, key) in (0..).zip(["\0", "\0\0", "é", "'", "%"]) {
@@ -268,7 +272,7 @@ mod tests {
         assert_eq!(store.storage_get(&at, "%").await.unwrap(), Some(vec![4]));
     }
 
-    async fn a_time_to_live_beyond_all_bounds_is_for_ever(site: Site) {
+    async fn a_value_with_the_longest_time_to_live_never_expires(site: Site) {
         let store = &site.store;
         let at = scope("a", None);
         store.storage_set(&at, "key", vec![1], Some(Duration::MAX)).await.unwrap();

@@ -1,12 +1,14 @@
-//! Databases for tests: each test is run on SQLite and on PostgreSQL, with tables of its
-//! own.
+//! Databases and records for tests. Each test runs on SQLite and on PostgreSQL, with tables of its own.
 //!
-//! The PostgreSQL server is the one that `TEST_POSTGRES_URL` names. Without it that half of a test fails.
+//! `TEST_POSTGRES_URL` names the PostgreSQL server. Without it the tests on PostgreSQL fail.
+
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 use tokio_postgres::NoTls;
 
-use super::{Settings, Store};
+use crate::data_keys::Wrap;
+use crate::{Account, AuthType, Details, Holder, Integration, Sealed, Settings, Status, Store};
 
 /// Makes two tests of each `async fn name(site: Site)`: `name::on_sqlite` and `name::on_postgres`.
 macro_rules! on_every_database {
@@ -28,7 +30,7 @@ macro_rules! on_every_database {
 }
 pub(crate) use on_every_database;
 
-/// A database, and the folder of a gateway that uses it.
+/// A database, and the data directory of a gateway that uses it.
 pub(crate) struct Site {
     pub(crate) store: Store,
     pub(crate) settings: Settings,
@@ -54,44 +56,46 @@ impl Site {
         Self { store: Store::connect(&settings).await.unwrap(), settings, _folder: folder, schema }
     }
 
-    /// As another process opens it.
+    /// Opens the database once more, as another process does.
     pub(crate) async fn open_again(&self) -> Store {
         Store::connect(&self.settings).await.unwrap()
     }
 
-    /// Runs a statement that the store has no method for.
+    /// Runs a statement for which the store has no method.
     pub(crate) async fn execute(&self, sql: &'static str) -> u64 {
-        self.store.write(super::Durability::Process, move |session| session.execute(sql, &[])).await.unwrap()
+        let executing =
+            self.store.write(crate::Durability::ProcessKill, move |connection| connection.execute(sql, &[]));
+        executing.await.unwrap()
     }
 
-    /// Where it is on the server.
+    /// The schema of a site on PostgreSQL.
     pub(crate) fn schema(&self) -> &Schema {
         self.schema.as_ref().unwrap()
     }
 }
 
-/// A schema of the test's own on the server, dropped with this.
+/// A schema on the PostgreSQL server for one test. It is deleted when this value is dropped.
 pub(crate) struct Schema {
     pub(crate) server: String,
-    /// Also what connections to it call themselves.
+    /// Also the application name of connections that use the schema.
     pub(crate) name: String,
 }
 
 impl Schema {
     async fn create(server: String) -> Self {
-        let name = super::id::random_id("test_").unwrap();
+        let name = crate::id::random_id("test_").unwrap();
         let schema = Self { server, name };
         schema.sql(&format!("CREATE SCHEMA {}", schema.name)).await;
         schema
     }
 
-    /// What a gateway that is to use it has for its `database_url`.
+    /// The `database_url` of a gateway that uses the schema.
     pub(crate) fn url(&self) -> String {
         let Self { server, name } = self;
         format!("{server}?options=-csearch_path%3D{name}&application_name={name}")
     }
 
-    /// Runs statements on a connection of their own.
+    /// Runs statements on a separate connection.
     pub(crate) async fn sql(&self, statements: &str) {
         sql(&self.server, statements).await;
     }
@@ -100,12 +104,12 @@ impl Schema {
 impl Drop for Schema {
     fn drop(&mut self) {
         let (server, drop) = (self.server.clone(), format!("DROP SCHEMA {} CASCADE", self.name));
-        // The test's own runtime is about to end.
+        // The runtime of the test is about to end, so that this needs one of its own.
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(sql(&server, &drop));
         });
-        // What stays behind ends with the server.
+        // If this fails, the schema is deleted together with the server.
         let _ = dropping.join();
     }
 }
@@ -114,4 +118,44 @@ async fn sql(server: &str, statements: &str) {
     let (client, connection) = tokio_postgres::connect(server, NoTls).await.unwrap();
     tokio::spawn(connection);
     client.batch_execute(statements).await.unwrap();
+}
+
+/// The holder of [`connect`]'s integrations.
+pub(crate) fn holder() -> Holder {
+    Holder { tenant: "acme".into(), subject: "ann".into(), connector: "calendar".into() }
+}
+
+/// A time in 1970, with milliseconds that a column must keep.
+pub(crate) fn at_second(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7)
+}
+
+/// Details without a secret, with most of the other fields.
+pub(crate) fn details() -> Details {
+    Details {
+        status: Status::Active,
+        reason: Some(r#"{"owner":"user"}"#.into()),
+        account: Account { id: Some("1".into()), email: Some("ann@example.com".into()), name: None },
+        scopes: vec!["read".into(), "a \"scope\", too".into()],
+        expires_at: Some(at_second(3000)),
+        last_refreshed_at: None,
+        next_refresh_at: Some(at_second(2000)),
+        secret: None,
+    }
+}
+
+/// Stores an integration with [`details`].
+pub(crate) async fn connect(store: &Store, user_identifier: &str) -> Integration {
+    store.connect_integration(&holder(), user_identifier, AuthType::OAuth2, details()).await.unwrap()
+}
+
+/// Stores a data key if there is none.
+pub(crate) async fn data_key(store: &Store, id: &str) -> bool {
+    let wraps = vec![Wrap { master_id: "mk_1".into(), bytes: vec![1, 2, 3] }];
+    store.create_first_data_key(id, wraps).await.unwrap()
+}
+
+/// Bytes that are as good as sealed for the store.
+pub(crate) fn sealed(key_id: &str) -> Sealed {
+    Sealed { key_id: key_id.into(), bytes: vec![0, 1, 255] }
 }

@@ -1,9 +1,14 @@
-//! An HTTP server on loopback for unit tests: it gives prepared answers and records requests.
+//! An HTTP server on loopback for unit tests. It gives prepared answers and records the requests.
+//!
+//! - [`Stub`]: a server that answers with a closure
+//! - [`raw`]: a server that runs a script for each connection, for answers that break HTTP
+//! - [`answer`], [`ok`]: responses for the closure
+
 #![expect(clippy::unwrap_used, reason = "a test that cannot start its server fails")]
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -11,12 +16,13 @@ use hyper::header::HeaderMap;
 use hyper::service::service_fn;
 use hyper::{Method, StatusCode};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 
 /// A response with a body in memory.
 pub type Answer = hyper::Response<Full<Bytes>>;
 
-/// A request that the server received.
+/// A request that the server has received.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// Method of the request.
@@ -30,7 +36,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// The value of a header.
+    /// The value of a header. Panics if the value is not ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
@@ -38,7 +44,7 @@ impl Seen {
 
 /// A server that answers with the result of a closure and records the requests.
 pub struct Stub {
-    /// Address of the server on loopback.
+    /// Loopback address and port of the server.
     pub address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
@@ -58,8 +64,11 @@ impl Stub {
                         let body = body.collect().await.unwrap().to_bytes();
                         let seen =
                             Seen { method: head.method, path: head.uri.to_string(), headers: head.headers, body };
-                        let before = log.lock().unwrap().len();
-                        log.lock().unwrap().push(seen.clone());
+                        let before = {
+                            let mut log = log.lock();
+                            log.push(seen.clone());
+                            log.len() - 1
+                        };
                         Ok::<_, Infallible>(answer(&seen, before))
                     }
                 });
@@ -71,9 +80,9 @@ impl Stub {
         Self { address, seen }
     }
 
-    /// The requests so far.
+    /// The requests so far, in the order of their arrival.
     pub fn seen(&self) -> Vec<Seen> {
-        self.seen.lock().unwrap().clone()
+        self.seen.lock().clone()
     }
 
     /// URL of the server, without a path.

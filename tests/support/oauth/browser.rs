@@ -1,10 +1,10 @@
-//! A person at a browser: reads the provider's page, and sends its form. Redirects are followed by hand, since each step is
-//! what a test looks at.
+//! A person at a browser: opens the provider's page and sends its form. No redirect is followed, because tests look at
+//! each step.
 
 use std::sync::OnceLock;
 
 use super::Account;
-use crate::{Answer, Client};
+use crate::{Answer, Client, encoding};
 
 /// A person with an account at the provider.
 #[derive(Clone, Debug)]
@@ -13,29 +13,30 @@ pub struct Person {
 }
 
 impl Person {
-    /// A person by its account's name.
+    /// A person by the account's name.
     pub fn named(name: &str) -> Self {
         Self { account: Account::named(name) }
     }
 
-    /// Its account.
+    /// The person's account.
     pub fn account(&self) -> &Account {
         &self.account
     }
 
-    /// Opens the provider's page and consents. Gives where the browser is led: the gateway's callback, with a code.
+    /// Opens the provider's page and consents. Returns the URL that the browser is redirected to: the gateway's
+    /// callback with a code.
     ///
     /// # Panics
-    /// When the provider refuses.
+    /// When the provider refuses the request.
     #[track_caller]
     pub fn consents(&self, authorization_url: &str) -> String {
         self.decides(authorization_url, "allow")
     }
 
-    /// Opens the provider's page and declines. Gives where the browser is led.
+    /// Opens the provider's page and declines. Returns the URL that the browser is redirected to.
     ///
     /// # Panics
-    /// When the provider refuses.
+    /// When the provider refuses the request.
     #[track_caller]
     pub fn declines(&self, authorization_url: &str) -> String {
         self.decides(authorization_url, "deny")
@@ -49,15 +50,16 @@ impl Person {
         let ticket = text.split("name=\"ticket\" value=\"").nth(1).and_then(|rest| rest.split('"').next());
         let ticket = ticket.expect("the page has a form");
         let origin = authorization_url.split("/authorize").next().unwrap_or_default();
-        let form = format!("ticket={ticket}&decision={decision}&account={}", self.account.name.to_lowercase());
+        let account = self.account.name.to_lowercase();
+        let form = encoding::to_form(&[("ticket", ticket), ("decision", decision), ("account", &account)]);
         let browser = browser(origin).request("POST", "/consent");
-        let led = browser.header("content-type", "application/x-www-form-urlencoded").body(form).send();
-        assert_eq!(led.status, 302, "{}", led.text());
-        led.header("location").to_owned()
+        let redirected = browser.header("content-type", "application/x-www-form-urlencoded").body(form).send();
+        assert_eq!(redirected.status, 302, "{}", redirected.text());
+        redirected.header("location").to_owned()
     }
 }
 
-/// Opens an address, and gives what is there: a redirect is not followed.
+/// Opens a URL and returns the answer. A redirect is not followed.
 pub fn open(url: &str) -> Answer {
     browser(url).get("")
 }

@@ -1,88 +1,90 @@
-//! How a provider differs from others: what clients are told in its documentation, or find out.
+//! The differences between OAuth providers, documented ones and others.
 
 use serde_json::{Value, json};
 
 use super::unique;
 
-/// What a refresh does to the refresh token.
+/// The effect of a refresh on the refresh token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation {
-    /// There is none: a token ends with nothing to renew it.
+    /// The provider issues no refresh tokens.
     Never,
-    /// It stays, and the answer holds none.
+    /// The refresh token stays valid, and the answer contains no other.
     Keeps,
-    /// The answer holds a new one, and the old one stays good.
+    /// The answer contains a new refresh token, and the old one stays valid.
     Renews,
-    /// The answer holds a new one, and the old one is spent: who presents it again loses the whole grant.
+    /// The answer contains a new refresh token, and the old one is used up. Presenting it again revokes the whole
+    /// grant.
     SingleUse,
 }
 
-/// How its client proves itself.
+/// The way in which a client sends its credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAuthentication {
-    /// In the body.
+    /// In the form.
     Body,
-    /// HTTP Basic.
+    /// By HTTP Basic authentication.
     Basic,
 }
 
-/// How it takes a grant back.
+/// The way in which a client revokes a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revocation {
-    /// RFC 7009.
+    /// By RFC 7009.
     Form,
-    /// A POST with the access token.
+    /// By a POST with the access token as bearer token.
     Bearer,
-    /// A DELETE with the client's credentials, and the access token in a JSON body.
+    /// By a DELETE with the client's credentials, and the access token in a JSON body.
     Delete,
 }
 
-/// How it says no at the token endpoint.
+/// The form of an error at the token endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errors {
-    /// RFC 6749: status 400 or 401.
+    /// By RFC 6749: status 400 or 401.
     Standard,
-    /// As `ok: false`, with names of its own, in an answer of status 200.
+    /// Status 200 with `ok: false` and error codes of the provider's own.
     NotOk,
-    /// As RFC 6749 with names of its own, in an answer of status 200.
+    /// Status 200 with a body as in RFC 6749, and error codes of the provider's own.
     Inside200,
 }
 
-/// A provider's peculiarities.
+/// A provider's way of OAuth 2.0.
 #[derive(Clone, Debug)]
 pub struct Dialect {
-    /// Who its client is.
+    /// The identifier of its only client.
     pub client_id: String,
     /// The client's secret.
     pub client_secret: String,
-    /// How the client proves itself. The other way is refused.
+    /// The way in which the client sends its credentials. The other way is refused.
     pub client_authentication: ClientAuthentication,
-    /// Whether PKCE with S256 is demanded; otherwise it is honoured where it is used.
+    /// Whether PKCE with S256 is required. If not, it is checked when the client uses it.
     pub pkce: bool,
-    /// Between scopes, in requests.
+    /// The separator between scopes in requests.
     pub scope_separator: &'static str,
-    /// Between scopes, in answers.
+    /// The separator between scopes in answers.
     pub answer_separator: &'static str,
-    /// The parameter that holds scopes.
+    /// The name of the parameter that contains the scopes.
     pub scope_parameter: &'static str,
-    /// What authorization requests must hold besides.
+    /// Further parameters that an authorization request must have.
     pub parameters: &'static [(&'static str, &'static str)],
-    /// What a refresh does to the refresh token.
+    /// The effect of a refresh on the refresh token.
     pub rotation: Rotation,
-    /// How long access tokens live; none when the answer does not say.
+    /// Lifetime of access tokens in seconds; `None` if the answer does not tell.
     pub lifetime_s: Option<u64>,
-    /// Member of the answer to a code that holds the tokens; empty for the answer itself, which holds them after a refresh.
+    /// The member with the tokens in the answer to a code; empty if they are at the top level, as they always are after
+    /// a refresh.
     pub token_member: &'static str,
-    /// How it says no.
+    /// The form of an error at the token endpoint.
     pub errors: Errors,
-    /// Whether token answers are JSON only for those who ask for it, and forms for others.
+    /// Whether token answers are forms unless the request accepts JSON.
     pub json_on_demand: bool,
-    /// How it takes a grant back; none when it does not.
+    /// The way in which a client revokes a grant; `None` if it cannot.
     pub revocation: Option<Revocation>,
 }
 
 impl Dialect {
-    /// The strict one: PKCE, the secret in the body, refresh tokens of single use, RFC 7009.
+    /// A strict provider: PKCE, the secret in the form, refresh tokens of single use, revocation by RFC 7009.
     pub fn strict() -> Self {
         Self {
             client_id: format!("client-{}", &unique()[..8]),
@@ -102,7 +104,7 @@ impl Dialect {
         }
     }
 
-    /// As Google does it: refresh tokens only for who asks in its way, and they stay.
+    /// Like Google: refresh tokens need two parameters of the authorization request, and stay valid.
     pub fn google() -> Self {
         Self {
             parameters: &[("access_type", "offline"), ("prompt", "consent")],
@@ -111,7 +113,7 @@ impl Dialect {
         }
     }
 
-    /// As Slack does it: scopes of the user joined by commas, tokens one level down, errors inside a 200.
+    /// Like Slack: the user's scopes are joined by commas, tokens are one level down, errors have status 200.
     pub fn slack() -> Self {
         Self {
             pkce: false,
@@ -126,7 +128,8 @@ impl Dialect {
         }
     }
 
-    /// As GitHub does it: forms unless JSON is asked for, errors inside a 200, a token is deleted.
+    /// Like GitHub: token answers are forms unless the request accepts JSON, errors have status 200, a token is
+    /// deleted.
     pub fn github() -> Self {
         Self {
             answer_separator: ",",
@@ -138,19 +141,19 @@ impl Dialect {
         }
     }
 
-    /// As X does it: the client proves itself by HTTP Basic.
+    /// Like X: the client's credentials come by HTTP Basic.
     pub fn basic() -> Self {
         Self { client_authentication: ClientAuthentication::Basic, lifetime_s: Some(7_200), ..Self::strict() }
     }
 
-    /// The same with refresh tokens that stay.
+    /// Returns the dialect with refresh tokens that stay valid.
     #[must_use]
     pub fn without_rotation(mut self) -> Self {
         self.rotation = Rotation::Keeps;
         self
     }
 
-    /// The same with tokens that do not expire, and nothing to renew them.
+    /// Returns the dialect with access tokens that do not expire, and without refresh tokens.
     #[must_use]
     pub fn without_refresh(mut self) -> Self {
         self.rotation = Rotation::Never;
@@ -158,14 +161,14 @@ impl Dialect {
         self
     }
 
-    /// The same with tokens of this life.
+    /// Returns the dialect with access tokens of this lifetime.
     #[must_use]
     pub fn living(mut self, seconds: u64) -> Self {
         self.lifetime_s = Some(seconds);
         self
     }
 
-    /// How it says this at the token endpoint: status and document. `error` is a name of RFC 6749.
+    /// Status and body of an error at the token endpoint. `error` is an error code of RFC 6749.
     pub(super) fn refusal(&self, error: &str, description: &str) -> (u16, Value) {
         match self.errors {
             Errors::Standard => {

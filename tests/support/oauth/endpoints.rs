@@ -1,4 +1,4 @@
-//! The provider's HTTP side: requests are checked to the letter, and become questions to the grants.
+//! The provider's HTTP endpoints. They check requests strictly and ask the grants.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use super::dialect::{ClientAuthentication, Revocation};
 use super::grants::{Consent, Issued};
 use super::{API, Account, Endpoint, Event, Shared};
-use crate::provider::{decode, encode, pairs};
+use crate::encoding::{pairs, percent, to_form};
 use crate::{Provider, Reply, Seen};
 
 type Parameters = Vec<(String, String)>;
 
-/// Why a request is refused: a name of RFC 6749, and a sentence.
+/// The reason why a request is refused: an error code of RFC 6749 and a sentence.
 type Refusal = (&'static str, String);
 
-/// Takes the provider's paths.
+/// Answers the provider's paths.
 pub(super) fn serve(http: &Provider, shared: &Arc<Shared>) {
     let on = |path: &str, handler: fn(&Shared, &Seen) -> Reply| {
         let shared = Arc::clone(shared);
@@ -42,17 +42,17 @@ impl Shared {
     }
 }
 
-/// A parameter that may stand there once (RFC 6749, section 3.1).
+/// The value of a parameter that must occur exactly once (RFC 6749, section 3.1).
 fn single<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a str, Refusal> {
     let mut values = parameters.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str());
     match (values.next(), values.next()) {
         (Some(value), None) => Ok(value),
         (None, _) => Err(("invalid_request", format!("`{name}` is missing"))),
-        (Some(_), Some(_)) => Err(("invalid_request", format!("`{name}` stands there twice"))),
+        (Some(_), Some(_)) => Err(("invalid_request", format!("`{name}` occurs twice"))),
     }
 }
 
-/// What is wrong with an authorization request is told to the person, who is not led anywhere.
+/// Shows the consent page. An error in the request is shown to the person, and the browser is not redirected.
 fn authorize(shared: &Shared, seen: &Seen) -> Reply {
     match ask(shared, seen) {
         Ok(ticket) => {
@@ -99,26 +99,26 @@ fn ask(shared: &Shared, seen: &Seen) -> Result<String, Refusal> {
     Ok(shared.grants().ask(Consent { redirect_uri: redirect_uri.to_owned(), state, challenge, scopes }))
 }
 
-/// Leads the person back with what was decided.
+/// Redirects the browser to the client with the person's decision.
 fn consent(shared: &Shared, seen: &Seen) -> Reply {
-    let form = pairs(&String::from_utf8_lossy(&seen.body));
+    let form = pairs(&seen.body);
     let field = |name| single(&form, name).unwrap_or_default().to_owned();
     let mut grants = shared.grants();
     let Some(consent) = grants.asked(&field("ticket")) else {
         return Reply::typed("text/plain", "this form was sent before").status(400);
     };
-    let (redirect_uri, state) = (consent.redirect_uri.clone(), encode(&consent.state));
+    let (redirect_uri, state) = (consent.redirect_uri.clone(), consent.state.clone());
     let answer = if field("decision") == "allow" {
         let code = grants.consented(consent, Account::named(&field("account")));
-        format!("code={}", encode(&code))
+        to_form(&[("code", &code), ("state", &state)])
     } else {
-        "error=access_denied&error_description=The+person+declined".to_owned()
+        to_form(&[("error", "access_denied"), ("error_description", "The person declined"), ("state", &state)])
     };
-    Reply::redirect(&format!("{redirect_uri}?{answer}&state={state}"))
+    Reply::redirect(&format!("{redirect_uri}?{answer}"))
 }
 
 fn token(shared: &Shared, seen: &Seen) -> Reply {
-    let form = pairs(&String::from_utf8_lossy(&seen.body));
+    let form = pairs(&seen.body);
     let is_refresh = single(&form, "grant_type").is_ok_and(|grant_type| grant_type == "refresh_token");
     let endpoint = if is_refresh { Endpoint::Refresh } else { Endpoint::Exchange };
     if let Some(reply) = shared.commands.lock().unwrap().broken.clone() {
@@ -171,35 +171,35 @@ fn issue(shared: &Shared, seen: &Seen, form: &Parameters) -> Result<Issued, Refu
     }
 }
 
-/// A form, and nothing in the query, which ends up in logs.
+/// Refuses a body other than a form, and any query: queries end up in logs.
 fn check_form(seen: &Seen) -> Result<(), Refusal> {
     if seen.method != "POST" || !seen.header("content-type").starts_with("application/x-www-form-urlencoded") {
         return Err(("invalid_request", format!("{} of {}", seen.method, seen.header("content-type"))));
     }
     if !seen.query.is_empty() {
-        return Err(("invalid_request", "nothing may stand in the query".to_owned()));
+        return Err(("invalid_request", "a query is not allowed".to_owned()));
     }
     Ok(())
 }
 
-/// In the one way that the dialect knows, and in no other besides.
+/// Checks the client's credentials. They must come in the way of the dialect, and in no second way.
 fn check_client(shared: &Shared, seen: &Seen, form: &Parameters) -> Result<(), Refusal> {
     let dialect = &shared.dialect;
     let refused = |why: &str| ("invalid_client", why.to_owned());
     let (client_id, client_secret) = match dialect.client_authentication {
         ClientAuthentication::Body if !seen.header("authorization").is_empty() => {
-            return Err(refused("a header beside the body"));
+            return Err(refused("credentials in the header and in the body"));
         }
         ClientAuthentication::Body => {
             (single(form, "client_id")?.to_owned(), single(form, "client_secret")?.to_owned())
         }
         ClientAuthentication::Basic if single(form, "client_secret").is_ok() => {
-            return Err(refused("the secret in the body beside the header"));
+            return Err(refused("credentials in the header and in the body"));
         }
         ClientAuthentication::Basic => {
-            let (user, password) = basic(seen).ok_or_else(|| refused("no HTTP Basic"))?;
-            // Both were form-encoded before (RFC 6749, section 2.3.1).
-            (decode(&user), decode(&password))
+            let (user, password) = basic(seen).ok_or_else(|| refused("no HTTP Basic credentials"))?;
+            // Both are form-encoded inside of HTTP Basic (RFC 6749, section 2.3.1).
+            (form_decoded(&user), form_decoded(&password))
         }
     };
     if (client_id, client_secret) != (dialect.client_id.clone(), dialect.client_secret.clone()) {
@@ -208,6 +208,11 @@ fn check_client(shared: &Shared, seen: &Seen, form: &Parameters) -> Result<(), R
     Ok(())
 }
 
+fn form_decoded(text: &str) -> String {
+    pairs(text.as_bytes()).into_iter().map(|(name, _)| name).collect()
+}
+
+/// The user and the password of HTTP Basic authentication, `None` if the request has no such header.
 fn basic(seen: &Seen) -> Option<(String, String)> {
     let encoded = seen.header("authorization").strip_prefix("Basic ")?;
     let decoded = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
@@ -235,13 +240,14 @@ fn answer(shared: &Shared, issued: &Issued, is_refresh: bool) -> Value {
 }
 
 fn form_of(document: &Value) -> String {
-    let fields = document.as_object().into_iter().flatten();
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    fields.map(|(name, value)| format!("{name}={}", encode(&text(value)))).collect::<Vec<_>>().join("&")
+    let fields: Vec<_> =
+        document.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), text(value))).collect();
+    to_form(&fields.iter().map(|(name, value)| (*name, value.as_str())).collect::<Vec<_>>())
 }
 
 fn revoke_by_form(shared: &Shared, seen: &Seen) -> Reply {
-    let form = pairs(&String::from_utf8_lossy(&seen.body));
+    let form = pairs(&seen.body);
     let token = check_form(seen).and_then(|()| check_client(shared, seen, &form)).and_then(|()| single(&form, "token"));
     revoked(shared, token.map_err(|(error, _)| error), Reply::json(json!({})))
 }
@@ -278,11 +284,11 @@ fn revoked(shared: &Shared, token: Result<&str, &str>, done: Reply) -> Reply {
     }
 }
 
-/// Below this nothing is answered without a good token.
+/// Answers requests to the API, which need a valid access token.
 fn api(shared: &Shared, seen: &Seen) -> Reply {
     let owner = match bearer(seen) {
         Some(token) => shared.grants().owner(&token),
-        None => Err("there is no bearer token"),
+        None => Err("the request has no bearer token"),
     };
     shared.note(Endpoint::Api, owner.as_ref().err().copied());
     match owner {
@@ -296,22 +302,22 @@ fn api(shared: &Shared, seen: &Seen) -> Reply {
     }
 }
 
-/// The token of a request: in the header, or as a field of a form for services that want it so.
+/// The access token of a request: from the header, or from a form, because some services want it there.
 fn bearer(seen: &Seen) -> Option<String> {
     if let Some(token) = seen.header("authorization").strip_prefix("Bearer ") {
         return Some(token.to_owned());
     }
-    let form = pairs(std::str::from_utf8(&seen.body).ok()?);
+    let form = pairs(&seen.body);
     let names = ["access_token", "token"];
     form.into_iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value)
 }
 
-/// Who an account is.
+/// The API's answer about an account.
 pub(super) fn userinfo(account: &Account) -> Value {
     json!({"id": account.id, "email": account.email, "name": account.name})
 }
 
-/// The token as it came: in a header, plain, escaped, and in the encodings that contain it.
+/// Shows the access token of the request in headers and body: plain, escaped, and in the encodings that services use.
 pub(super) fn echo(seen: &Seen, account: &Account) -> Reply {
     let token = bearer(seen).unwrap_or_default();
     let hex = |upper: bool| -> String {
@@ -322,13 +328,13 @@ pub(super) fn echo(seen: &Seen, account: &Account) -> Reply {
         "who": userinfo(account),
         "plain": token,
         "in_text": format!("Authorization: Bearer {token}, thank you"),
-        "percent": encode(&token),
+        "percent": percent(&token),
         "base64": [STANDARD.encode(&token), STANDARD.encode(format!("a{token}")), STANDARD.encode(format!("ab{token}"))],
         "base64url": URL_SAFE_NO_PAD.encode(&token),
         "hex": [hex(false), hex(true)],
         token.as_str(): "as a name",
     });
-    // Every character escaped, and every slash: both are the token to whoever reads JSON.
+    // In one member every character is escaped, in another every slash: a JSON parser reads the token from both.
     let mut text = document.to_string();
     text.truncate(text.len() - 1);
     let slashed = token.replace('/', "\\/");

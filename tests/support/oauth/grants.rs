@@ -1,11 +1,11 @@
-//! Codes, tokens and the families they belong to. A family is one consent: it dies as a whole.
+//! Authorization codes, tokens, and the grants that they belong to. A grant is one consent and is revoked as a whole.
 
 use std::collections::{HashMap, HashSet};
 
 use super::dialect::Rotation;
 use super::{Account, unique};
 
-/// What a person was asked, or has agreed to.
+/// An authorization request that a person is asked about or has agreed to.
 #[derive(Clone, Debug)]
 pub(super) struct Consent {
     pub(super) redirect_uri: String,
@@ -14,7 +14,7 @@ pub(super) struct Consent {
     pub(super) scopes: Vec<String>,
 }
 
-/// What a code or a refresh token is exchanged for.
+/// The tokens that a code or a refresh token is exchanged for.
 #[derive(Debug)]
 pub(super) struct Issued {
     pub(super) access: String,
@@ -24,7 +24,7 @@ pub(super) struct Issued {
     pub(super) account: Account,
 }
 
-struct Family {
+struct Grant {
     alive: bool,
     account: Account,
     scopes: Vec<String>,
@@ -33,17 +33,17 @@ struct Family {
 struct Code {
     consent: Consent,
     account: Account,
-    /// The family that came of it.
+    /// Index of the grant that the code was exchanged for; `None` as long as the code is unused.
     spent: Option<usize>,
 }
 
 struct Token {
-    family: usize,
-    /// Of an access token: expired. Of a refresh token: used, and of single use.
+    grant: usize,
+    /// An access token has expired; a refresh token of single use was used.
     dead: bool,
 }
 
-/// Everything that was ever asked for and granted.
+/// Everything that was ever requested and granted.
 pub(super) struct Grants {
     pub(super) lifetime_s: Option<u64>,
     pub(super) reuses: usize,
@@ -51,7 +51,7 @@ pub(super) struct Grants {
     redirect_uris: HashSet<String>,
     asked: HashMap<String, Consent>,
     codes: HashMap<String, Code>,
-    families: Vec<Family>,
+    granted: Vec<Grant>,
     access: HashMap<String, Token>,
     refresh: HashMap<String, Token>,
     issued: Vec<String>,
@@ -66,7 +66,7 @@ impl Grants {
             redirect_uris: HashSet::new(),
             asked: HashMap::new(),
             codes: HashMap::new(),
-            families: Vec::new(),
+            granted: Vec::new(),
             access: HashMap::new(),
             refresh: HashMap::new(),
             issued: Vec::new(),
@@ -77,19 +77,19 @@ impl Grants {
         self.redirect_uris.insert(redirect_uri.to_owned());
     }
 
-    /// Letter for letter (RFC 9700, section 4.1.3).
+    /// Compares redirect URIs as text (RFC 9700, section 4.1.3).
     pub(super) fn is_registered(&self, redirect_uri: &str) -> bool {
         self.redirect_uris.contains(redirect_uri)
     }
 
-    /// A page for a person, by the ticket in its form.
+    /// Stores a request that a person is asked about, and returns the ticket for the form.
     pub(super) fn ask(&mut self, consent: Consent) -> String {
         let ticket = unique();
         self.asked.insert(ticket.clone(), consent);
         ticket
     }
 
-    /// What the form on the page was about; a form is sent once.
+    /// Takes the request that a ticket belongs to; `None` if the form was sent before.
     pub(super) fn asked(&mut self, ticket: &str) -> Option<Consent> {
         self.asked.remove(ticket)
     }
@@ -100,7 +100,7 @@ impl Grants {
         code
     }
 
-    /// Tokens for a code. `proves` says whether the verifier fits a challenge.
+    /// Exchanges a code for tokens. `proves` returns `true` if the verifier fits the challenge.
     pub(super) fn exchange(
         &mut self,
         code: &str,
@@ -108,76 +108,76 @@ impl Grants {
         proves: impl FnOnce(Option<&str>) -> bool,
     ) -> Result<Issued, &'static str> {
         let known = self.codes.get_mut(code).ok_or("this code was never issued")?;
-        if let Some(family) = known.spent {
+        if let Some(grant) = known.spent {
             self.reuses += 1;
-            self.families[family].alive = false;
-            return Err("this code was used before: the grant is withdrawn");
+            self.granted[grant].alive = false;
+            return Err("this code was used before: the grant is revoked");
         }
         if known.consent.redirect_uri != redirect_uri {
-            return Err("the redirect address is not the one that the code was issued for");
+            return Err("the redirect URI is not the one that the code was issued for");
         }
         if !proves(known.consent.challenge.as_deref()) {
             return Err("the code verifier does not fit the challenge");
         }
-        let family = self.families.len();
-        known.spent = Some(family);
+        let grant = self.granted.len();
+        known.spent = Some(grant);
         let (account, scopes) = (known.account.clone(), known.consent.scopes.clone());
-        self.families.push(Family { alive: true, account, scopes });
-        Ok(self.issue(family, self.rotation != Rotation::Never))
+        self.granted.push(Grant { alive: true, account, scopes });
+        Ok(self.issue(grant, self.rotation != Rotation::Never))
     }
 
     pub(super) fn refresh(&mut self, token: &str) -> Result<Issued, &'static str> {
         let known = self.refresh.get_mut(token).ok_or("this refresh token was never issued")?;
-        let family = known.family;
+        let grant = known.grant;
         if known.dead {
             self.reuses += 1;
-            self.families[family].alive = false;
-            return Err("this refresh token was used before: the grant is withdrawn");
+            self.granted[grant].alive = false;
+            return Err("this refresh token was used before: the grant is revoked");
         }
-        if !self.families[family].alive {
-            return Err("the grant of this refresh token was withdrawn");
+        if !self.granted[grant].alive {
+            return Err("the grant of this refresh token was revoked");
         }
         match self.rotation {
-            Rotation::Never => Err("nothing is renewed here"),
-            Rotation::Keeps => Ok(self.issue(family, false)),
-            Rotation::Renews => Ok(self.issue(family, true)),
+            Rotation::Never => Err("this provider refreshes no tokens"),
+            Rotation::Keeps => Ok(self.issue(grant, false)),
+            Rotation::Renews => Ok(self.issue(grant, true)),
             Rotation::SingleUse => {
                 known.dead = true;
-                // The access token goes with it, as at the strictest of providers.
-                self.access.values_mut().filter(|token| token.family == family).for_each(|token| token.dead = true);
-                Ok(self.issue(family, true))
+                // The access token ends with the refresh token, as the strictest providers do it.
+                self.access.values_mut().filter(|token| token.grant == grant).for_each(|token| token.dead = true);
+                Ok(self.issue(grant, true))
             }
         }
     }
 
-    fn issue(&mut self, family: usize, with_refresh: bool) -> Issued {
-        // With characters that are written otherwise in a URL, in JSON and in base64.
+    fn issue(&mut self, grant: usize, with_refresh: bool) -> Issued {
+        // Tokens contain characters that a URL, JSON and base64 encode differently.
         let make = |kind: &str| format!("{kind}.{}/{}+==", unique(), &unique()[..9]);
         let (access, refresh) = (make("access"), with_refresh.then(|| make("refresh")));
-        self.access.insert(access.clone(), Token { family, dead: false });
+        self.access.insert(access.clone(), Token { grant, dead: false });
         self.issued.push(access.clone());
         if let Some(refresh) = &refresh {
-            self.refresh.insert(refresh.clone(), Token { family, dead: false });
+            self.refresh.insert(refresh.clone(), Token { grant, dead: false });
         }
-        let Family { account, scopes, .. } = &self.families[family];
+        let Grant { account, scopes, .. } = &self.granted[grant];
         Issued { access, refresh, lifetime_s: self.lifetime_s, scopes: scopes.clone(), account: account.clone() }
     }
 
-    /// Whose access token this is, while it is good.
+    /// The account of a valid access token.
     pub(super) fn owner(&self, access: &str) -> Result<Account, &'static str> {
         let token = self.access.get(access).ok_or("this access token was never issued")?;
-        let family = &self.families[token.family];
-        match (family.alive, token.dead) {
-            (false, _) => Err("the grant of this access token was withdrawn"),
+        let grant = &self.granted[token.grant];
+        match (grant.alive, token.dead) {
+            (false, _) => Err("the grant of this access token was revoked"),
             (true, true) => Err("this access token has expired"),
-            (true, false) => Ok(family.account.clone()),
+            (true, false) => Ok(grant.account.clone()),
         }
     }
 
-    /// Takes back the grant that a token of either kind belongs to; one that is not known, or expired, is no error (RFC 7009).
+    /// Revokes the grant of a token of either kind. An unknown or expired token is no error (RFC 7009).
     pub(super) fn revoke(&mut self, token: &str) {
         if let Some(token) = self.access.get(token).or_else(|| self.refresh.get(token)) {
-            self.families[token.family].alive = false;
+            self.granted[token.grant].alive = false;
         }
     }
 
@@ -186,11 +186,11 @@ impl Grants {
     }
 
     pub(super) fn withdraw(&mut self) {
-        self.families.iter_mut().for_each(|family| family.alive = false);
+        self.granted.iter_mut().for_each(|grant| grant.alive = false);
     }
 
     pub(super) fn live(&self) -> usize {
-        self.families.iter().filter(|family| family.alive).count()
+        self.granted.iter().filter(|grant| grant.alive).count()
     }
 
     pub(super) fn access_tokens(&self) -> Vec<String> {

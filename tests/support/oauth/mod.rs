@@ -1,11 +1,11 @@
-//! A stand-in for an OAuth 2.0 provider, on loopback: a strict one, with the peculiarities that a test asks for, which does
-//! what it is told to go wrong and remembers everything.
+//! A stand-in for an OAuth 2.0 provider, on loopback. It is strict, behaves like the provider that a test selects,
+//! fails when a test says so, and records every request.
 //!
 //! # Layout
-//! - here: the running provider, what tests command, and what it remembers
-//! - [`dialect`]: how this provider differs from others
-//! - [`grants`]: codes, tokens and their families, as a state that nothing but these rules changes
-//! - [`endpoints`]: requests become questions to that state
+//! - here: the running provider, the commands of a test, and the recorded requests
+//! - [`dialect`]: the differences between providers
+//! - [`grants`]: authorization codes, tokens and grants, and the rules for them
+//! - [`endpoints`]: the HTTP endpoints
 //! - [`browser`]: a person who consents or declines
 
 pub mod browser;
@@ -22,17 +22,17 @@ pub use dialect::{ClientAuthentication, Dialect, Errors, Revocation, Rotation};
 use self::grants::Grants;
 use crate::{Gate, Provider, Reply, Seen};
 
-/// Where its API begins: what is below asks for a bearer token.
+/// The path of the provider's API. Requests below it need an access token.
 pub const API: &str = "/api";
 
 /// A person's account at the provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its identifier.
+    /// The identifier.
     pub id: String,
-    /// Its address.
+    /// The email address.
     pub email: String,
-    /// What it is called.
+    /// The display name.
     pub name: String,
 }
 
@@ -43,31 +43,31 @@ impl Account {
     }
 }
 
-/// What the provider was asked.
+/// The purpose of a request to the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     /// The page that asks a person for consent.
     Authorize,
-    /// A code for tokens.
+    /// The exchange of a code for tokens.
     Exchange,
-    /// A refresh token for tokens.
+    /// The exchange of a refresh token for tokens.
     Refresh,
-    /// A grant to be given back.
+    /// The revocation of a grant.
     Revoke,
     /// The API.
     Api,
 }
 
-/// One request, and what came of it: nothing when it succeeded, else why it was refused.
+/// One request and its result.
 #[derive(Clone, Debug)]
 pub struct Event {
-    /// Where.
+    /// The purpose of the request.
     pub endpoint: Endpoint,
-    /// Why it was refused.
+    /// The reason of the refusal; `None` if the request succeeded.
     pub refusal: Option<String>,
 }
 
-/// What the API answers to a request whose token is good.
+/// The API's answer to a request with a valid token.
 type Resource = Arc<dyn Fn(&Seen, &Account) -> Reply + Send + Sync>;
 
 struct Shared {
@@ -78,27 +78,27 @@ struct Shared {
     resource: Mutex<Resource>,
 }
 
-/// What the test wants to go otherwise than usual.
+/// Failures that the test has commanded.
 #[derive(Default)]
 struct Commands {
-    /// Answers of the token endpoint in place of its own, which then never sees the request.
+    /// The token endpoint's answer to every request. The request has no effect.
     broken: Option<Reply>,
-    /// The same of the endpoint that takes grants back.
+    /// The revocation endpoint's answer to every request. The request has no effect.
     broken_revocation: Option<Reply>,
-    /// Holds back what the token endpoint answers, after the request has had its effect.
+    /// Delays the token endpoint's answers. The request has had its effect before.
     gate: Option<Gate>,
-    /// What is granted, where it is not what was asked for.
+    /// The scopes that are granted in place of the requested ones.
     scopes: Option<Vec<String>>,
 }
 
-/// The running provider. It ends when it is dropped.
+/// A running provider. It ends when this is dropped.
 pub struct OAuthProvider {
     http: Provider,
     shared: Arc<Shared>,
 }
 
 impl OAuthProvider {
-    /// Starts one. It knows its client, and any redirect address once it was [registered](Self::register).
+    /// Starts a provider with one client. Redirect URIs must be [registered](Self::register).
     pub fn start(dialect: Dialect) -> Self {
         let http = Provider::start();
         let resource: Resource = Arc::new(|_, account| Reply::json(endpoints::userinfo(account)));
@@ -113,17 +113,17 @@ impl OAuthProvider {
         Self { http, shared }
     }
 
-    /// Its base URL.
+    /// The base URL.
     pub fn url(&self) -> String {
         self.http.url()
     }
 
-    /// The base URL of its API.
+    /// The base URL of the API.
     pub fn api(&self) -> String {
         self.http.url() + API
     }
 
-    /// Where it takes grants back, as an operator writes it down.
+    /// The URL of the revocation endpoint, as an operator configures it.
     pub(crate) fn revocation_url(&self) -> Option<String> {
         let path = match self.dialect().revocation? {
             Revocation::Form | Revocation::Bearer => "/revoke",
@@ -132,126 +132,127 @@ impl OAuthProvider {
         Some(self.url() + path)
     }
 
-    /// How it differs from others.
+    /// The provider's dialect.
     pub fn dialect(&self) -> &Dialect {
         &self.shared.dialect
     }
 
-    /// Registers a redirect address of its client. All others are refused.
+    /// Registers a redirect URI of the client. All other redirect URIs are refused.
     pub fn register(&self, redirect_uri: &str) {
         self.grants().register(redirect_uri);
     }
 
-    /// What its API answers from now on where a token is good. Otherwise it tells whose it is.
+    /// Answers requests to the API by a function from now on, if their token is valid. Before, the API answers with the
+    /// account.
     ///
     /// # Panics
-    /// When a resource has.
+    /// When such a function panicked before.
     pub fn on_api(&self, resource: impl Fn(&Seen, &Account) -> Reply + Send + Sync + 'static) {
         *self.shared.resource.lock().unwrap() = Arc::new(resource);
     }
 
-    /// Its API shows the token that it was called with, in every form in which services have been seen to show one.
+    /// The API shows the access token that it was called with, in every form that services are known to show one in.
     pub fn echo_tokens(&self) {
         self.on_api(endpoints::echo);
     }
 
-    /// How long access tokens live from now on, in seconds; none when it does not say.
+    /// Sets the lifetime of new access tokens in seconds; `None` if the answer shall not tell.
     pub fn set_lifetime(&self, seconds: Option<u64>) {
         self.grants().lifetime_s = seconds;
     }
 
-    /// Every access token so far has expired.
+    /// Expires every access token so far.
     pub fn expire(&self) {
         self.grants().expire();
     }
 
-    /// Every grant so far is withdrawn, as when people remove the application from their accounts.
+    /// Revokes every grant so far, as when users remove the application from their accounts.
     pub fn withdraw(&self) {
         self.grants().withdraw();
     }
 
-    /// The token endpoint answers this until it is [repaired](Self::repair), and does nothing.
+    /// The token endpoint answers with `reply` until [`Self::repair`]. Requests have no effect.
     pub fn break_tokens(&self, reply: Reply) {
         self.commands().broken = Some(reply);
     }
 
-    /// The endpoint that takes grants back answers this until it is [repaired](Self::repair), and does nothing.
+    /// The revocation endpoint answers with `reply` until [`Self::repair`]. Requests have no effect.
     pub fn break_revocation(&self, reply: Reply) {
         self.commands().broken_revocation = Some(reply);
     }
 
-    /// Everything works again, and at once.
+    /// Ends all failures and delays.
     pub fn repair(&self) {
         *self.commands() = Commands::default();
     }
 
-    /// The token endpoint answers only once the gate is open; what was asked for is done before.
+    /// The token endpoint answers once the gate is open. Requests have their effect before.
     pub fn hold_tokens(&self, gate: &Gate) {
         self.commands().gate = Some(gate.clone());
     }
 
-    /// Grants these scopes, whatever is asked for.
+    /// Grants these scopes in place of the requested ones.
     pub fn grant_only(&self, scopes: &[&str]) {
         self.commands().scopes = Some(scopes.iter().map(|&scope| scope.to_owned()).collect());
     }
 
-    /// What was asked so far, in this order.
+    /// All requests so far with their results, in order.
     ///
     /// # Panics
-    /// When a handler has.
+    /// When a handler panicked before.
     pub fn events(&self) -> Vec<Event> {
         self.shared.events.lock().unwrap().clone()
     }
 
-    /// How often an endpoint was asked.
+    /// Number of requests of this purpose.
     pub fn count(&self, endpoint: Endpoint) -> usize {
         self.events().iter().filter(|event| event.endpoint == endpoint).count()
     }
 
-    /// Why an endpoint refused what it refused.
+    /// The reasons of all refusals of requests of this purpose.
     pub fn refusals(&self, endpoint: Endpoint) -> Vec<String> {
         self.events().into_iter().filter(|event| event.endpoint == endpoint).filter_map(|event| event.refusal).collect()
     }
 
-    /// How often a code or a refresh token was presented that had been used before.
+    /// Number of requests with a code or a refresh token that had been used before.
     pub fn reuses(&self) -> usize {
         self.grants().reuses
     }
 
-    /// How many grants are good.
+    /// Number of grants that are not revoked.
     pub fn live_grants(&self) -> usize {
         self.grants().live()
     }
 
-    /// Every access token there ever was, oldest first.
+    /// Every access token that was ever issued, oldest first.
     pub fn access_tokens(&self) -> Vec<String> {
         self.grants().access_tokens()
     }
 
-    /// Every secret there ever was: its client's, codes, and tokens of both kinds.
+    /// Every secret that was ever issued: the client's, codes, and tokens of both kinds.
     pub fn secrets(&self) -> Vec<String> {
         let mut secrets = self.grants().secrets();
         secrets.push(self.dialect().client_secret.clone());
         secrets
     }
 
-    /// All requests so far, as they came.
+    /// All recorded requests.
     pub fn seen(&self) -> Vec<Seen> {
         self.http.seen()
     }
 
-    /// The requests to its API so far.
+    /// The recorded requests to the API.
     pub fn api_calls(&self) -> Vec<Seen> {
         self.seen().into_iter().filter(|seen| seen.path.starts_with(API)).collect()
     }
 
-    /// Waits until an endpoint was asked this often.
+    /// Waits until this many requests of this purpose have come.
     ///
     /// # Panics
-    /// When it is not.
+    /// When they do not come within a minute.
     #[track_caller]
     pub fn wait_for(&self, endpoint: Endpoint, count: usize) {
-        crate::wait_for(&format!("{endpoint:?} to be asked"), || (self.count(endpoint) >= count).then_some(()));
+        crate::wait_for(&format!("{count} requests of {endpoint:?}"), || (self.count(endpoint) >= count).then_some(()));
     }
 
     fn grants(&self) -> MutexGuard<'_, Grants> {
@@ -269,7 +270,7 @@ impl Shared {
     }
 }
 
-/// Text that nobody has used before, of letters and digits.
+/// Random text of hexadecimal digits, which is different on every call.
 pub(crate) fn unique() -> String {
     let number = || RandomState::new().hash_one(0_u8);
     format!("{:016x}{:016x}", number(), number())

@@ -37,7 +37,7 @@ pub trait CredentialSource: Send + Sync {
     fn credential(&self) -> Credential;
 
     /// Another credential than the one that an upstream has just refused with 401; `None` if there is no other one.
-    fn renew<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
+    fn refresh<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
 }
 
 /// A credential that nothing renews.
@@ -46,7 +46,7 @@ impl CredentialSource for Credential {
         self.clone()
     }
 
-    fn renew<'a>(&'a self, _: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
+    fn refresh<'a>(&'a self, _: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
         Box::pin(ready(None))
     }
 }
@@ -149,7 +149,7 @@ impl Outbound {
         else {
             return Ok(response);
         };
-        let Ok(Some(better)) = timeout_at(way.deadline, source.renew(used)).await else {
+        let Ok(Some(better)) = timeout_at(way.deadline, source.refresh(used)).await else {
             return Ok(response);
         };
         // Frees the place in the upstream's queue before the second request needs one.

@@ -29,7 +29,7 @@ use super::problem::{self, Problem};
 use super::system::json_answer;
 use crate::auth::{Caller, Scope};
 use crate::gateway::Gateway;
-use crate::integrations::{self, Destination, Failure, Grant, Key, record};
+use crate::integrations::{self, AccountSecret, Destination, IntegrationError, Key, record};
 use crate::pipeline::body::Body;
 use crate::pipeline::connect;
 use crate::registry::Connector;
@@ -98,7 +98,7 @@ pub(super) async fn begin(
         }
         AuthScheme::None => gateway
             .integrations
-            .connect(&holder, user_identifier.as_deref(), Account::default(), &Grant::None)
+            .connect(&holder, user_identifier.as_deref(), Account::default(), &AccountSecret::None)
             .await
             .map_err(|error| failure_problem(&error))?,
     };
@@ -225,7 +225,7 @@ fn existing<T>(
     gateway: &Gateway,
     holder: &Holder,
     user_identifier: &str,
-    found: Result<Option<T>, Failure>,
+    found: Result<Option<T>, IntegrationError>,
 ) -> Result<T, Problem> {
     match found {
         Ok(Some(found)) => Ok(found),

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::api::operations::{problem_of, violations_problem};
 use crate::api::problem::{self, Problem};
 use crate::config::Config;
-use crate::integrations::{AccessError, BeginError, Failure, Owner, redirect_uri};
+use crate::integrations::{AccessError, BeginError, IntegrationError, Owner, redirect_uri};
 use crate::oauth::NotConfigured;
 use crate::pipeline;
 use crate::pipeline::connect::KeyError;
@@ -42,7 +42,7 @@ pub(in crate::api) fn access_problem(error: AccessError, connector: &str) -> Pro
             ))
             .with("user_identifier", user_identifier)
             .with("action", begin),
-        AccessError::NotRenewed { user_identifier, reason, retry_after } => {
+        AccessError::NotRefreshed { user_identifier, reason, retry_after } => {
             let kind = match reason.owner {
                 Owner::Operator => &problem::INTEGRATION_NOT_CONFIGURED,
                 Owner::User | Owner::Provider => &problem::TOKEN_REFRESH_FAILED,
@@ -100,9 +100,9 @@ pub(super) fn key_problem(error: KeyError, connector: &str) -> Problem {
 }
 
 /// Over a cap of the holder's, which whoever calls can mend.
-fn cap_problem(failure: &Failure) -> Option<Problem> {
+fn cap_problem(failure: &IntegrationError) -> Option<Problem> {
     match failure {
-        Failure::Store(StoreError::TooManyAuthorizations { limit }) => Some(
+        IntegrationError::Store(StoreError::TooManyAuthorizations { limit }) => Some(
             problem::TOO_MANY_AUTHORIZATIONS
                 .because(format!(
                     "{limit} authorizations are under way, and no more may be; let users complete theirs, or wait until those that \
@@ -110,7 +110,7 @@ fn cap_problem(failure: &Failure) -> Option<Problem> {
                 ))
                 .retry_after(EXPIRED_AFTER_S),
         ),
-        Failure::Store(StoreError::TooManyIntegrations { limit }) => Some(problem::TOO_MANY_INTEGRATIONS.because(format!(
+        IntegrationError::Store(StoreError::TooManyIntegrations { limit }) => Some(problem::TOO_MANY_INTEGRATIONS.because(format!(
             "{limit} accounts are connected, and no more may be; disconnect one first, with DELETE \
              /connectors/{{connector}}/integrations/{{user_identifier}}."
         ))),
@@ -124,17 +124,19 @@ pub(super) fn invalid(pointer: &str, detail: String) -> Problem {
 }
 
 /// The holder has too much stored, or the gateway's own parts failed. What exactly is for the operator; it stands in the log.
-pub(in crate::api) fn failure_problem(failure: &Failure) -> Problem {
+pub(in crate::api) fn failure_problem(failure: &IntegrationError) -> Problem {
     if let Some(problem) = cap_problem(failure) {
         return problem;
     }
     tracing::error!(error = %failure, "an integration cannot be used");
     match failure {
-        Failure::Store(_) => problem::STORE_UNAVAILABLE
+        IntegrationError::Store(_) => problem::STORE_UNAVAILABLE
             .because("The integrations cannot be read or written just now; try again.")
             .retry_after(1),
-        Failure::Stopping => problem::DRAINING.because("The gateway is about to stop; try again.").retry_after(1),
-        Failure::Vault(_) | Failure::Secret(_) | Failure::NoRandomness => problem::INTERNAL
+        IntegrationError::Stopping => {
+            problem::DRAINING.because("The gateway is about to stop; try again.").retry_after(1)
+        }
+        IntegrationError::Vault(_) | IntegrationError::Secret(_) | IntegrationError::NoRandomness => problem::INTERNAL
             .because("A credential cannot be sealed or opened; the operator finds the cause in the gateway's log."),
     }
 }

@@ -1,6 +1,5 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::digest::{SHA256, digest};
 use secrecy::ExposeSecret;
 
 use super::{Oauth2, REDIRECT_URI, fields, provider, query, scheme};
@@ -14,7 +13,7 @@ fn a_user_is_sent_off_with_everything_that_the_standard_asks_for() {
     let (url, verifier) = provider(&scheme()).authorization_url(REDIRECT_URI, "the state");
     let verifier = verifier.unwrap();
     assert_eq!(verifier.expose_secret().len(), 43);
-    let challenge = URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.expose_secret().as_bytes()));
+    let challenge = URL_SAFE_NO_PAD.encode(store::digest::sha256(verifier.expose_secret().as_bytes()));
     assert!(url.as_str().starts_with("https://accounts.acme.example/authorize?"));
     assert_eq!(
         fields(&query(&url)),

@@ -1,4 +1,4 @@
-//! Where the server is, and how it is spoken to: `database_url`.
+//! Reads `database_url`: the address of the server and the options of the connection.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,36 +9,41 @@ use url::form_urlencoded;
 
 use super::error::PostgresError;
 
-/// Sent data that is not confirmed for so long was sent to nobody.
+/// Time without a confirmation of sent data after which the connection counts as broken.
 const UNCONFIRMED: Duration = Duration::from_secs(15);
 
-/// How often is asked whether a server that says nothing is still there.
-const ALIVE: Duration = Duration::from_secs(30);
+/// Idle time after which the operating system checks that the server is reachable.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 
-/// A `database_url`, taken apart.
+/// The parts of a `database_url`.
 pub(super) struct Address {
+    /// Hosts, user, password and options, for the driver.
     pub(super) config: tokio_postgres::Config,
+    /// The checks of the server's certificate, which the driver does not know about.
     pub(super) verify: Verify,
-    /// The file with the authorities' certificates; without one they are the operating system's.
+    /// The file with the certificates of trusted authorities. `None` for those of the operating system.
     pub(super) authorities: Option<PathBuf>,
-    /// For people: without user and password.
+    /// Hosts, ports and database, for messages. Never contains the user or the password.
     pub(super) shown: String,
 }
 
-/// What of the server's certificate is verified. The modes are those of PostgreSQL's own programs.
+/// The checks of the server's certificate, as in PostgreSQL's own programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verify {
-    /// Nothing: who can come between can read along. `prefer` and `require`.
+    /// No check, for `prefer` and `require`. An attacker in the network can read the traffic.
     Nothing,
-    /// That a known authority made it, for whatever name. `verify-ca`.
+    /// A trusted authority must have signed the certificate, for any name. For `verify-ca`.
     Authority,
-    /// Its name too. `verify-full`.
+    /// The certificate must also be for the name of the server. For `verify-full`.
     Name,
 }
 
 impl Address {
+    /// Reads a URL.
+    ///
     /// # Errors
-    /// When it is no such URL. The text quotes none of it: where a password is not escaped, any part may be part of it.
+    /// Fails if the URL is malformed or has an unknown `sslmode`. The message quotes no part of the URL: if the password is not
+    /// escaped, any part may belong to it.
     pub(super) fn parse(url: &SecretString) -> Result<Self, PostgresError> {
         let url = url.expose_secret();
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
@@ -53,16 +58,16 @@ impl Address {
                 }
             }
         }
-        // The driver takes `+` for itself.
+        // The serializer writes a space as `+`, which the driver would read as a plus sign.
         let rest = rest.finish().replace('+', "%20");
         let url = if rest.is_empty() { base.to_owned() } else { format!("{base}?{rest}") };
         let mut config: tokio_postgres::Config = url.parse().map_err(|_| PostgresError::Address {
-            reason: "write it like postgres://user:password@host:5432/database, with what is special in the password as %40 for @",
+            reason: "write it like postgres://user:password@host:5432/database, with special characters of the password percent-encoded, such as %40 for @",
         })?;
         let (ssl_mode, verify) = match mode.as_deref() {
             None | Some("prefer") => (SslMode::Prefer, Verify::Nothing),
             Some("disable") => (SslMode::Disable, Verify::Nothing),
-            // As PostgreSQL's own programs do.
+            // PostgreSQL's own programs do the same.
             Some("require") if authorities.is_some() => (SslMode::Require, Verify::Authority),
             Some("require") => (SslMode::Require, Verify::Nothing),
             Some("verify-ca") => (SslMode::Require, Verify::Authority),
@@ -75,7 +80,7 @@ impl Address {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(PostgresError::Address { reason: "it names no host" });
         }
-        config.ssl_mode(ssl_mode).keepalives_idle(ALIVE);
+        config.ssl_mode(ssl_mode).keepalives_idle(KEEPALIVE_IDLE);
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(UNCONFIRMED);
         }
@@ -87,7 +92,7 @@ impl Address {
     }
 }
 
-/// `host:port/database`, of all hosts.
+/// Writes all hosts as `host:port`, and the database behind them.
 fn shown(config: &tokio_postgres::Config) -> String {
     let names: Vec<_> = match config.get_hosts() {
         [] => config.get_hostaddrs().iter().map(ToString::to_string).collect(),
@@ -115,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_an_address_holds_neither_user_nor_password() {
+    fn the_shown_address_contains_neither_user_nor_password() {
         for (url, shown) in [
             ("postgres://ann:s3cret@db.example.com/gateway", "db.example.com:5432/gateway"),
             ("postgresql://ann:s3cret@db1:1,db2:2/gateway?connect_timeout=3", "db1:1,db2:2/gateway"),
@@ -127,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_makes_no_sense_is_refused_without_quoting_it() {
+    fn a_malformed_url_is_refused_without_quoting_it() {
         for url in [
             "postgres://ann:s3cret@db:port/gateway",
             "postgres://ann:s3cret?zebra@db/gateway",
@@ -141,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_modes_of_encryption_are_those_of_postgresqls_own_programs() {
+    fn sslmode_means_the_same_as_in_postgresqls_own_programs() {
         for (query, mode, verify) in [
             ("", SslMode::Prefer, Verify::Nothing),
             ("?sslmode=disable", SslMode::Disable, Verify::Nothing),
@@ -157,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn other_options_are_the_drivers() {
+    fn other_options_are_passed_to_the_driver() {
         let address = parse("postgres://ann@db/gateway?options=-c%20a%3D1&sslmode=require&application_name=x").unwrap();
         assert_eq!(address.config.get_options(), Some("-c a=1"));
         assert_eq!(address.config.get_application_name(), Some("x"));

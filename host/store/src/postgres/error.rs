@@ -1,5 +1,6 @@
-//! What can go wrong with the server, in words for the operator. Of what the server says only its message is kept: further
-//! parts may quote what was to be stored.
+//! The errors of the PostgreSQL server, with messages for the operator.
+//!
+//! Of an error of the server, only its primary message is kept. Its other parts may quote the data of the statement.
 
 use std::error::Error as _;
 
@@ -9,98 +10,100 @@ use tokio_postgres::error::SqlState;
 use super::address::Address;
 use crate::StoreError;
 
-/// Why the PostgreSQL server did not do what it was asked. `server` is host, port and database, never user or password.
+/// A failure of the PostgreSQL server. `server` is its host, port and database, never the user or the password.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PostgresError {
-    /// The address is no address.
+    /// `database_url` is malformed.
     #[error("`database_url` is not understood: {reason}")]
     Address {
-        /// What is wrong.
+        /// The mistake, and the correct form.
         reason: &'static str,
     },
-    /// The connection cannot be encrypted as `database_url` demands.
+    /// The connection cannot be encrypted as `database_url` requires.
     #[error("the connection to the database cannot be encrypted: {reason}")]
     Encryption {
-        /// What is wrong.
+        /// The error of the TLS library or of the certificate file.
         reason: String,
     },
-    /// There is no connection.
+    /// The server did not accept a connection.
     #[error("cannot reach the PostgreSQL server {server}: {reason}; start it, or correct `database_url`")]
     Unreachable {
-        /// Which server.
+        /// The address of the server.
         server: String,
-        /// Why.
+        /// The error of the connection.
         reason: String,
     },
     /// The server does not accept the user or the password.
     #[error(
-        "the PostgreSQL server {server} refuses the connection: {reason}; correct user and password in `database_url`"
+        "the PostgreSQL server {server} refuses the connection: {reason}; correct the user and password in `database_url`"
     )]
     Refused {
-        /// Which server.
+        /// The address of the server.
         server: String,
-        /// In its words.
+        /// The message of the server.
         reason: String,
     },
     /// The server has no such database.
     #[error(
-        "the PostgreSQL server {server} has no such database: {reason}; make it by CREATE DATABASE, or correct `database_url`"
+        "the PostgreSQL server {server} has no such database: {reason}; create it with CREATE DATABASE, or correct `database_url`"
     )]
     NoDatabase {
-        /// Which server.
+        /// The address of the server.
         server: String,
-        /// In its words.
+        /// The message of the server.
         reason: String,
     },
-    /// The user may not make or use the tables.
+    /// The user may not create or use the tables.
     #[error(
-        "the PostgreSQL server {server} does not permit it: {reason}; let the user of `database_url` own the database, or grant it CREATE and USAGE on its schema"
+        "the PostgreSQL server {server} does not permit this: {reason}; make the user of `database_url` the owner of the database, or grant it CREATE and USAGE on its schema"
     )]
     NotPermitted {
-        /// Which server.
+        /// The address of the server.
         server: String,
-        /// In its words.
+        /// The message of the server.
         reason: String,
     },
-    /// The server serves too many others.
+    /// The server has its maximum number of connections.
     #[error(
-        "the PostgreSQL server {server} has no connection left: {reason}; raise its max_connections, or run fewer gateways on it"
+        "the PostgreSQL server {server} accepts no more connections: {reason}; raise its max_connections, or run fewer gateways on it"
     )]
-    Crowded {
-        /// Which server.
+    TooManyConnections {
+        /// The address of the server.
         server: String,
-        /// In its words.
+        /// The message of the server.
         reason: String,
     },
-    /// The server is a copy that cannot be written.
-    #[error("the PostgreSQL server {server} cannot be written: {reason}; name the primary server in `database_url`")]
+    /// The server is a read-only replica.
+    #[error("the PostgreSQL server {server} is read-only: {reason}; name the primary server in `database_url`")]
     ReadOnly {
-        /// Which server.
+        /// The address of the server.
         server: String,
-        /// In its words.
+        /// The message of the server.
         reason: String,
     },
     /// The server's disk is full.
-    #[error("the disk of the PostgreSQL server {server} is full; make room")]
+    #[error("the disk of the PostgreSQL server {server} is full; free some space")]
     Full {
-        /// Which server.
+        /// The address of the server.
         server: String,
     },
-    /// A lock was not given, or a statement took too long.
-    #[error("the PostgreSQL server {server} did not answer in time: {reason}; end what keeps it busy, or try again")]
-    Slow {
-        /// Which server.
+    /// A statement waited too long for a lock, or ran too long.
+    #[error(
+        "the PostgreSQL server {server} did not finish in time: {reason}; end the transaction that blocks it, or try again"
+    )]
+    TimedOut {
+        /// The address of the server.
         server: String,
-        /// In its words.
+        /// The message of the server.
         reason: String,
     },
-    /// Anything else.
+    /// Any other failure.
     #[error("the database {server} failed: {reason}")]
     Failed {
-        /// Which server.
+        /// The address of the server.
         server: String,
-        /// In its words.
+        /// The message of the server, or the error of the connection.
         reason: String,
     },
 }
@@ -111,24 +114,25 @@ impl PostgresError {
     }
 }
 
-/// While connecting: what the server did not say itself means that it was not reached.
+/// The error of a failed attempt to connect. An error that does not come from the server means that it was not reached.
 pub(super) fn of_connecting(address: &Address, error: &tokio_postgres::Error) -> PostgresError {
-    said_by_server(address, error).unwrap_or_else(|| PostgresError::unreachable(address, &causes(error)))
+    reported_by_server(address, error).unwrap_or_else(|| PostgresError::unreachable(address, &causes(error)))
 }
 
-/// Once connected.
+/// The error of a failed statement.
 pub(super) fn of_statement(address: &Address, error: &tokio_postgres::Error) -> StoreError {
     if error.code() == Some(&SqlState::FOREIGN_KEY_VIOLATION) {
         return StoreError::DataKeyInUse;
     }
-    let said = said_by_server(address, error);
-    said.unwrap_or_else(|| PostgresError::Failed { server: address.shown.clone(), reason: causes(error) }).into()
+    let reported = reported_by_server(address, error);
+    reported.unwrap_or_else(|| PostgresError::Failed { server: address.shown.clone(), reason: causes(error) }).into()
 }
 
-fn said_by_server(address: &Address, error: &tokio_postgres::Error) -> Option<PostgresError> {
-    let said = error.as_db_error()?;
-    let (server, reason) = (address.shown.clone(), said.message().replace('\n', " "));
-    let code = said.code();
+/// The error that the server itself reported, if it did.
+fn reported_by_server(address: &Address, error: &tokio_postgres::Error) -> Option<PostgresError> {
+    let reported = error.as_db_error()?;
+    let (server, reason) = (address.shown.clone(), reported.message().replace('\n', " "));
+    let code = reported.code();
     Some(if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(code) {
         PostgresError::Refused { server, reason }
     } else if *code == SqlState::INVALID_CATALOG_NAME {
@@ -136,19 +140,19 @@ fn said_by_server(address: &Address, error: &tokio_postgres::Error) -> Option<Po
     } else if [SqlState::INSUFFICIENT_PRIVILEGE, SqlState::INVALID_SCHEMA_NAME].contains(code) {
         PostgresError::NotPermitted { server, reason }
     } else if *code == SqlState::TOO_MANY_CONNECTIONS {
-        PostgresError::Crowded { server, reason }
+        PostgresError::TooManyConnections { server, reason }
     } else if *code == SqlState::READ_ONLY_SQL_TRANSACTION {
         PostgresError::ReadOnly { server, reason }
     } else if *code == SqlState::DISK_FULL {
         PostgresError::Full { server }
     } else if [SqlState::LOCK_NOT_AVAILABLE, SqlState::QUERY_CANCELED].contains(code) {
-        PostgresError::Slow { server, reason }
+        PostgresError::TimedOut { server, reason }
     } else {
         PostgresError::Failed { server, reason }
     })
 }
 
-/// The error's causes, the first of which says what the driver was about.
+/// Joins the causes of an error in one line. The outermost text, which only names the driver's step, is left out.
 fn causes(error: &tokio_postgres::Error) -> String {
     let mut texts = Vec::new();
     let mut cause = error.source();

@@ -1,37 +1,37 @@
-//! The versions of the tables.
+//! Migrations: bring the tables of a database to the current version.
 //!
-//! A migration is never changed once it is released; a later one mends it. All that a database lacks are run in one
-//! transaction and under a lock: a crash leaves the database as it was, and of two gateways that start at once the second
-//! finds the work done.
+//! A released migration never changes. A later migration corrects it. All missing migrations run in one transaction under a
+//! lock. A crash therefore leaves the database as it was, and of two gateways that start at once, the second one finds
+//! nothing to do.
 
 use tokio_postgres::{Client, Error};
 
 use super::SETTINGS;
 use super::address::Address;
+use super::connection::{CachedClient, LOCK_NUMBER, lock_name};
 use super::error::of_statement;
-use super::session::{Connection, LOCK_NUMBER, lock_name};
 use crate::StoreError;
 
-/// In order; the version of a database is the number of migrations that it has.
+/// In their order. The version of a database is the number of migrations that have run on it.
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0001_initial.sql"),
     include_str!("../migrations/postgres/0002_integrations.sql"),
 ];
 
-/// Brings the tables of a database up to date.
-pub(super) async fn run(connection: &mut Connection, address: &Address) -> Result<(), StoreError> {
-    run_all(&mut connection.client, address, MIGRATIONS).await
+/// Runs the missing migrations.
+pub(super) async fn run(client: &mut CachedClient, address: &Address) -> Result<(), StoreError> {
+    run_all(&mut client.client, address, MIGRATIONS).await
 }
 
 async fn run_all(client: &mut Client, address: &Address, migrations: &[&str]) -> Result<(), StoreError> {
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
     let failed = |error: Error| of_statement(address, &error);
-    // Most starts find nothing to do, and need no lock to see it.
+    // Most starts find nothing to do. This check needs no lock.
     if version(client).await.map_err(failed)? == known {
         return Ok(());
     }
-    // Before the transaction, which sees only the tables that were there when it began. Should anything fail the connection is
-    // dropped, and the lock with it.
+    // The lock is taken before the transaction begins, because the transaction sees only tables that existed at its beginning.
+    // If a statement fails, the connection is dropped, and the server releases the lock.
     let name = lock_name("migrations");
     client.batch_execute("SET statement_timeout = 0; SET lock_timeout = 0").await.map_err(failed)?;
     client.execute(&format!("SELECT pg_advisory_lock({LOCK_NUMBER})"), &[&name]).await.map_err(failed)?;
@@ -56,7 +56,7 @@ async fn migrate(client: &mut Client, found: i64, migrations: &[&str]) -> Result
     transaction.commit().await
 }
 
-/// None where there are no tables yet.
+/// Reads the version, which is 0 if there are no tables yet.
 async fn version(client: &Client) -> Result<i64, Error> {
     let exists: bool = client.query_one("SELECT to_regclass('gateway_version') IS NOT NULL", &[]).await?.try_get(0)?;
     if !exists {

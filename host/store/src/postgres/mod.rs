@@ -1,12 +1,18 @@
 //! The store in a PostgreSQL database, which several gateways may share.
 //!
-//! Statements are waited for on threads that may block, as with SQLite: so both run the same code, and a transaction goes on to
-//! its end even if the caller goes away.
+//! Statements run on blocking threads, as on SQLite. Both databases therefore run the same code, and a transaction is finished
+//! even if the caller drops its future.
+//!
+//! - `address`: `database_url`
+//! - `tls`: encryption of connections
+//! - `connection`: the trait [`Connection`] on PostgreSQL
+//! - `migrate`: the versions of the tables
+//! - `error`: [`PostgresError`]
 
 mod address;
+mod connection;
 mod error;
 mod migrate;
-mod session;
 mod tls;
 
 use std::sync::Arc;
@@ -17,89 +23,89 @@ use tokio::runtime::Handle;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use self::address::Address;
+pub(crate) use self::connection::CachedClient;
+use self::connection::{LOCK_NUMBER, PostgresConnection, lock_name};
 pub use self::error::PostgresError;
 use self::error::{of_connecting, of_statement};
-pub(super) use self::session::Connection;
-use self::session::{LOCK_NUMBER, PostgresSession, lock_name};
-use super::StoreError;
-use super::claim::Held;
-use super::pool::Pool;
-use super::session::{Durability, Session};
+use crate::StoreError;
+use crate::connection::{Connection, Durability};
+use crate::pool::Pool;
+use crate::process_lock::Held;
 
-/// Connections of one gateway: few enough that a server of default size serves several.
+/// Maximum number of connections of one gateway. A server with the default settings can serve several gateways.
 const CONNECTIONS: usize = 10;
 
-/// How long a server may take to accept a connection.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// Maximum time for opening a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A statement that waits for a lock or works for longer than this has gone wrong; and a gateway that stops in the middle
-/// of a transaction must not keep the others waiting.
+/// Settings of each connection. The first two end statements that wait or run for far longer than usual. The third ends the
+/// transaction of a gateway that was stopped in its middle, which would keep other gateways waiting.
 const SETTINGS: &str = "SET statement_timeout = '30s'; SET lock_timeout = '10s'; \
     SET idle_in_transaction_session_timeout = '60s'; SET client_min_messages = warning";
 
 /// The server and the connections to it. Clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct Postgres {
+pub(crate) struct Postgres {
     server: Arc<Server>,
-    pool: Arc<Pool<Connection>>,
+    pool: Arc<Pool<CachedClient>>,
 }
 
-/// What is needed to connect.
+/// Opens connections.
 struct Server {
     address: Address,
     tls: MakeRustlsConnect,
 }
 
 impl Postgres {
-    /// Connects, and brings the tables up to date.
-    pub(super) async fn open(url: &SecretString) -> Result<Self, StoreError> {
+    /// Connects to the server and migrates the tables.
+    pub(crate) async fn open(url: &SecretString) -> Result<Self, StoreError> {
         let address = Address::parse(url)?;
         let tls = MakeRustlsConnect::new(tls::config(&address)?);
         let server = Arc::new(Server { address, tls });
         let pool = Pool::new(CONNECTIONS);
-        let mut connection = server.connect().await?;
-        migrate::run(&mut connection, &server.address).await?;
-        pool.put(connection);
+        let mut client = server.connect().await?;
+        migrate::run(&mut client, &server.address).await?;
+        pool.put(client);
         Ok(Self { server, pool })
     }
 
-    /// See [`super::Store::read`].
-    pub(super) async fn read<T: Send + 'static>(
+    /// See [`crate::Store`]'s `read`.
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let server = Arc::clone(&self.server);
         self.pool
             .run(move |pool| {
                 let runtime = Handle::current();
-                let mut connection = runtime.block_on(server.take(pool, ""))?;
-                let result = read(&mut PostgresSession::new(&runtime, &mut connection, &server.address));
-                pool.put(connection);
+                let mut client = runtime.block_on(server.take(pool, None))?;
+                let result = read(&mut PostgresConnection::new(&runtime, &mut client, &server.address));
+                pool.put(client);
                 result
             })
             .await
     }
 
-    /// See [`super::Store::write`].
-    pub(super) async fn write<T: Send + 'static>(
+    /// See [`crate::Store`]'s `write`.
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         durability: Durability,
-        write: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+        write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let server = Arc::clone(&self.server);
         self.pool
             .run(move |pool| {
                 let runtime = Handle::current();
                 let begin = match durability {
-                    Durability::Power => "BEGIN",
-                    Durability::Process => "BEGIN; SET LOCAL synchronous_commit = off",
+                    Durability::PowerLoss => "BEGIN",
+                    Durability::ProcessKill => "BEGIN; SET LOCAL synchronous_commit = off",
                 };
-                let mut connection = runtime.block_on(server.take(pool, begin))?;
-                let result = write(&mut PostgresSession::new(&runtime, &mut connection, &server.address));
+                let mut client = runtime.block_on(server.take(pool, Some(begin)))?;
+                let result = write(&mut PostgresConnection::new(&runtime, &mut client, &server.address));
                 let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
-                match runtime.block_on(connection.client.batch_execute(end)) {
-                    Ok(()) => pool.put(connection),
-                    // What is still open is given up with the connection.
+                match runtime.block_on(client.client.batch_execute(end)) {
+                    Ok(()) => pool.put(client),
+                    // The client is dropped, and the server rolls back a transaction that is still open.
                     Err(error) => return result.and(Err(of_statement(&server.address, &error))),
                 }
                 result
@@ -107,50 +113,48 @@ impl Postgres {
             .await
     }
 
-    /// Claims work by a lock of the server's, on a connection of its own.
-    pub(super) async fn try_claim(&self, name: &'static str) -> Result<Option<Held>, StoreError> {
-        let connection = self.server.connect().await?;
+    /// See [`crate::Store::try_process_lock`]. The lock is an advisory lock of the server, on a separate connection.
+    pub(crate) async fn try_process_lock(&self, name: &'static str) -> Result<Option<Held>, StoreError> {
+        let client = self.server.connect().await?;
         let lock = format!("SELECT pg_try_advisory_lock({LOCK_NUMBER})");
-        let is_locked = connection.client.query_one(&lock, &[&lock_name(name)]).await.and_then(|row| row.try_get(0));
+        let is_locked = client.client.query_one(&lock, &[&lock_name(name)]).await.and_then(|row| row.try_get(0));
         let is_locked: bool = is_locked.map_err(|error| of_statement(&self.server.address, &error))?;
-        Ok(is_locked.then_some(Held::Connection(Box::new(connection))))
+        Ok(is_locked.then_some(Held::Client(Box::new(client))))
     }
 }
 
 impl Server {
-    /// A connection from the pool on which `begin` was run, or a new one.
-    async fn take(&self, pool: &Pool<Connection>, begin: &str) -> Result<Connection, StoreError> {
+    /// Takes a client from the pool, or connects, and runs `begin` on it.
+    async fn take(&self, pool: &Pool<CachedClient>, begin: Option<&str>) -> Result<CachedClient, StoreError> {
         loop {
-            let pooled = pool.take().filter(|connection| !connection.client.is_closed());
+            let pooled = pool.take().filter(|client| !client.client.is_closed());
             let is_new = pooled.is_none();
-            let connection = match pooled {
-                Some(connection) => connection,
+            let client = match pooled {
+                Some(client) => client,
                 None => self.connect().await?,
             };
-            if begin.is_empty() {
-                return Ok(connection);
-            }
-            match connection.client.batch_execute(begin).await {
-                Ok(()) => return Ok(connection),
-                // The server has restarted since it was used last.
-                Err(_) if !is_new && connection.client.is_closed() => {}
+            let Some(begin) = begin else { return Ok(client) };
+            match client.client.batch_execute(begin).await {
+                Ok(()) => return Ok(client),
+                // The server has ended the idle connection, for example because it was restarted.
+                Err(_) if !is_new && client.client.is_closed() => {}
                 Err(error) => return Err(of_statement(&self.address, &error)),
             }
         }
     }
 
-    async fn connect(&self) -> Result<Connection, StoreError> {
+    async fn connect(&self) -> Result<CachedClient, StoreError> {
         let address = &self.address;
         let connecting = async {
             let (client, connection) = address.config.connect(self.tls.clone()).await?;
-            // Ends when the client is dropped. What goes wrong is told by the statement that fails.
+            // The task ends when the client is dropped. An error of the connection appears as the error of a statement.
             tokio::spawn(connection);
             client.batch_execute(SETTINGS).await?;
-            Ok(Connection::new(client))
+            Ok(CachedClient::new(client))
         };
-        match tokio::time::timeout(CONNECT_WITHIN, connecting).await {
+        match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
             Ok(result) => result.map_err(|error| of_connecting(address, &error).into()),
-            Err(_) => Err(PostgresError::unreachable(address, "it does not answer").into()),
+            Err(_) => Err(PostgresError::unreachable(address, "it did not answer in time").into()),
         }
     }
 }

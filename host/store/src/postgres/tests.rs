@@ -1,9 +1,8 @@
-//! Connecting, sharing the database, and what is said when it cannot be used.
+//! Connecting, sharing the database, and errors.
 
 use super::*;
-use crate::Settings;
 use crate::testing::Site;
-use crate::{KeyId, NewApiKey, Store};
+use crate::{KeyId, NewApiKey, Settings, Store};
 
 fn key(number: u8) -> NewApiKey {
     NewApiKey {
@@ -26,7 +25,7 @@ async fn refusal(url: &str) -> String {
     message
 }
 
-/// The address with another user, password, port or database.
+/// The URL of the site's schema with a change.
 fn changed(site: &Site, change: impl FnOnce(&mut url::Url)) -> String {
     let mut url = url::Url::parse(&site.schema().url()).unwrap();
     change(&mut url);
@@ -34,7 +33,7 @@ fn changed(site: &Site, change: impl FnOnce(&mut url::Url)) -> String {
 }
 
 #[tokio::test]
-async fn many_may_open_a_new_database_at_once() {
+async fn many_gateways_may_open_a_new_database_at_once() {
     let site = Site::postgres().await;
     let name = &site.schema().name;
     site.schema().sql(&format!("DROP SCHEMA {name} CASCADE; CREATE SCHEMA {name}")).await;
@@ -51,18 +50,18 @@ async fn many_may_open_a_new_database_at_once() {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_left_alone() {
+async fn a_database_of_a_newer_version_is_refused() {
     let site = Site::postgres().await;
     site.execute("UPDATE gateway_version SET number = 7").await;
     let message = refusal(&site.schema().url()).await;
     assert!(
-        message.contains("was written by a newer version of the gateway (tables 7, this version knows 2)"),
+        message.contains("was written by a newer version of the gateway (tables 7, this version supports 2)"),
         "{message}"
     );
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_or_refuses_is_told_in_one_line_without_the_password() {
+async fn a_failed_connection_is_reported_in_one_line_without_the_password() {
     let site = Site::postgres().await;
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let message = refusal(&format!("postgres://ann:s3cret@127.0.0.1:{unused}/gateway")).await;
@@ -83,7 +82,7 @@ async fn a_server_that_is_not_there_or_refuses_is_told_in_one_line_without_the_p
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_make_tables_is_told_what_to_grant() {
+async fn a_user_who_may_not_create_tables_is_told_what_to_grant() {
     let site = Site::postgres().await;
     let (schema, name) = (site.schema(), &site.schema().name);
     let user = format!("user_{name}");
@@ -95,15 +94,15 @@ async fn a_user_who_may_not_make_tables_is_told_what_to_grant() {
         url.set_password(Some("s3cret")).unwrap();
     });
     let message = refusal(&url).await;
-    assert!(message.contains("does not permit it: no schema has been selected to create in"), "{message}");
+    assert!(message.contains("does not permit this: no schema has been selected to create in"), "{message}");
     schema.sql(&format!("GRANT USAGE ON SCHEMA {name} TO {user}")).await;
     let message = refusal(&url).await;
-    assert!(message.contains("does not permit it: permission denied for schema"), "{message}");
+    assert!(message.contains("does not permit this: permission denied for schema"), "{message}");
     schema.sql(&format!("DROP OWNED BY {user}; DROP USER {user}")).await;
 }
 
 #[tokio::test]
-async fn connections_that_the_server_ended_are_made_anew() {
+async fn connections_that_the_server_ended_are_replaced() {
     let site = Site::postgres().await;
     site.store.create_key(key(1)).await.unwrap();
     let schema = site.schema();
@@ -116,9 +115,9 @@ async fn connections_that_the_server_ended_are_made_anew() {
     assert_eq!(site.store.keys().await.unwrap().len(), 2);
 }
 
-// The connections go on while the end of the test waits for what the callers left under way.
+// With several threads the connections keep working while the end of the test waits for the cancelled calls.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_caller_that_goes_away_leaves_the_store_working() {
+async fn a_cancelled_call_leaves_the_store_usable() {
     let site = Site::postgres().await;
     for number in 0..20 {
         let store = site.store.clone();
@@ -131,17 +130,17 @@ async fn a_caller_that_goes_away_leaves_the_store_working() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_fails_leaves_nothing_behind() {
+async fn a_failed_transaction_has_no_effect() {
     let site = Site::postgres().await;
     let failed: Result<(), _> = site
         .store
-        .write(Durability::Power, |session| {
-            session.execute("INSERT INTO grants VALUES ('demo', 'a.example', 1)", &[])?;
-            session.execute("INSERT INTO grants VALUES ('demo', 'a.example', 1)", &[]).map(drop)
+        .write(Durability::PowerLoss, |connection| {
+            connection.execute("INSERT INTO grants VALUES ('demo', 'a.example', 1)", &[])?;
+            connection.execute("INSERT INTO grants VALUES ('demo', 'a.example', 1)", &[]).map(drop)
         })
         .await;
     let message = failed.unwrap_err().to_string();
     assert!(message.contains("duplicate key value violates unique constraint"), "{message}");
     assert!(!message.contains("a.example"));
-    assert!(site.store.all_grants().await.unwrap().is_empty());
+    assert!(site.store.grants("demo").await.unwrap().is_empty());
 }

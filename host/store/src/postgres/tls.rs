@@ -1,4 +1,4 @@
-//! Encryption of the connection.
+//! Encryption of connections to the server.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use rustls_platform_verifier::Verifier as SystemVerifier;
 use super::address::{Address, Verify};
 use super::error::PostgresError;
 
-/// What the connection is encrypted with, should the server want that or the operator demand it.
+/// Builds the TLS configuration of `database_url`. It applies if `sslmode` requires encryption, or allows it and the server
+/// offers it.
 pub(super) fn config(address: &Address) -> Result<ClientConfig, PostgresError> {
     let provider = Arc::new(ring::default_provider());
     let failed = |reason: String| PostgresError::Encryption { reason };
@@ -43,11 +44,11 @@ pub(super) fn config(address: &Address) -> Result<ClientConfig, PostgresError> {
         .with_no_client_auth())
 }
 
-/// Verifies as much of the server's certificate as the operator asked for.
+/// Checks the server's certificate as far as `sslmode` asks for it.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// Verifies all of it.
+    /// Checks authority and name. `None` if the certificate is not checked.
     chain: Option<Arc<dyn ServerCertVerifier>>,
     verify: Verify,
 }
@@ -63,7 +64,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
         match chain.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The name is looked at last.
+            // The verifier checks the name last. An error about the name therefore means that the authority is trusted.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if self.verify == Verify::Authority => Ok(ServerCertVerified::assertion()),

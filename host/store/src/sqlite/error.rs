@@ -1,4 +1,4 @@
-//! Says in the operator's words what SQLite says in its own.
+//! Turns errors of SQLite into [`StoreError`].
 
 use std::path::Path;
 

@@ -1,25 +1,26 @@
-//! The versions of the tables.
+//! Migrations: bring the tables of a file to the current version.
 //!
-//! A migration is never changed once it is released; a later one mends it. All that a file lacks are run in one
-//! transaction: a crash leaves the file as it was, and of two processes that start at once the second finds the work done.
+//! A released migration never changes. A later migration corrects it. All missing migrations run in one exclusive
+//! transaction. A crash therefore leaves the file as it was, and of two processes that start at once, the second one finds
+//! nothing to do.
 
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::StoreError;
 use super::error::of_sqlite;
+use crate::StoreError;
 
-/// In order; the version of a file is the number of migrations that it has.
+/// In their order. The version of a file is the number of migrations that have run on it.
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0001_initial.sql"),
     include_str!("../migrations/sqlite/0002_integrations.sql"),
 ];
 
-/// Marks the file as the gateway's: "cgw1" in ASCII.
+/// Marks the file as a database of the gateway: "cgw1" in ASCII.
 const APPLICATION_ID: i64 = 0x6367_7731;
 
-/// Brings the tables of a file up to date.
+/// Runs the missing migrations.
 pub(super) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     run_all(connection, path, MIGRATIONS)
 }
@@ -27,7 +28,7 @@ pub(super) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreE
 fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), StoreError> {
     let failed = |error| of_sqlite(path, error);
     let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
-    // Most starts find nothing to do, and need no lock to see it.
+    // Most starts find nothing to do. This check needs no lock.
     if version(connection).map_err(failed)? == (APPLICATION_ID, known) {
         return Ok(());
     }
@@ -37,7 +38,7 @@ fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Res
         .query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get::<_, bool>(0))
         .map_err(failed)?;
     if application != APPLICATION_ID && !is_empty {
-        return Err(StoreError::Foreign { path: path.to_owned() });
+        return Err(StoreError::OtherProgram { path: path.to_owned() });
     }
     if found > known {
         return Err(StoreError::Newer { database: path.display().to_string(), found, known });
@@ -51,6 +52,7 @@ fn run_all(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Res
     transaction.commit().map_err(failed)
 }
 
+/// Reads the application id and the version.
 fn version(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     Ok((pragma("application_id")?, pragma("user_version")?))
@@ -67,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_migrations_that_a_file_lacks_are_run() {
+    fn only_missing_migrations_are_run() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &[FIRST]).unwrap();
         migrate(&mut connection, &[FIRST]).unwrap();

@@ -1,12 +1,16 @@
 //! The store in one SQLite file.
 //!
-//! Reads go to a few connections, writes through one: SQLite has one writer at a time anyway, and callers then wait for their turn
-//! here, in order, instead of polling for the file's lock. Every write is one `IMMEDIATE` transaction, so that it
-//! never fails half way for want of the lock.
+//! Reads use a few connections, writes use one. SQLite allows one writer at a time, so that a second connection could only
+//! poll for the file's lock. With one connection, writes wait in order. Every write is one `IMMEDIATE` transaction: it takes
+//! the write lock at its beginning and cannot fail in the middle because another process has it.
+//!
+//! - `connection`: the trait [`Connection`] on SQLite
+//! - `migrate`: the versions of the tables
+//! - `error`: errors of SQLite as [`StoreError`]
 
+mod connection;
 mod error;
 mod migrate;
-mod session;
 
 use std::fs::{OpenOptions, TryLockError};
 use std::io;
@@ -16,41 +20,42 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{ErrorCode, TransactionBehavior};
 
-use self::session::SqliteSession;
-use super::claim::Held;
-use super::pool::{Pool, on_blocking_thread};
-use super::session::{Durability, Session};
-use super::{StoreError, to_millis};
+use self::connection::SqliteConnection;
+use crate::StoreError;
+use crate::connection::{Connection, Durability};
+use crate::pool::{Pool, on_blocking_thread};
+use crate::process_lock::Held;
+use crate::time::to_millis;
 
-/// How long another process may hold the lock. Writes take milliseconds; a backup tool takes longer.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The longest wait for a lock of another process. Writes of a gateway take milliseconds. Backup tools take longer.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connections for reading. Each keeps one thread busy while it reads, of which the machine has few.
+/// Number of connections for reading. Each occupies a thread and a CPU core while it reads.
 const READERS: usize = 4;
 
 /// The file and its connections. Clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct Sqlite {
+pub(crate) struct Sqlite {
     path: Arc<Path>,
-    readers: Arc<Pool<Connection>>,
-    writer: Arc<Pool<Connection>>,
+    readers: Arc<Pool<rusqlite::Connection>>,
+    writer: Arc<Pool<rusqlite::Connection>>,
 }
 
 impl Sqlite {
-    /// Opens the file, which is made if it is not there, and brings its tables up to date.
-    pub(super) async fn open(path: &Path) -> Result<Self, StoreError> {
+    /// Opens the file and migrates its tables. Creates the file if it is missing.
+    pub(crate) async fn open(path: &Path) -> Result<Self, StoreError> {
         let path: Arc<Path> = path.into();
         on_blocking_thread(move || {
-            // Before SQLite does, which would let others read it. Its side files take over the mode.
+            // SQLite would create a file that other users can read. The files that it creates beside this one get its mode.
             OpenOptions::new()
                 .create(true)
                 .append(true)
                 .mode(0o600)
                 .open(&path)
                 .map_err(|error| StoreError::NotWritable { path: path.to_path_buf(), reason: error.to_string() })?;
-            let mut connection = connect(&path).map_err(|error| error::of_sqlite(&path, error))?;
+            let mut connection = open(&path).map_err(|error| error::of_sqlite(&path, error))?;
             migrate::run(&mut connection, &path)?;
             let writer = Pool::new(1);
             writer.put(connection);
@@ -59,28 +64,28 @@ impl Sqlite {
         .await
     }
 
-    /// See [`super::Store::read`].
-    pub(super) async fn read<T: Send + 'static>(
+    /// See [`crate::Store`]'s `read`.
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run(&self.readers, move |connection, path| Ok(read(&mut SqliteSession { connection, path }))).await
+        self.run(&self.readers, move |connection, path| Ok(read(&mut SqliteConnection { connection, path }))).await
     }
 
-    /// See [`super::Store::write`].
-    pub(super) async fn write<T: Send + 'static>(
+    /// See [`crate::Store`]'s `write`.
+    pub(crate) async fn write<T: Send + 'static>(
         &self,
         durability: Durability,
-        write: impl FnOnce(&mut dyn Session) -> Result<T, StoreError> + Send + 'static,
+        write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.run(&self.writer, move |connection, path| {
             let synchronous = match durability {
-                Durability::Power => "FULL",
-                Durability::Process => "NORMAL",
+                Durability::PowerLoss => "FULL",
+                Durability::ProcessKill => "NORMAL",
             };
             connection.pragma_update(None, "synchronous", synchronous)?;
             let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let result = write(&mut SqliteSession { connection: &transaction, path });
+            let result = write(&mut SqliteConnection { connection: &transaction, path });
             if result.is_ok() {
                 transaction.commit()?;
             }
@@ -89,16 +94,16 @@ impl Sqlite {
         .await
     }
 
-    /// See [`super::Store::checkpoint`]. As much as can be done while other processes read.
-    pub(super) async fn checkpoint(&self) -> Result<(), StoreError> {
+    /// See [`crate::Store::checkpoint`]. Moves only as much as possible while other processes read.
+    pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
         self.run(&self.writer, |connection, _| {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(Ok(())))
         })
         .await
     }
 
-    /// Claims work by a lock on a file beside the database.
-    pub(super) async fn try_claim(&self, name: &str) -> Result<Option<Held>, StoreError> {
+    /// See [`crate::Store::try_process_lock`]. The lock is one on a file beside the database.
+    pub(crate) async fn try_process_lock(&self, name: &str) -> Result<Option<Held>, StoreError> {
         let path = self.path.with_file_name(format!("{name}.lock"));
         on_blocking_thread(move || {
             let failed = |error: io::Error| StoreError::NotWritable { path: path.clone(), reason: error.to_string() };
@@ -112,16 +117,17 @@ impl Sqlite {
         .await
     }
 
-    /// The inner result is the work's own, the outer one that of the statements around it.
+    /// Runs `work` on a connection of the pool. The inner result is that of the caller's statements, the outer one that of the
+    /// statements around them.
     async fn run<T: Send + 'static>(
         &self,
-        pool: &Arc<Pool<Connection>>,
-        work: impl FnOnce(&mut Connection, &Path) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
+        pool: &Arc<Pool<rusqlite::Connection>>,
+        work: impl FnOnce(&mut rusqlite::Connection, &Path) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         let path = Arc::clone(&self.path);
         pool.run(move |pool| {
             let failed = |error| error::of_sqlite(&path, error);
-            let mut connection = pool.take().map_or_else(|| connect(&path), Ok).map_err(failed)?;
+            let mut connection = pool.take().map_or_else(|| open(&path), Ok).map_err(failed)?;
             let result = work(&mut connection, &path);
             pool.put(connection);
             result.map_err(failed)?
@@ -130,27 +136,28 @@ impl Sqlite {
     }
 }
 
-fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
-    connection.busy_timeout(PATIENCE)?;
+/// Opens a connection with the settings that all connections have.
+fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
+    let connection = rusqlite::Connection::open(path)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     use_write_ahead_log(&connection)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // What was deleted is overwritten in the file.
+    // SQLite overwrites deleted data in the file, so that former secrets do not remain there.
     connection.pragma_update(None, "secure_delete", true)?;
-    // The database's clock is the machine's.
+    // The clock of a SQLite database is that of the machine.
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("now_ms", 0, flags, |_| Ok(to_millis(std::time::SystemTime::now())))?;
     Ok(connection)
 }
 
-/// With a write-ahead log, readers and the writer do not wait for each other. The first process to open the file switches it
-/// over, and SQLite does not wait for a lock while doing so: it has to be asked again.
-fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
+/// Switches the file to a write-ahead log, with which readers and the writer do not wait for each other. While another process
+/// switches a new file, SQLite fails at once instead of waiting for the lock. This function therefore tries again.
+fn use_write_ahead_log(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let started = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
             Err(error)
-                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && started.elapsed() < PATIENCE =>
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && started.elapsed() < LOCK_TIMEOUT =>
             {
                 std::thread::sleep(Duration::from_millis(10));
             }

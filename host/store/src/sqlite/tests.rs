@@ -1,4 +1,4 @@
-//! Opening the file, and what it survives.
+//! Opening the file, errors, and crashes.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -38,7 +38,7 @@ async fn refusal(folder: &TempDir) -> String {
 }
 
 #[tokio::test]
-async fn nobody_else_can_read_what_is_stored() {
+async fn other_users_can_read_none_of_the_files() {
     let folder = TempDir::new().unwrap();
     let data = folder.path().join("deep/data");
     let store = Store::open(&data).await.unwrap();
@@ -53,7 +53,7 @@ async fn nobody_else_can_read_what_is_stored() {
 }
 
 #[tokio::test]
-async fn many_may_open_a_new_file_at_once() {
+async fn many_processes_may_open_a_new_file_at_once() {
     let folder = TempDir::new().unwrap();
     let opened: Vec<_> = (0..8).map(|_| tokio::spawn(Store::open_owned(folder.path().to_owned()))).collect();
     for (number, store) in (0..).zip(opened) {
@@ -69,36 +69,36 @@ impl Store {
 }
 
 #[tokio::test]
-async fn a_database_of_a_newer_version_is_left_alone() {
+async fn a_database_of_a_newer_version_is_refused() {
     let folder = TempDir::new().unwrap();
     drop(open(&folder).await.unwrap());
     Connection::open(folder.path().join(FILE)).unwrap().pragma_update(None, "user_version", 7).unwrap();
     assert_eq!(
         refusal(&folder).await,
-        "the database gateway.db was written by a newer version of the gateway (tables 7, this version knows 2); \
-         start that version, or put a backup in its place"
+        "the database gateway.db was written by a newer version of the gateway (tables 7, this version supports 2); \
+         start that version, or restore the database from a backup"
     );
 }
 
 #[tokio::test]
-async fn the_database_of_another_program_is_left_alone() {
+async fn the_database_of_another_program_is_refused() {
     let folder = TempDir::new().unwrap();
     Connection::open(folder.path().join(FILE)).unwrap().execute_batch("CREATE TABLE songs (name TEXT)").unwrap();
     assert_eq!(refusal(&folder).await, "gateway.db is the database of another program; set another `data_dir`");
 }
 
 #[tokio::test]
-async fn a_damaged_file_is_told() {
+async fn a_damaged_file_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join(FILE), "no database at all. ".repeat(1000)).unwrap();
     assert_eq!(
         refusal(&folder).await,
-        "the database gateway.db is damaged (file is not a database); put a backup in its place"
+        "the database gateway.db is damaged (file is not a database); restore it from a backup"
     );
 }
 
 #[tokio::test]
-async fn a_place_that_cannot_be_written_is_told() {
+async fn a_path_that_cannot_be_written_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::create_dir(folder.path().join(FILE)).unwrap();
     let message = refusal(&folder).await;
@@ -106,11 +106,11 @@ async fn a_place_that_cannot_be_written_is_told() {
     let below_a_file = folder.path().join("file");
     fs::write(&below_a_file, "").unwrap();
     let message = Store::open(&below_a_file.join("data")).await.unwrap_err().to_string();
-    assert!(message.starts_with("cannot make the data directory "), "{message}");
+    assert!(message.starts_with("cannot create the data directory "), "{message}");
 }
 
 #[tokio::test]
-async fn a_lock_that_is_not_given_back_is_told() {
+async fn a_lock_that_is_not_released_is_reported() {
     let folder = TempDir::new().unwrap();
     drop(open(&folder).await.unwrap());
     let path = folder.path().join(FILE);
@@ -120,11 +120,11 @@ async fn a_lock_that_is_not_given_back_is_told() {
     other.busy_timeout(Duration::ZERO).unwrap();
     let error = other.execute_batch("BEGIN IMMEDIATE").unwrap_err();
     let message = of_sqlite(Path::new("gateway.db"), error).to_string();
-    assert_eq!(message, "the database gateway.db is locked by another process; end what holds it, or try again");
+    assert_eq!(message, "the database gateway.db is locked by another process; end that process, or try again");
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_leaves_the_store_working() {
+async fn a_cancelled_call_leaves_the_store_usable() {
     let folder = TempDir::new().unwrap();
     let store = open(&folder).await.unwrap();
     for number in 0..20 {
@@ -137,7 +137,7 @@ async fn a_caller_that_goes_away_leaves_the_store_working() {
     store.check().await.unwrap();
 }
 
-/// The other half of the test below: run by it as a process of its own.
+/// The test below runs this one as a separate process.
 #[tokio::test]
 #[ignore = "writes until it is killed"]
 async fn writes_until_it_is_killed() {
@@ -150,19 +150,21 @@ async fn writes_until_it_is_killed() {
 }
 
 #[tokio::test]
-async fn what_was_committed_survives_a_kill() {
+async fn committed_writes_survive_a_kill() {
     let folder = TempDir::new().unwrap();
     for round in 0..3_usize {
         let data = folder.path().join(round.to_string());
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "store::sqlite::tests::writes_until_it_is_killed", "--ignored", "--nocapture"])
+            .args(["--exact", "sqlite::tests::writes_until_it_is_killed", "--ignored", "--nocapture"])
             .env("STORE_TEST_FOLDER", &data)
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        // The harness may print the test's name on the same line.
-        let mut written = lines.by_ref().filter(|line| line.contains("wrote ")).take(20 + 7 * round).count();
+        // The harness may print the name of the test on the same line.
+        let enough = 20 + 7 * round;
+        let mut written = lines.by_ref().filter(|line| line.contains("wrote ")).take(enough).count();
+        assert_eq!(written, enough);
         child.kill().unwrap();
         child.wait().unwrap();
         written += lines.filter(|line| line.contains("wrote ")).count();

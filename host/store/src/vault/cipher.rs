@@ -1,7 +1,7 @@
-//! Sealing and opening bytes under one key: AES-256-GCM with a random nonce in front.
+//! Seals and unseals bytes under one key: AES-256-GCM, with a random nonce before the ciphertext.
 //!
-//! Random nonces of 96 bits are safe for 2^32 messages under one key. A data key that seals a secret each second lasts for a
-//! century, and a rotation makes a new one.
+//! Random nonces of 96 bits are safe for 2^32 messages under one key. At one secret a second, a data key reaches this number
+//! after more than a century, and each rotation makes a new one.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom, generate};
@@ -12,7 +12,7 @@ use super::VaultError;
 
 pub(super) const KEY_BYTES: usize = 32;
 
-/// A key in the clear.
+/// A key in the clear, which is overwritten in memory when it is dropped.
 pub(super) type Key = SecretBox<[u8; KEY_BYTES]>;
 
 pub(super) fn new_key() -> Result<Key, VaultError> {
@@ -21,13 +21,7 @@ pub(super) fn new_key() -> Result<Key, VaultError> {
     Ok(SecretBox::new(key))
 }
 
-/// A name for a data key.
-pub(super) fn new_id() -> Result<String, VaultError> {
-    let random = generate::<[u8; 8]>(&SystemRandom::new()).map_err(|_| VaultError::NoRandomness)?;
-    Ok(format!("dk_{:016x}", u64::from_be_bytes(random.expose())))
-}
-
-/// A key that is ready for use.
+/// A key that is prepared for use.
 pub(super) struct Cipher(LessSafeKey);
 
 impl Cipher {
@@ -38,7 +32,7 @@ impl Cipher {
             .map_err(|_| VaultError::Altered)
     }
 
-    /// The nonce, the ciphertext and its tag.
+    /// Returns the nonce, the ciphertext and its tag. Only the same context unseals them.
     pub(super) fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Vec<u8>, VaultError> {
         let nonce = generate::<[u8; NONCE_LEN]>(&SystemRandom::new()).map_err(|_| VaultError::NoRandomness)?.expose();
         let mut bytes = Vec::with_capacity(NONCE_LEN + secret.len() + AES_256_GCM.tag_len());
@@ -59,20 +53,20 @@ impl Cipher {
         Ok(bytes)
     }
 
-    /// What was sealed; none if these are not the bytes, the context and the key of then.
-    pub(super) fn open(&self, context: &[&str], bytes: &[u8]) -> Option<SecretSlice<u8>> {
+    /// Returns the secret. Returns `None` if the bytes, the context or the key are not those of the sealing.
+    pub(super) fn unseal(&self, context: &[&str], bytes: &[u8]) -> Option<SecretSlice<u8>> {
         let (nonce, ciphertext) = bytes.split_first_chunk::<NONCE_LEN>()?;
         let mut buffer = ciphertext.to_vec();
         let nonce = Nonce::assume_unique_for_key(*nonce);
         let secret =
             self.0.open_in_place(nonce, associated_data(context), &mut buffer).ok().map(|secret| (&*secret).into());
-        // Cutting off the tag instead would leave the secret behind wherever that moves it from.
+        // The buffer held the secret in the clear. The returned copy is overwritten when it is dropped.
         buffer.zeroize();
         secret.map(SecretBox::new)
     }
 }
 
-/// Each string with its length before it, so that no two lists read the same.
+/// Writes the length before each text, so that two different contexts never give the same bytes.
 fn associated_data(context: &[&str]) -> Aad<Vec<u8>> {
     let mut data = Vec::new();
     for text in context {
@@ -102,35 +96,35 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_sealed_opens_with_the_same_context_and_no_other(
+        fn a_sealed_secret_is_unsealed_with_the_same_context_and_no_other(
             secret: Vec<u8>, here in texts(), elsewhere in texts()
         ) {
             let bytes = cipher(1).seal(&borrowed(&here), &secret).unwrap();
-            let opened = cipher(1).open(&borrowed(&here), &bytes).unwrap();
+            let opened = cipher(1).unseal(&borrowed(&here), &bytes).unwrap();
             prop_assert_eq!(opened.expose_secret(), &secret[..]);
-            let opened = cipher(1).open(&borrowed(&elsewhere), &bytes);
+            let opened = cipher(1).unseal(&borrowed(&elsewhere), &bytes);
             prop_assert_eq!(opened.is_some(), here == elsewhere);
         }
 
         #[test]
-        fn altered_or_truncated_bytes_do_not_open(secret: Vec<u8>, place: prop::sample::Index, bit in 0..8_u32) {
+        fn altered_or_truncated_bytes_are_not_unsealed(secret: Vec<u8>, place: prop::sample::Index, bit in 0..8_u32) {
             let bytes = cipher(1).seal(&["here"], &secret).unwrap();
             let place = place.index(bytes.len());
             let mut altered = bytes.clone();
             altered[place] ^= 1 << bit;
-            prop_assert!(cipher(1).open(&["here"], &altered).is_none());
-            prop_assert!(cipher(1).open(&["here"], &bytes[..place]).is_none());
+            prop_assert!(cipher(1).unseal(&["here"], &altered).is_none());
+            prop_assert!(cipher(1).unseal(&["here"], &bytes[..place]).is_none());
         }
     }
 
     #[test]
-    fn another_key_opens_nothing() {
+    fn another_key_unseals_nothing() {
         let bytes = cipher(1).seal(&[], b"secret").unwrap();
-        assert!(cipher(2).open(&[], &bytes).is_none());
+        assert!(cipher(2).unseal(&[], &bytes).is_none());
     }
 
     #[test]
-    fn the_same_secret_is_never_sealed_to_the_same_bytes() {
+    fn sealing_a_secret_twice_gives_different_bytes() {
         assert_ne!(cipher(1).seal(&[], b"secret").unwrap(), cipher(1).seal(&[], b"secret").unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with the vault, in words for the operator. No text holds anything secret.
+//! The errors of the vault, with messages for the operator. No message contains a secret.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,101 +7,102 @@ use thiserror::Error;
 
 use crate::StoreError;
 
-/// Why a secret was not sealed or opened, or the vault not opened.
+/// A failure to open the vault, or to seal or unseal a secret.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum VaultError {
-    /// There is no master key, and there are secrets that need it.
-    #[error("the master key {} is missing, and secrets are stored that nothing else opens; put a copy of it there, or set `master_key_file`", path.display())]
+    /// The master key file is missing, and stored data keys need it.
+    #[error("the master key {} is missing, and stored secrets can be read only with it; put a copy of it there, or set `master_key_file`", path.display())]
     Missing {
-        /// Where it should be.
+        /// The path at which it was expected.
         path: PathBuf,
     },
-    /// The master key is of another installation, or of another time.
-    #[error("the master key in {} is the wrong one: it is {found}, and the stored secrets need {needed}; put a copy of the right one there, or set `master_key_file`", path.display())]
+    /// The file has another master key than the one that the stored data keys need. It comes from another installation, or
+    /// from before or after a rotation.
+    #[error("the master key in {} is the wrong one: it is {found}, but the stored secrets need {needed}; put a copy of the right one there, or set `master_key_file`", path.display())]
     Wrong {
-        /// The file.
+        /// The master key file.
         path: PathBuf,
-        /// Ids of the keys in it.
+        /// Ids of the master keys in the file.
         found: String,
-        /// Ids of the keys that would do.
+        /// Ids of the master keys that one of the data keys is sealed under.
         needed: String,
     },
-    /// The master key's file is not as it was written.
+    /// The master key file has a line that is not a key.
     #[error("the master key {} is damaged: line {line} is not 32 bytes in base64; put a copy of it there", path.display())]
     Malformed {
-        /// The file.
+        /// The master key file.
         path: PathBuf,
-        /// The first such line, from 1.
+        /// The first such line, counted from 1.
         line: usize,
     },
-    /// The master key's file has no line.
+    /// The master key file is empty.
     #[error("the master key {} is empty; put a copy of it there", path.display())]
     Empty {
-        /// The file.
+        /// The master key file.
         path: PathBuf,
     },
-    /// Other users of the machine can read the master key, and this process cannot change that.
-    #[error("the master key {} can be read by other users (mode {mode:03o}), and that cannot be changed: {source}; set its mode to 600", path.display())]
+    /// Other users of the machine can read the master key file, and this process cannot change its mode.
+    #[error("the master key {} can be read by other users (mode {mode:03o}), and this user cannot change that: {source}; set its mode to 600", path.display())]
     Exposed {
-        /// The file.
+        /// The master key file.
         path: PathBuf,
-        /// Its permissions.
+        /// The mode of the file.
         mode: u32,
-        /// Why they stay.
+        /// The error of the attempt to change the mode.
         source: io::Error,
     },
-    /// The master key's file cannot be read.
+    /// The master key file cannot be read.
     #[error("cannot read the master key {}: {source}; give this user access to it, or set `master_key_file`", path.display())]
     Unreadable {
-        /// The file.
+        /// The master key file.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: io::Error,
     },
-    /// The master key's file cannot be written.
+    /// The master key file cannot be written.
     #[error("cannot write the master key {}: {source}; give this user write access to its folder, or set `master_key_file`", path.display())]
     Unwritable {
-        /// The file.
+        /// The master key file.
         path: PathBuf,
-        /// Why.
+        /// The error of the file system.
         source: io::Error,
     },
-    /// A secret is sealed under a data key that is not at hand.
+    /// A secret is sealed under a data key that is not stored, or that this gateway cannot unseal.
     #[error(
-        "a stored secret needs the data key {key_id}, which is not there or which the master key at hand does not open; was the database put back from a backup, or has the master key been exchanged on another machine?"
+        "a stored secret needs the data key {key_id}, which is missing or is sealed under another master key; if the master key was rotated on another machine, copy its file here; if the database was restored from a backup, restore the master key file of that time"
     )]
     UnknownKey {
         /// Id of the data key.
         key_id: String,
     },
-    /// A secret is not as it was sealed.
-    #[error("a stored secret does not open: it was altered, or it belongs to another place")]
+    /// A secret was altered, or moved to another row.
+    #[error("a stored secret cannot be unsealed: it was altered, or it belongs to another row")]
     Altered,
-    /// A data key is not as it was stored.
-    #[error("the data key {key_id} is damaged in the database; put a backup in its place")]
+    /// A stored data key was altered.
+    #[error("the data key {key_id} is damaged in the database; restore the database from a backup")]
     DamagedKey {
         /// Id of the data key.
         key_id: String,
     },
-    /// The master key is being exchanged, and this is not where.
-    #[error("the master key is being exchanged for {master_id}, which is not in {}; put a copy of the file here that has it, then run this again", path.display())]
-    Elsewhere {
-        /// This machine's file.
+    /// A rotation was begun on another machine, whose master key file has a key that this machine's file does not have.
+    #[error("a rotation to the master key {master_id} was begun elsewhere, and {} does not have this key; copy the file with this key here, then run the command again", path.display())]
+    BegunElsewhere {
+        /// The master key file of this machine.
         path: PathBuf,
-        /// Id of the master key that is missing in it.
+        /// Id of the missing master key.
         master_id: String,
     },
-    /// No secret is that long.
+    /// The secret is longer than the cipher allows.
     #[error("the secret is too long to be sealed")]
     TooLong,
-    /// Another process exchanges the keys.
-    #[error("the keys are being exchanged by another process; wait until it is done")]
+    /// Another process is rotating the keys.
+    #[error("another process is rotating the keys; wait until it has finished")]
     Busy,
-    /// There is no randomness.
-    #[error("the operating system gives no random numbers")]
+    /// The operating system failed to provide random numbers.
+    #[error("the operating system provides no random numbers")]
     NoRandomness,
-    /// The store does not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -1,5 +1,5 @@
-//! The master key's file: each line a key of 32 bytes in base64. There are two while the key is being exchanged, the new one
-//! last.
+//! The master key file. Each line is a key of 32 bytes in base64. During a rotation the file has two lines, and the last one is
+//! the new key.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Read, Write};
@@ -15,16 +15,17 @@ use secrecy::{ExposeSecret, SecretBox};
 
 use super::cipher::{Cipher, KEY_BYTES, Key, new_key};
 use super::error::VaultError;
+use crate::data_keys::{DataKey, Wrap};
+use crate::digest::hex;
 use crate::files;
-use crate::{DataKey, Wrap};
 
-/// A file that is longer is no master key.
+/// Bytes that are read of a master key file. A valid file has far fewer.
 const MAX_FILE_BYTES: u64 = 4096;
 
-/// A key that data keys are sealed under.
+/// A master key, which data keys are sealed under.
 #[derive(Clone)]
 pub(super) struct Master {
-    /// Follows from the key and tells nothing about it, so that a wrong key is told by name.
+    /// Computed from the key but reveals nothing about it. It tells a wrong key from the right one in error messages.
     pub(super) id: String,
     key: Arc<Key>,
 }
@@ -36,11 +37,11 @@ impl Master {
 
     fn of(key: Key) -> Self {
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key.expose_secret()), b"connector-gateway master key");
-        let id = tag.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect::<String>();
+        let id = hex(tag.as_ref().get(..8).unwrap_or_default());
         Self { id: format!("mk_{id}"), key: Arc::new(key) }
     }
 
-    /// Seals a data key.
+    /// Seals a data key under this master key.
     pub(super) fn wrap(&self, id: &str, key: &Key) -> Result<Wrap, VaultError> {
         let bytes = Cipher::new(&self.key)?.seal(&["data key", id], key.expose_secret())?;
         Ok(Wrap { master_id: self.id.clone(), bytes })
@@ -48,13 +49,13 @@ impl Master {
 
     fn unwrap(&self, id: &str, wrap: &Wrap) -> Result<Key, VaultError> {
         let damaged = || VaultError::DamagedKey { key_id: id.to_owned() };
-        let opened = Cipher::new(&self.key)?.open(&["data key", id], &wrap.bytes).ok_or_else(damaged)?;
-        let key = opened.expose_secret().try_into().map_err(|_| damaged())?;
+        let unsealed = Cipher::new(&self.key)?.unseal(&["data key", id], &wrap.bytes).ok_or_else(damaged)?;
+        let key = unsealed.expose_secret().try_into().map_err(|_| damaged())?;
         Ok(SecretBox::new(Box::new(key)))
     }
 }
 
-/// Opens a data key, if one of the master keys does.
+/// Unseals a data key. Returns `None` if it is sealed under none of these master keys.
 pub(super) fn unwrap(masters: &[Master], data_key: &DataKey) -> Result<Option<Key>, VaultError> {
     let matching = data_key.wraps.iter().find_map(|wrap| {
         let master = masters.iter().find(|master| master.id == wrap.master_id)?;
@@ -63,7 +64,7 @@ pub(super) fn unwrap(masters: &[Master], data_key: &DataKey) -> Result<Option<Ke
     matching.map(|(master, wrap)| master.unwrap(&data_key.id, wrap)).transpose()
 }
 
-/// Where the master key is kept.
+/// The master key file of this machine.
 #[derive(Clone, Debug)]
 pub(super) struct MasterFile {
     path: PathBuf,
@@ -74,27 +75,27 @@ impl MasterFile {
         Self { path }
     }
 
-    /// The keys in the file, the newest last.
+    /// Reads the keys in the file, of which the last one is the newest.
     pub(super) fn read(&self) -> Result<Vec<Master>, VaultError> {
         self.find()?.ok_or_else(|| self.missing())
     }
 
-    /// As [`MasterFile::read`]; where there is no file, and one `may_be_made`, it is made with a new key.
-    pub(super) fn read_or_create(&self, may_be_made: bool) -> Result<Vec<Master>, VaultError> {
+    /// As [`MasterFile::read`]. If there is no file and `may_create` is true, creates it with a new key.
+    pub(super) fn read_or_create(&self, may_create: bool) -> Result<Vec<Master>, VaultError> {
         if let Some(masters) = self.find()? {
             return Ok(masters);
         }
-        if !may_be_made {
+        if !may_create {
             return Err(self.missing());
         }
         if let Some(folder) = self.path.parent() {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(|error| self.unwritable(error))?;
+            let created = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            created.map_err(|error| self.unwritable(error))?;
         }
         let masters = vec![Master::new()?];
         match files::create_atomically(&self.path, |file| write(file, &masters)) {
             Ok(()) => Ok(masters),
-            // Another gateway starts at the same time, and was faster.
+            // Another gateway started at the same time and created the file first.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.read(),
             Err(error) => Err(self.unwritable(error)),
         }
@@ -109,11 +110,11 @@ impl MasterFile {
         VaultError::Missing { path: self.path.clone() }
     }
 
-    pub(super) fn elsewhere(&self, master_id: &str) -> VaultError {
-        VaultError::Elsewhere { path: self.path.clone(), master_id: master_id.to_owned() }
+    pub(super) fn begun_elsewhere(&self, master_id: &str) -> VaultError {
+        VaultError::BegunElsewhere { path: self.path.clone(), master_id: master_id.to_owned() }
     }
 
-    /// What to say when these keys do not open all of those.
+    /// The error for data keys that these master keys do not unseal.
     pub(super) fn wrong(&self, masters: &[Master], data_keys: &[DataKey]) -> VaultError {
         let found: Vec<_> = masters.iter().map(|master| master.id.as_str()).collect();
         let needed = data_keys
@@ -131,7 +132,7 @@ impl MasterFile {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unreadable(error)),
         };
-        self.keep_private(&file)?;
+        self.make_private(&file)?;
         let mut text = Zeroizing::new(String::with_capacity(MAX_FILE_BYTES as usize));
         file.take(MAX_FILE_BYTES).read_to_string(&mut text).map_err(unreadable)?;
         self.parse(&text).map(Some)
@@ -149,8 +150,8 @@ impl MasterFile {
         if masters.is_empty() { Err(VaultError::Empty { path: self.path.clone() }) } else { Ok(masters) }
     }
 
-    /// A copy that somebody put here may have come with the permissions of any other file.
-    fn keep_private(&self, file: &File) -> Result<(), VaultError> {
+    /// Makes the file private. A copy that a person put here may have the mode of an ordinary file.
+    fn make_private(&self, file: &File) -> Result<(), VaultError> {
         let unreadable = |source| VaultError::Unreadable { path: self.path.clone(), source };
         let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;
         if mode & 0o077 == 0 {
@@ -164,7 +165,7 @@ impl MasterFile {
         tracing::warn!(
             path = %self.path.display(),
             mode = format!("{mode:03o}"),
-            "other users could read the master key; its mode is 600 now"
+            "other users could read the master key file; the gateway has set its mode to 600"
         );
         Ok(())
     }

@@ -1,16 +1,19 @@
-//! Secrets at rest.
+//! Seals secrets before they are stored.
 //!
-//! A secret is sealed under a *data key*, which is kept in the store, itself sealed under the *master key*, which is in a file of
-//! its own. Whoever has only the database, or only the file, can open nothing. Each secret is bound to the row it belongs
-//! to: moved to another it does not open.
+//! A secret is sealed under a *data key*. Data keys are stored in the database, sealed under the *master key*. The master key
+//! is in a separate file, so that neither a copy of the database nor a copy of the file alone reveals a secret. Each secret is
+//! bound to a context that names its row. In another row it cannot be unsealed.
 //!
-//! Several gateways may share a store. A data key that this one has not seen is looked up when a secret needs it, and before a
-//! secret is sealed this one makes sure that its list is no older than a second; so keys are exchanged while all of them serve.
+//! Several gateways may share a database, and all of them serve while the keys are exchanged:
+//! - A gateway reads the data keys again when a secret needs one that it does not know.
+//! - Before a gateway seals a secret, it makes sure that its list of data keys is not older than [`MAX_AGE`]. A rotation waits
+//!   for several times as long. Without this, a gateway could store a secret under a data key that is already deleted.
 //!
-//! - [`cipher`]: sealing and opening bytes under one key
-//! - [`master`]: the master key's file
-//! - [`rotation`]: exchanging all keys
-//! - [`error`]: what can go wrong, in words for the operator
+//! Layout:
+//! - [`cipher`]: seals and unseals bytes under one key
+//! - [`master`]: the master key file
+//! - [`rotation`]: exchanges all keys
+//! - [`error`]: [`VaultError`], with messages for the operator
 
 mod cipher;
 mod error;
@@ -30,18 +33,20 @@ use tokio::sync::Mutex;
 use self::cipher::Cipher;
 pub use self::error::VaultError;
 use self::master::{Master, MasterFile};
-pub use self::rotation::{Outcome, Progress, rotate};
-use crate::{DataKey, Sealed, Store};
+pub use self::rotation::{RotationProgress, RotationReport, rotate};
+use crate::data_keys::DataKey;
+use crate::id::random_id;
+use crate::{Sealed, Store};
 
-/// How old the list of data keys may be when a secret is sealed. A rotation waits longer than this before it takes it
-/// that nobody seals under a former key.
+/// Maximum age of the list of data keys when a secret is sealed. A rotation waits for longer than this before it assumes
+/// that no gateway seals under a former data key.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-/// For how long a retired data key is kept after the last secret under it, for a secret that was sealed before and is
-/// stored after: its writer may have been stopped, or waited for the database.
-const KEPT: Duration = Duration::from_secs(600);
+/// Minimum time from the retirement of a data key to its deletion. Until then a slow gateway may store a secret that it sealed
+/// before the retirement.
+const RETIRED_KEY_LIFE: Duration = Duration::from_secs(600);
 
-/// Seals and opens secrets. Clones share the keys.
+/// Seals and unseals secrets. Clones share the keys.
 #[derive(Clone)]
 pub struct Vault {
     inner: Arc<Inner>,
@@ -51,78 +56,82 @@ struct Inner {
     file: MasterFile,
     store: Store,
     keys: ArcSwap<Keys>,
-    /// One looks up keys at a time, and the others wait for what it finds.
-    looking: Mutex<()>,
+    /// Held while the data keys are read again, so that calls that need this at the same time share one read.
+    reading: Mutex<()>,
 }
 
-/// The keys as they were at one moment.
+/// The keys at one moment.
 struct Keys {
+    /// Time of the read, for [`MAX_AGE`].
     read_at: Instant,
+    /// The keys of the master key file.
     masters: Vec<Master>,
-    /// Data keys, by id. Those that no master key at hand opens are not among them.
-    open: HashMap<String, Arc<Cipher>>,
-    /// What new secrets are sealed under: the newest one that is open.
+    /// The data keys that these master keys unseal, by id.
+    unsealed: HashMap<String, Arc<Cipher>>,
+    /// The data key for new secrets: the newest unsealed one.
     current: (String, Arc<Cipher>),
-    /// The newest one, open or not.
+    /// Id of the newest data key, unsealed or not.
     newest: String,
 }
 
 impl Vault {
-    /// Opens the vault with the master key in the file `master_key`. The first start with an empty store makes
-    /// the file and the first data key.
+    /// Opens the vault with the master key file at the path `master_key`. With an empty store, creates the file and the first
+    /// data key.
     ///
     /// # Errors
-    /// When the master key is missing, is not the one that the store needs, or can be read by others; then nothing has
-    /// been changed. When the store does not answer.
+    /// Fails if the file is missing, has the wrong key, or can be read by other users. Nothing is changed then. Also fails if
+    /// the store does.
     pub async fn open(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
         let file = MasterFile::new(master_key.to_owned());
-        // The store first: a key that another gateway puts there comes after its file.
+        // The store is read first. Another gateway creates the file before it stores its data key, so that the file of a
+        // data key that is found here already exists.
         let mut data_keys = store.data_keys().await?;
         let masters = file.read_or_create(data_keys.is_empty())?;
         if data_keys.is_empty() {
-            let (id, key) = (cipher::new_id()?, cipher::new_key()?);
+            let (id, key) = (random_id("dk_")?, cipher::new_key()?);
             let wraps = masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
             store.create_first_data_key(&id, wraps).await?;
-            // Another gateway may have been faster.
+            // Another gateway may have stored its data key first.
             data_keys = store.data_keys().await?;
         }
-        let keys = Keys::open(&data_keys, &file, masters, &HashMap::new())?;
-        if keys.open.len() < data_keys.len() {
+        let keys = Keys::unseal_all(&data_keys, &file, masters, &HashMap::new())?;
+        if keys.unsealed.len() < data_keys.len() {
             return Err(file.wrong(&keys.masters, &data_keys));
         }
-        store.drop_retired_data_keys(KEPT).await?;
-        let inner = Inner { file, store: store.clone(), keys: ArcSwap::from_pointee(keys), looking: Mutex::default() };
+        store.drop_retired_data_keys(RETIRED_KEY_LIFE).await?;
+        let inner = Inner { file, store: store.clone(), keys: ArcSwap::from_pointee(keys), reading: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Seals a secret for the place that `context` names: with any other it cannot be opened.
+    /// Seals a secret for the row that `context` names. With another context it cannot be unsealed.
     ///
     /// # Errors
-    /// When the store does not answer, or there is no randomness.
+    /// Fails if the store does, or if the operating system provides no random numbers.
     pub async fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
         self.keys(|keys| keys.read_at.elapsed() < MAX_AGE).await?.seal(context, secret)
     }
 
-    /// Opens what was sealed for the same place.
+    /// Unseals a secret that was sealed with the same context.
     ///
     /// # Errors
-    /// When it was altered or belongs to another place, when its data key is not at hand, and when the store does not answer.
+    /// Fails with [`VaultError::Altered`] if the secret was altered or has another context, with [`VaultError::UnknownKey`] if its
+    /// data key is not available, or if the store fails.
     pub async fn unseal(&self, context: &[&str], sealed: &Sealed) -> Result<SecretSlice<u8>, VaultError> {
-        self.keys(|keys| keys.open.contains_key(&sealed.key_id)).await?.unseal(context, sealed)
+        self.keys(|keys| keys.unsealed.contains_key(&sealed.key_id)).await?.unseal(context, sealed)
     }
 
-    /// The keys, looked up anew unless those at hand will do.
-    async fn keys(&self, will_do: impl Fn(&Keys) -> bool) -> Result<Arc<Keys>, VaultError> {
+    /// Returns the known keys if `suffice` accepts them, and reads the keys again otherwise.
+    async fn keys(&self, suffice: impl Fn(&Keys) -> bool) -> Result<Arc<Keys>, VaultError> {
         let inner = &self.inner;
-        if will_do(&inner.keys.load()) {
+        if suffice(&inner.keys.load()) {
             return Ok(inner.keys.load_full());
         }
-        let _turn = inner.looking.lock().await;
+        let _reading = inner.reading.lock().await;
         let known = inner.keys.load_full();
-        if will_do(&known) {
+        if suffice(&known) {
             return Ok(known);
         }
-        let keys = Arc::new(inner.look_up(&known).await?);
+        let keys = Arc::new(inner.read(&known).await?);
         inner.keys.store(Arc::clone(&keys));
         Ok(keys)
     }
@@ -135,35 +144,40 @@ impl fmt::Debug for Vault {
 }
 
 impl Inner {
-    async fn look_up(&self, known: &Keys) -> Result<Keys, VaultError> {
+    /// Reads the data keys. Reads the master key file again if a data key cannot be unsealed.
+    async fn read(&self, known: &Keys) -> Result<Keys, VaultError> {
         let data_keys = self.store.data_keys().await?;
-        let first = Keys::open(&data_keys, &self.file, known.masters.clone(), &known.open);
+        let first = Keys::unseal_all(&data_keys, &self.file, known.masters.clone(), &known.unsealed);
         if let Ok(keys) = &first
-            && keys.open.len() == data_keys.len()
+            && keys.unsealed.len() == data_keys.len()
         {
             return first;
         }
-        // The master key was exchanged. Its file is some hundred bytes.
+        // The master key was rotated. The file has some hundred bytes, so that this read hardly blocks the thread.
         let masters = self.file.read();
-        let second = masters.and_then(|masters| Keys::open(&data_keys, &self.file, masters, &known.open));
+        let second = masters.and_then(|masters| Keys::unseal_all(&data_keys, &self.file, masters, &known.unsealed));
         let keys = second.or_else(|error| first.map_err(|_| error))?;
         if keys.newest != keys.current.0 && keys.newest != known.newest {
             let reason = self.file.wrong(&keys.masters, &data_keys);
-            tracing::error!(%reason, "the new master key is not here: secrets are sealed under a former key until it is");
+            tracing::error!(
+                %reason,
+                "the master key file of this machine lacks the new master key, so secrets are sealed under a former one; copy \
+                 the file from the machine that rotated the key"
+            );
         }
         Ok(keys)
     }
 }
 
 impl Keys {
-    /// Opens all data keys that can be opened: those that are `known` to be open already, and those that a master key opens.
-    fn open(
+    /// Unseals all data keys that the master keys unseal, except those in `known`, which are already unsealed.
+    fn unseal_all(
         data_keys: &[DataKey],
         file: &MasterFile,
         masters: Vec<Master>,
         known: &HashMap<String, Arc<Cipher>>,
     ) -> Result<Self, VaultError> {
-        let mut open = HashMap::new();
+        let mut unsealed = HashMap::new();
         let mut current = None;
         for data_key in data_keys {
             let cipher = match known.get(&data_key.id) {
@@ -174,11 +188,11 @@ impl Keys {
                 },
             };
             current.get_or_insert_with(|| (data_key.id.clone(), Arc::clone(&cipher)));
-            open.insert(data_key.id.clone(), cipher);
+            unsealed.insert(data_key.id.clone(), cipher);
         }
         let newest = data_keys.first().map(|key| key.id.clone()).unwrap_or_default();
         let current = current.ok_or_else(|| file.wrong(&masters, data_keys))?;
-        Ok(Self { read_at: Instant::now(), masters, open, current, newest })
+        Ok(Self { read_at: Instant::now(), masters, unsealed, current, newest })
     }
 
     fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
@@ -187,9 +201,9 @@ impl Keys {
     }
 
     fn unseal(&self, context: &[&str], sealed: &Sealed) -> Result<SecretSlice<u8>, VaultError> {
-        let cipher = self.open.get(&sealed.key_id);
+        let cipher = self.unsealed.get(&sealed.key_id);
         let cipher = cipher.ok_or_else(|| VaultError::UnknownKey { key_id: sealed.key_id.clone() })?;
-        cipher.open(context, &sealed.bytes).ok_or(VaultError::Altered)
+        cipher.unseal(context, &sealed.bytes).ok_or(VaultError::Altered)
     }
 }
 

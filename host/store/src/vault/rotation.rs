@@ -1,15 +1,16 @@
-//! Exchanging the master key and the data key while gateways serve.
+//! Rotation: exchanges the master key and the data key while gateways serve.
 //!
-//! Each step leaves every secret readable, for gateways that know the former keys only and for those that know the new ones, so
-//! that a rotation may be killed at any moment; the next one goes on where it stopped:
+//! After each step, gateways that know only the former keys and gateways that know the new ones can unseal every secret. A
+//! rotation may therefore be killed at any moment. The next one continues after the last finished step:
 //!
-//! 1. The new master key is added to the file.
-//! 2. A new data key is stored, under both master keys. Gateways seal under it from their next look at the keys.
-//! 3. What is sealed under a former data key is sealed anew, until no gateway can still be sealing under a former one.
-//! 4. The former data keys are put under the new master key too: one may hold a secret that is written only now. They are
-//!    dropped by a later start or rotation, once they hold nothing.
-//! 5. The former master key is forgotten: first what is sealed under it, then its line in the file. Gateways on other
-//!    machines must have a copy of the file by then.
+//! 1. Add a new master key to the file.
+//! 2. Store a new data key, sealed under both master keys. Gateways use it for new secrets from their next read of the keys.
+//! 3. Seal all secrets again that are sealed under a former data key. Repeat this until no gateway can be sealing under a
+//!    former one.
+//! 4. Seal the former data keys under the new master key as well, because a slow gateway may still store a secret under one.
+//!    A later start or rotation deletes them when they have no secret.
+//! 5. Forget the former master key: first delete the data keys that are sealed under it, then its line in the file. Gateways
+//!    on other machines need a copy of the file before this step.
 
 use std::path::Path;
 use std::slice;
@@ -17,77 +18,82 @@ use std::time::{Duration, Instant};
 
 use secrecy::ExposeSecret;
 
-use super::cipher::{new_id, new_key};
+use super::cipher::new_key;
 use super::master::{self, Master};
 use super::{Keys, MAX_AGE, Vault, VaultError};
-use crate::{DataKey, Place, SealedRow, Store};
+use crate::Store;
+use crate::data_keys::{DataKey, SealedColumn, SealedRow};
+use crate::id::random_id;
 
-/// Secrets that are written in one transaction: few enough that gateways do not notice.
+/// Number of secrets that one transaction replaces. The transaction is short enough not to delay the writes of gateways.
 const BATCH: u32 = 100;
 
-/// How long after a new data key no gateway seals under a former one: all have looked, and what they sealed before is written.
-const SETTLED: Duration = MAX_AGE.saturating_mul(3);
+/// Time after which no gateway seals under a former data key: all have read the new one, and have stored what they sealed
+/// before.
+const SETTLE_TIME: Duration = MAX_AGE.saturating_mul(3);
 
-/// Pause between two looks for what is still sealed under a former data key.
+/// Pause between two searches for secrets under a former data key.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// How far a rotation is.
+/// The progress of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// Secrets that were sealed anew.
+pub struct RotationProgress {
+    /// Number of secrets that are sealed again.
     pub done: u64,
-    /// Those that there are to do.
+    /// Number of secrets that had to be sealed again.
     pub total: u64,
 }
 
-/// What a rotation did.
+/// The result of a rotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Whether it went on with one that was interrupted, or not finished.
+pub struct RotationReport {
+    /// `true` if this rotation continued one that was interrupted or not finished.
     pub resumed: bool,
-    /// Secrets that were sealed anew.
+    /// Number of secrets that were sealed again.
     pub resealed: u64,
-    /// Secrets that do not open, and were left as they are.
+    /// Number of secrets that cannot be unsealed and were left unchanged.
     pub unreadable: u64,
-    /// Whether the former master key is forgotten.
+    /// `true` if the former master key is no longer needed and was removed from the file.
     pub finished: bool,
 }
 
-/// Exchanges the keys; or goes on with an exchange that was interrupted. With `finish` the former master key is forgotten in
-/// the end; without it, every gateway can start with the former file until this is run again with `finish`.
+/// Rotates the keys, or continues an interrupted rotation. `report` is called after each batch of secrets.
+///
+/// With `finish`, the former master key is forgotten at the end. Without it, gateways can start with the former file until this is
+/// called again with `finish`.
 ///
 /// # Errors
-/// When another process exchanges the keys, when the master key's file cannot be written or is not the latest one, and as
-/// [`Vault::open`]. Then every secret can still be opened.
+/// Fails if another process rotates the keys, if the master key file cannot be written or is not the latest one, and as
+/// [`Vault::open`]. Every secret can be unsealed after an error.
 pub async fn rotate(
     master_key: &Path,
     store: &Store,
     finish: bool,
-    report: &mut (dyn FnMut(Progress) + Send),
-) -> Result<Outcome, VaultError> {
-    let _claim = store.try_claim("rotation").await?.ok_or(VaultError::Busy)?;
+    report: &mut (dyn FnMut(RotationProgress) + Send),
+) -> Result<RotationReport, VaultError> {
+    let _lock = store.try_process_lock("rotation").await?.ok_or(VaultError::Busy)?;
     let vault = Vault::open(master_key, store).await?;
-    let mut rotation = Rotation::new(vault, SETTLED)?;
-    let mut outcome = Outcome { resumed: !rotation.add_master().await?, ..Outcome::default() };
+    let mut rotation = Rotation::new(vault, SETTLE_TIME)?;
+    let resumed = !rotation.add_master().await?;
     rotation.replace_data_key().await?;
-    (outcome.resealed, outcome.unreadable) = rotation.reseal(report).await?;
+    let (resealed, unreadable) = rotation.reseal(report).await?;
     rotation.wrap_former_data_keys().await?;
-    if finish {
-        outcome.finished = rotation.forget_former_master().await?;
-    }
-    Ok(outcome)
+    let finished = finish && rotation.forget_former_master().await?;
+    Ok(RotationReport { resumed, resealed, unreadable, finished })
 }
 
-/// A rotation under way. Its steps are called in the order they stand in.
+/// A rotation under way. Its steps are called in the order of the methods.
 pub(super) struct Rotation {
     pub(super) vault: Vault,
-    /// As in the file.
+    /// The keys of the master key file.
     masters: Vec<Master>,
+    /// The last of them, which replaces the others.
     pub(super) newest: Master,
-    settled: Duration,
+    /// [`SETTLE_TIME`], which tests shorten.
+    settle_time: Duration,
 }
 
-/// What one look for former secrets came to.
+/// The result of one search for secrets under a former data key.
 #[derive(Default)]
 struct Pass {
     resealed: u64,
@@ -95,71 +101,75 @@ struct Pass {
 }
 
 impl Rotation {
-    pub(super) fn new(vault: Vault, settled: Duration) -> Result<Self, VaultError> {
+    pub(super) fn new(vault: Vault, settle_time: Duration) -> Result<Self, VaultError> {
         let masters = vault.inner.file.read()?;
         let newest = masters.last().cloned().ok_or_else(|| vault.inner.file.missing())?;
-        Ok(Self { vault, masters, newest, settled })
+        Ok(Self { vault, masters, newest, settle_time })
     }
 
     fn store(&self) -> &Store {
         &self.vault.inner.store
     }
 
-    /// Adds a new master key to the file, unless there is one that is not in use everywhere yet, and says whether it did.
+    /// Step 1. Returns `false` and adds nothing if an earlier rotation is not finished.
     pub(super) async fn add_master(&mut self) -> Result<bool, VaultError> {
         let data_keys = self.store().data_keys().await?;
         let mut in_use = data_keys.iter().flat_map(|key| &key.wraps).map(|wrap| &wrap.master_id);
-        if let Some(foreign) = in_use.clone().find(|id| !self.masters.iter().any(|master| master.id == **id)) {
-            return Err(self.vault.inner.file.elsewhere(foreign));
+        if let Some(missing) = in_use.clone().find(|id| !self.masters.iter().any(|master| master.id == **id)) {
+            return Err(self.vault.inner.file.begun_elsewhere(missing));
         }
-        let is_settled = self.masters.len() == 1 && in_use.all(|id| *id == self.newest.id);
-        if is_settled {
+        let is_new = self.masters.len() == 1 && in_use.all(|id| *id == self.newest.id);
+        if is_new {
             self.newest = Master::new()?;
             self.masters.push(self.newest.clone());
             self.vault.inner.file.write(&self.masters)?;
         }
-        Ok(is_settled)
+        Ok(is_new)
     }
 
-    /// Stores a new data key, unless the current one is under the new master key already.
+    /// Step 2. Does nothing if the current data key is already sealed under the new master key.
     pub(super) async fn replace_data_key(&self) -> Result<(), VaultError> {
         let data_keys = self.store().data_keys().await?;
         if data_keys.first().is_some_and(|current| self.is_under_newest(current)) {
             return Ok(());
         }
-        let (id, key) = (new_id()?, new_key()?);
+        let (id, key) = (random_id("dk_")?, new_key()?);
         let wraps = self.masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
         Ok(self.store().replace_data_key(&id, wraps).await?)
     }
 
-    /// Seals anew what is sealed under a former data key; gives the numbers of secrets that were, and that do not open.
-    pub(super) async fn reseal(&self, report: &mut (dyn FnMut(Progress) + Send)) -> Result<(u64, u64), VaultError> {
+    /// Step 3. Returns the number of secrets that were sealed again, and of those that cannot be unsealed.
+    pub(super) async fn reseal(
+        &self,
+        report: &mut (dyn FnMut(RotationProgress) + Send),
+    ) -> Result<(u64, u64), VaultError> {
         let started = Instant::now();
         let keys = self.vault.keys(|_| false).await?;
-        let total = self.store().count_sealed_otherwise(&keys.current.0).await?;
+        let total = self.store().count_secrets_under_other_keys(&keys.current.0).await?;
         let mut done = 0;
-        report(Progress { done, total });
+        report(RotationProgress { done, total });
         loop {
             let before = started.elapsed();
             let pass = self.reseal_once(&keys, |batch| {
                 done += batch;
-                report(Progress { done, total: total.max(done) });
+                report(RotationProgress { done, total: total.max(done) });
             });
             let pass = pass.await?;
-            if pass.resealed == 0 && before >= self.settled {
+            if pass.resealed == 0 && before >= self.settle_time {
                 return Ok((done, pass.unreadable));
             }
-            tokio::time::sleep(PAUSE.min(self.settled)).await;
+            tokio::time::sleep(PAUSE.min(self.settle_time)).await;
         }
     }
 
+    /// Seals all secrets again that are sealed under a former data key now.
     async fn reseal_once(&self, keys: &Keys, mut report: impl FnMut(u64)) -> Result<Pass, VaultError> {
         let mut pass = Pass::default();
         let mut after = None;
         loop {
-            let rows = self.store().sealed_otherwise(&keys.current.0, after, BATCH).await?;
+            let rows = self.store().secrets_under_other_keys(&keys.current.0, after, BATCH).await?;
             let Some(last) = rows.last() else { return Ok(pass) };
-            after = Some(last.place.clone());
+            after = Some(last.column.clone());
             let mut resealed = Vec::with_capacity(rows.len());
             for row in rows {
                 match self.vault.unseal(&context(&row), &row.sealed).await {
@@ -171,13 +181,13 @@ impl Rotation {
                     Err(error) => return Err(error),
                 }
             }
-            let written = self.store().write_resealed(resealed).await?;
+            let written = self.store().replace_secrets(resealed).await?;
             pass.resealed += written;
             report(written);
         }
     }
 
-    /// Puts the former data keys under the new master key.
+    /// Step 4.
     pub(super) async fn wrap_former_data_keys(&self) -> Result<(), VaultError> {
         let mut wraps = Vec::new();
         for data_key in self.store().data_keys().await? {
@@ -192,9 +202,10 @@ impl Rotation {
         Ok(self.store().wrap_data_keys(wraps).await?)
     }
 
-    /// Forgets the former master keys, unless one of them is still needed, and says whether it did.
+    /// Step 5. Returns `false` and changes nothing if a data key is not sealed under the new master key.
     pub(super) async fn forget_former_master(&self) -> Result<bool, VaultError> {
-        // The file last: until the store has forgotten them, gateways may need its former keys.
+        // The file is written last, because gateways may need its former keys until the store has deleted what is sealed under
+        // them.
         let is_forgotten = self.store().keep_one_master(&self.newest.id).await?;
         if is_forgotten {
             self.vault.inner.file.write(slice::from_ref(&self.newest))?;
@@ -207,9 +218,12 @@ impl Rotation {
     }
 }
 
+/// The context with which the secret of a row was sealed.
 fn context(row: &SealedRow) -> [&str; 5] {
-    match &row.place {
-        Place::Integration { .. } => row.holder.secret_context(row.user_identifier.as_deref().unwrap_or_default()),
-        Place::Authorization(_) => row.holder.verifier_context(row.user_identifier.as_deref()),
+    match &row.column {
+        SealedColumn::Integration { .. } => {
+            row.holder.secret_context(row.user_identifier.as_deref().unwrap_or_default())
+        }
+        SealedColumn::Authorization(_) => row.holder.verifier_context(row.user_identifier.as_deref()),
     }
 }

@@ -1,0 +1,44 @@
+//! The storing of a connected account.
+
+use secrecy::ExposeSecret;
+
+use super::{AccountSecret, IntegrationError, Integrations};
+use store::{Account, Holder, Integration};
+
+/// The identifier of an integration if neither the caller nor the service names the account.
+const UNNAMED: &str = "default";
+
+impl Integrations {
+    /// Stores an account and its secret. They replace those of an integration with the same identifier.
+    ///
+    /// Without `user_identifier`, the integration is called by the account's email address, else by its id.
+    ///
+    /// # Errors
+    /// If the secret cannot be sealed or the store fails.
+    pub async fn connect(
+        &self,
+        holder: &Holder,
+        user_identifier: Option<&str>,
+        account: Account,
+        secret: &AccountSecret,
+    ) -> Result<Integration, IntegrationError> {
+        let account_name = account.email.as_ref().or(account.id.as_ref()).map(String::as_str);
+        let user_identifier = user_identifier.or(account_name).unwrap_or(UNNAMED).to_owned();
+        let sealed = match secret.to_bytes() {
+            None => None,
+            Some(bytes) => {
+                Some(self.vault.seal(&holder.secret_context(&user_identifier), bytes.expose_secret()).await?)
+            }
+        };
+        let details = secret.details(account, sealed);
+        let integration = self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details).await?;
+        self.cache.changed(holder).await;
+        tracing::info!(
+            integration = integration.id,
+            connector = holder.connector,
+            tenant = holder.tenant,
+            "account connected"
+        );
+        Ok(integration)
+    }
+}

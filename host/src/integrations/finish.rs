@@ -1,0 +1,103 @@
+//! The end of an authorization, as the page that the user is sent to learns it.
+
+use url::Url;
+
+use crate::oauth::TokenError;
+use store::Authorization;
+
+/// The end of an authorization. Its codes never change, because applications read them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// The account is connected.
+    Connected {
+        /// The integration's identifier.
+        user_identifier: String,
+    },
+    /// The account is not connected. The code comes from the provider or from the gateway.
+    Failed(String),
+}
+
+impl Finish {
+    /// A failure with a code of the gateway.
+    pub fn failed(code: &str) -> Self {
+        Self::Failed(code.to_owned())
+    }
+
+    /// A failure that the provider reports. Its code is passed on if it has the form of RFC 6749, section 4.1.2.1.
+    pub fn of_provider(error: &str) -> Self {
+        let is_code = (1..=64).contains(&error.len())
+            && error.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
+        Self::failed(if is_code { error } else { "authorization_failed" })
+    }
+
+    /// The URL that the user is sent to: the callback URL, with the result added to its query.
+    ///
+    /// # Errors
+    /// If the stored callback URL cannot be parsed.
+    pub fn location(&self, authorization: &Authorization) -> Result<Url, url::ParseError> {
+        let mut url = Url::parse(&authorization.callback_url)?;
+        let mut query = url.query_pairs_mut();
+        match self {
+            Self::Connected { user_identifier } => query
+                .append_pair("status", "success")
+                .append_pair("connector", &authorization.holder.connector)
+                .append_pair("user_identifier", user_identifier),
+            Self::Failed(error) => query
+                .append_pair("status", "error")
+                .append_pair("error", error)
+                .append_pair("connector", &authorization.holder.connector),
+        };
+        drop(query);
+        Ok(url)
+    }
+}
+
+impl From<&TokenError> for Finish {
+    fn from(error: &TokenError) -> Self {
+        Self::failed(match error {
+            TokenError::Refused { .. } => "exchange_refused",
+            TokenError::Misconfigured { .. } => "not_configured",
+            TokenError::Unavailable { .. } => "provider_unavailable",
+            TokenError::NotUnderstood { .. } => "answer_not_understood",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use store::{Holder, StateHash};
+
+    fn authorization(callback_url: &str) -> Authorization {
+        Authorization {
+            hash: StateHash::default(),
+            holder: Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: "calendar".to_owned() },
+            user_identifier: None,
+            callback_url: callback_url.to_owned(),
+            redirect_uri: String::new(),
+            verifier: None,
+            expires_at: SystemTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn the_query_of_the_callback_url_is_kept() {
+        let connected = Finish::Connected { user_identifier: "a+b@example.com".to_owned() };
+        let url = connected.location(&authorization("https://app.example/done?x=%20y&x=2")).unwrap();
+        assert_eq!(
+            url.as_str(),
+            "https://app.example/done?x=%20y&x=2&status=success&connector=calendar&user_identifier=a%2Bb%40example.com"
+        );
+    }
+
+    #[test]
+    fn the_providers_error_is_passed_on_if_it_is_a_code() {
+        let failed = Finish::of_provider("access_denied").location(&authorization("http://localhost/")).unwrap();
+        assert_eq!(failed.as_str(), "http://localhost/?status=error&error=access_denied&connector=calendar");
+        for odd in ["", "a b", "<script>", &"x".repeat(65)] {
+            assert_eq!(Finish::of_provider(odd), Finish::failed("authorization_failed"));
+        }
+    }
+}

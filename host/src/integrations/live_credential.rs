@@ -1,0 +1,244 @@
+//! The credential of one operation, and its refresh when the service refuses it.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+
+use super::cache::{CachedIntegration, UnsealedCredential};
+use super::freshness::Freshness;
+use super::lookup::{choose, usable};
+use super::reason::{Owner, Reason};
+use super::{AccessError, AccountSecret, IntegrationError, Integrations, auth_type};
+use crate::registry::Connector;
+use contract::AuthScheme;
+use egress::Credential;
+use sandbox::http::CredentialSource;
+use store::{AuthType, Details, Holder, Integration, Status};
+
+/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that others write at the same time
+/// may need more attempts.
+const ATTEMPTS: usize = 4;
+
+/// An integration and its credential, for the duration of one operation.
+pub struct LiveCredential {
+    integrations: Arc<Integrations>,
+    connector: Arc<Connector>,
+    /// The integration as it was last read, and the credential that requests carry now.
+    current: Mutex<(Arc<CachedIntegration>, Credential)>,
+    /// `true` once the operation has asked for a refresh. It gets one. Parallel requests wait for it here.
+    refreshed: tokio::sync::Mutex<bool>,
+    /// Why the last refresh gave no credential. The answer to the caller explains it.
+    access_error: Mutex<Option<AccessError>>,
+}
+
+impl Integrations {
+    /// Chooses the integration of an operation and makes its credential ready. An expired credential is refreshed first.
+    ///
+    /// # Errors
+    /// If the holder has no such integration, if the choice is ambiguous, or if there is no good credential.
+    pub async fn live_credential(
+        self: &Arc<Self>,
+        connector: &Arc<Connector>,
+        holder: &Holder,
+        named: Option<&str>,
+    ) -> Result<LiveCredential, AccessError> {
+        let scheme = &connector.manifest().auth;
+        for _ in 0..ATTEMPTS {
+            let read = self.store.integrations_of(holder);
+            let found = self.cache.rows(holder, connector.digest(), read).await?;
+            let usable = usable(&found.rows, auth_type(scheme));
+            let row = choose(&usable, named)?;
+            let Integration { id, version, details, .. } = &row.integration;
+            match Freshness::at(details, SystemTime::now()) {
+                Freshness::Fresh => {}
+                // The refresh runs in the background; this call does not wait for it.
+                Freshness::Due => drop(self.refresh(id, *version)),
+                Freshness::Expired => {
+                    self.refresh(id, *version).await;
+                    self.cache.changed(holder).await;
+                    continue;
+                }
+                Freshness::RetryIn(pause) => return Err(not_refreshed(&row.integration, pause)),
+                Freshness::Ended => return Err(reauthorize(&row.integration)),
+            }
+            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
+            return Ok(LiveCredential {
+                integrations: Arc::clone(self),
+                connector: Arc::clone(connector),
+                current: Mutex::new((Arc::clone(row), unsealed.credential)),
+                refreshed: tokio::sync::Mutex::new(false),
+                access_error: Mutex::new(None),
+            });
+        }
+        Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
+    }
+
+    /// Unseals the credential of an integration.
+    async fn unseal(
+        &self,
+        integration: &Integration,
+        scheme: &AuthScheme,
+    ) -> Result<UnsealedCredential, IntegrationError> {
+        let secret = self.account_secret(integration, scheme).await?;
+        let is_refreshable = matches!(&secret, AccountSecret::OAuth2 { tokens, .. } if tokens.refresh_token.is_some());
+        let credential = secret
+            .credential()?
+            .ok_or_else(|| IntegrationError::Secret("the connector's users need no credential".to_owned()))?;
+        Ok(UnsealedCredential { credential, is_refreshable })
+    }
+
+    /// A credential in place of the one that a service has refused.
+    ///
+    /// Returns `None` if there can be no other: an API key cannot be refreshed, and a credential that was refused too often is
+    /// not refused because of its age.
+    async fn replacement(
+        self: &Arc<Self>,
+        known: &Integration,
+        refused: &Credential,
+        scheme: &AuthScheme,
+    ) -> Result<Option<(Arc<CachedIntegration>, Credential)>, AccessError> {
+        if known.auth_type != AuthType::OAuth2 {
+            return Ok(None);
+        }
+        // Compares credentials instead of versions: a row also changes for other reasons, for example when it is sealed again.
+        let integration = self.reread(known).await?;
+        let unsealed = self.unseal(&integration, scheme).await?;
+        if !unsealed.credential.holds_the_same(refused) {
+            return Ok(Some(ready(integration, unsealed)));
+        }
+        if !unsealed.is_refreshable {
+            return Err(self.mark_revoked(&integration).await?);
+        }
+        // A refresh failed a moment ago. Another one would fail again.
+        if let (Some(_), Some(pause)) = (&integration.details.reason, pause(&integration.details)) {
+            return Err(not_refreshed(&integration, pause));
+        }
+        if !self.refresh_limit.allows(&integration) {
+            return Ok(None);
+        }
+        self.refresh(&integration.id, integration.version).await;
+        let integration = self.reread(known).await?;
+        let unsealed = self.unseal(&integration, scheme).await?;
+        if unsealed.credential.holds_the_same(refused) {
+            let pause = pause(&integration.details).unwrap_or(Duration::from_secs(1));
+            return Err(not_refreshed(&integration, pause));
+        }
+        Ok(Some(ready(integration, unsealed)))
+    }
+
+    /// Reads an integration again. Fails if it is gone or no longer active.
+    async fn reread(&self, known: &Integration) -> Result<Integration, AccessError> {
+        self.cache.changed(&known.holder).await;
+        let integration = self.store.integration_by_id(&known.id).await?;
+        let integration =
+            integration.ok_or_else(|| AccessError::Required { named: Some(known.user_identifier.clone()) })?;
+        if integration.details.status == Status::Active { Ok(integration) } else { Err(reauthorize(&integration)) }
+    }
+
+    /// Stores that the service refuses a credential that cannot be refreshed.
+    async fn mark_revoked(&self, integration: &Integration) -> Result<AccessError, IntegrationError> {
+        let reason = Reason::new(Owner::User, "The service no longer accepts the access that the user gave.");
+        let details = Details {
+            status: Status::Revoked,
+            reason: reason.to_text(),
+            next_refresh_at: None,
+            ..integration.details.clone()
+        };
+        self.store.update_integration(&integration.id, integration.version, details).await?;
+        self.cache.changed(&integration.holder).await;
+        tracing::info!(
+            integration = integration.id,
+            connector = integration.holder.connector,
+            "the service refuses a credential that cannot be refreshed; the user has to authorize again"
+        );
+        Ok(AccessError::Reauthorize { user_identifier: integration.user_identifier.clone(), detail: reason.detail })
+    }
+}
+
+impl LiveCredential {
+    /// The id of the integration, which is also the partition of the connector's storage.
+    pub fn integration_id(&self) -> String {
+        self.current.lock().0.integration.id.clone()
+    }
+
+    /// Takes the error that explains why a refused credential was not replaced, if there is one.
+    pub fn take_access_error(&self) -> Option<AccessError> {
+        self.access_error.lock().take()
+    }
+
+    /// Returns whether the user authorized by OAuth 2, so that a refused credential means that the user has to do it again.
+    pub fn is_oauth2(&self) -> bool {
+        self.current.lock().0.integration.auth_type == AuthType::OAuth2
+    }
+
+    /// The error for a credential that the connector reports as refused and that was not refreshed.
+    pub fn refused(&self, detail: String) -> AccessError {
+        let user_identifier = self.current.lock().0.integration.user_identifier.clone();
+        AccessError::Reauthorize { user_identifier, detail }
+    }
+
+    /// Refreshes the credential, once in an operation.
+    async fn refresh_once(&self, refused: &Credential) -> Option<Credential> {
+        let mut refreshed = self.refreshed.lock().await;
+        let (row, current) = self.current.lock().clone();
+        if !current.is(refused) {
+            return Some(current);
+        }
+        if std::mem::replace(&mut *refreshed, true) {
+            return None;
+        }
+        match self.integrations.replacement(&row.integration, refused, &self.connector.manifest().auth).await {
+            Ok(Some(replacement)) => {
+                let credential = replacement.1.clone();
+                *self.current.lock() = replacement;
+                Some(credential)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                *self.access_error.lock() = Some(error);
+                None
+            }
+        }
+    }
+}
+
+impl CredentialSource for LiveCredential {
+    fn credential(&self) -> Credential {
+        self.current.lock().1.clone()
+    }
+
+    fn refresh<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>> {
+        self.refresh_once(refused).boxed()
+    }
+}
+
+fn ready(integration: Integration, unsealed: UnsealedCredential) -> (Arc<CachedIntegration>, Credential) {
+    let credential = unsealed.credential.clone();
+    (CachedIntegration::with_credential(integration, Some(unsealed)), credential)
+}
+
+/// Time until the next refresh, if it is in the future.
+fn pause(details: &Details) -> Option<Duration> {
+    details.next_refresh_at?.duration_since(SystemTime::now()).ok()
+}
+
+fn reauthorize(integration: &Integration) -> AccessError {
+    let reason = Reason::at(&integration.details, SystemTime::now());
+    AccessError::Reauthorize {
+        user_identifier: integration.user_identifier.clone(),
+        detail: reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail),
+    }
+}
+
+fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
+    let reason = Reason::at(&integration.details, SystemTime::now());
+    let unknown = || Reason::new(Owner::Provider, "The service did not refresh the access in time.");
+    AccessError::NotRefreshed {
+        user_identifier: integration.user_identifier.clone(),
+        reason: reason.unwrap_or_else(unknown),
+        retry_after,
+    }
+}

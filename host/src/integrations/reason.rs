@@ -1,0 +1,65 @@
+//! The reason why an integration does not work, for callers.
+
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use super::freshness::Freshness;
+use store::Details;
+
+/// The party that can fix an integration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    /// The user, by authorizing again.
+    User,
+    /// The operator of the gateway, by changing the configuration.
+    Operator,
+    /// The service. The gateway keeps trying.
+    Provider,
+}
+
+/// The reason why an integration does not work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reason {
+    /// Tells the caller whether to wait, or to send the user through the authorization again.
+    pub owner: Owner,
+    /// A full sentence that says what happened.
+    pub detail: String,
+}
+
+impl Reason {
+    pub(super) fn new(owner: Owner, detail: impl Into<String>) -> Self {
+        Self { owner, detail: detail.into() }
+    }
+
+    /// The reason at a moment, or `None` if the integration works.
+    pub(super) fn at(details: &Details, now: SystemTime) -> Option<Self> {
+        let stored = details.reason.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let has_ended = Freshness::at(details, now) == Freshness::Ended;
+        stored.or_else(|| {
+            has_ended.then(|| Self::new(Owner::User, "The access has expired, and the service gave no refresh token."))
+        })
+    }
+
+    /// The JSON text that the store keeps.
+    pub(super) fn to_text(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::integrations::tests::integration;
+
+    #[test]
+    fn the_user_must_act_once_a_credential_without_refresh_token_has_expired() {
+        let expiry = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let details = Details { expires_at: Some(expiry), ..integration("int_1", 1).details };
+        assert_eq!(Reason::at(&details, expiry - Duration::from_secs(1)), None);
+        assert_eq!(Reason::at(&details, expiry).unwrap().owner, Owner::User);
+    }
+}

@@ -1,0 +1,100 @@
+//! The storing of a failed refresh: the reason, and the time of the next attempt.
+
+use std::time::{Duration, SystemTime};
+
+use secrecy::ExposeSecret;
+
+use super::lease::RefreshLease;
+use super::outcome::Outcome;
+use crate::integrations::freshness::retry_at;
+use crate::integrations::reason::{Owner, Reason};
+use crate::integrations::{IntegrationError, Integrations};
+use crate::oauth::{TokenError, Tokens};
+use store::{Details, Status};
+
+impl Integrations {
+    /// Stores why the provider gave no tokens.
+    pub(super) async fn note_failure(
+        &self,
+        lease: &RefreshLease,
+        former: &Tokens,
+        error: &TokenError,
+    ) -> Result<Outcome, IntegrationError> {
+        let integration = &lease.integration;
+        tracing::warn!(
+            integration = integration.id,
+            connector = integration.holder.connector,
+            %error,
+            "the provider did not refresh a credential"
+        );
+        let detail = sentence(&error.to_string());
+        match error {
+            TokenError::Refused { .. } => {
+                // Another process may have used the refresh token first, and have stored the new tokens.
+                let current = self.store.integration_by_id(&integration.id).await?;
+                match current {
+                    Some(current) if self.holds_secret(&current, former.to_bytes().expose_secret()).await? => {
+                        self.expire(lease, &detail).await
+                    }
+                    _ => Ok(Outcome::Superseded),
+                }
+            }
+            TokenError::Misconfigured { .. } => self.postpone_for_operator(lease, &detail).await,
+            TokenError::Unavailable { retry_after, .. } => {
+                self.postpone(lease, Reason::new(Owner::Provider, detail), *retry_after).await?;
+                Ok(Outcome::Unavailable)
+            }
+            TokenError::NotUnderstood { .. } => {
+                self.postpone(lease, Reason::new(Owner::Provider, detail), None).await?;
+                Ok(Outcome::NotUnderstood)
+            }
+        }
+    }
+
+    /// Stores that the user has to authorize again.
+    pub(super) async fn expire(&self, lease: &RefreshLease, detail: &str) -> Result<Outcome, IntegrationError> {
+        let integration = &lease.integration;
+        let details = Details {
+            status: Status::Expired,
+            reason: Reason::new(Owner::User, detail).to_text(),
+            next_refresh_at: None,
+            ..integration.details.clone()
+        };
+        self.store.update_leased(&integration.id, integration.version, lease.fence, details).await?;
+        Ok(Outcome::Refused)
+    }
+
+    /// Stores that the operator has to change the configuration, and when the next attempt is made.
+    pub(super) async fn postpone_for_operator(
+        &self,
+        lease: &RefreshLease,
+        detail: &str,
+    ) -> Result<Outcome, IntegrationError> {
+        self.postpone(lease, Reason::new(Owner::Operator, detail), None).await?;
+        Ok(Outcome::Misconfigured)
+    }
+
+    /// Stores the reason and the time of the next attempt. The credential stays in use until it expires.
+    async fn postpone(
+        &self,
+        lease: &RefreshLease,
+        reason: Reason,
+        retry_after: Option<Duration>,
+    ) -> Result<(), IntegrationError> {
+        let integration = &lease.integration;
+        let details = Details {
+            reason: reason.to_text(),
+            next_refresh_at: Some(retry_at(integration.details.expires_at, retry_after, SystemTime::now())),
+            ..integration.details.clone()
+        };
+        self.store.update_leased(&integration.id, integration.version, lease.fence, details).await?;
+        Ok(())
+    }
+}
+
+/// Turns the fragment that an error is into a sentence.
+fn sentence(fragment: &str) -> String {
+    let mut characters = fragment.chars();
+    let first: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    format!("{first}{}.", characters.as_str().trim_end_matches('.'))
+}

@@ -1,0 +1,64 @@
+//! The lease under which one process refreshes an integration.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::integrations::{IntegrationError, Integrations};
+use crate::oauth::CALL_TIMEOUT;
+use store::{Integration, Status};
+
+/// Duration of a lease. It outlives the call to the provider and the storing of the answer. After a process dies, others wait
+/// this long, which is less than the timeout of an operation.
+pub(in crate::integrations) const LEASE: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 5);
+
+/// Time between two attempts to take a lease that another process holds.
+pub(in crate::integrations) const POLL: Duration = Duration::from_millis(100);
+
+/// Part of the lease that must be left for storing the answer.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// The exclusive right to refresh an integration.
+pub(super) struct RefreshLease {
+    /// The integration as it was when the lease was taken.
+    pub(super) integration: Integration,
+    /// Proves to the store that a write belongs to this lease.
+    pub(super) fence: i64,
+    /// Earlier than the database's time, so that this process thinks the lease shorter than it is.
+    taken_at: Instant,
+}
+
+impl RefreshLease {
+    /// Returns whether the lease lasts for a call to the provider that takes its longest time.
+    pub(super) fn outlives_call(&self) -> bool {
+        self.taken_at.elapsed() + CALL_TIMEOUT + MARGIN <= LEASE
+    }
+}
+
+impl Integrations {
+    /// Waits for the lease of an integration. Returns `None` if another process has refreshed it meanwhile, or if it cannot be
+    /// refreshed any more.
+    pub(super) async fn lease(&self, id: &str, version: i64) -> Result<Option<RefreshLease>, IntegrationError> {
+        let give_up_at = Instant::now() + 2 * LEASE;
+        while self.read_unchanged(id, version).await?.is_some() && Instant::now() < give_up_at {
+            let taken_at = Instant::now();
+            let Some(fence) = self.store.lease_refresh(id, LEASE).await? else {
+                sleep(POLL).await;
+                continue;
+            };
+            // The former holder of the lease may have finished between the two statements.
+            if let Some(integration) = self.read_unchanged(id, version).await? {
+                return Ok(Some(RefreshLease { integration, fence, taken_at }));
+            }
+            self.store.release_refresh(id, fence).await?;
+            break;
+        }
+        Ok(None)
+    }
+
+    /// Reads an integration. Returns `None` if it is not active, or if its version is another.
+    async fn read_unchanged(&self, id: &str, version: i64) -> Result<Option<Integration>, IntegrationError> {
+        let integration = self.store.integration_by_id(id).await?;
+        Ok(integration.filter(|current| current.version == version && current.details.status == Status::Active))
+    }
+}

@@ -1,0 +1,141 @@
+//! The refresh of an integration's tokens.
+//!
+//! Many providers accept each refresh token once, and some end all access of a user when one is sent twice. So one task in the
+//! process refreshes an integration ([`OngoingRefreshes`]), and only the process that holds the lease in its row does
+//! (`lease`). A task that waited for another process reads the row again and finds new tokens.
+//!
+//! The provider's answer is stored before anybody uses it (`write`), even if the caller has gone away. Only a process that is
+//! killed between the two loses the tokens; the next refresh then finds the integration expired. A failed refresh is stored
+//! with the time of the next attempt (`failure`).
+
+mod failure;
+mod lease;
+mod outcome;
+mod write;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use parking_lot::Mutex;
+
+pub(super) use self::lease::{LEASE, POLL};
+
+use self::lease::RefreshLease;
+use self::outcome::Outcome;
+use self::write::Written;
+use super::{AccountSecret, IntegrationError, Integrations};
+use crate::metrics::OutcomeLabels;
+use contract::AuthScheme;
+
+/// Refreshes under way in this process, by the integration's id and the version of its row that is to be replaced.
+#[derive(Default)]
+pub(super) struct OngoingRefreshes(Mutex<HashMap<(String, i64), OngoingRefresh>>);
+
+/// Ends with the refresh, after success and after failure. The row then says which.
+pub(super) type OngoingRefresh = Shared<BoxFuture<'static, ()>>;
+
+/// Removes a refresh from the list when its task ends, even by a panic.
+struct RemoveWhenDone {
+    integrations: Arc<Integrations>,
+    key: (String, i64),
+}
+
+impl Drop for RemoveWhenDone {
+    fn drop(&mut self) {
+        self.integrations.refreshes.0.lock().remove(&self.key);
+    }
+}
+
+impl Integrations {
+    /// Refreshes the tokens of an integration, unless its row is newer than `version`. The refresh runs in the background,
+    /// whether or not the caller awaits it.
+    pub(super) fn refresh(self: &Arc<Self>, id: &str, version: i64) -> OngoingRefresh {
+        let key = (id.to_owned(), version);
+        let mut refreshes = self.refreshes.0.lock();
+        if let Some(ongoing) = refreshes.get(&key) {
+            return ongoing.clone();
+        }
+        let entry = RemoveWhenDone { integrations: Arc::clone(self), key: key.clone() };
+        let task = self.spawn(async move {
+            let (id, version) = &entry.key;
+            entry.integrations.refresh_and_count(id, *version).await;
+        });
+        let ongoing = task.map(|_| ()).boxed().shared();
+        refreshes.insert(key, ongoing.clone());
+        ongoing
+    }
+
+    /// Waits for the lease, refreshes, and counts the outcome.
+    async fn refresh_and_count(&self, id: &str, version: i64) {
+        let mut connector = String::new();
+        let outcome = match self.lease(id, version).await {
+            Ok(None) => Outcome::Superseded,
+            Ok(Some(lease)) => {
+                connector.clone_from(&lease.integration.holder.connector);
+                let outcome = self.refresh_leased(&lease).await;
+                // Storing new tokens has freed the lease. After any other outcome, other processes must not wait for it.
+                if !matches!(outcome, Ok(Outcome::Refreshed))
+                    && let Err(error) = self.store.release_refresh(id, lease.fence).await
+                {
+                    tracing::warn!(integration = id, %error, "a refresh lease cannot be given back; it will time out");
+                }
+                self.cache.changed(&lease.integration.holder).await;
+                outcome.unwrap_or_else(|error| failed(id, &error))
+            }
+            Err(error) => failed(id, &error),
+        };
+        tracing::debug!(integration = id, connector, outcome = outcome.name(), "refresh ended");
+        let labels = OutcomeLabels { connector, outcome: outcome.name().to_owned() };
+        self.metrics.refreshes.get_or_create_owned(&labels).inc();
+    }
+
+    /// Sends the refresh token to the provider, and stores the answer.
+    async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
+        let integration = &lease.integration;
+        let Some(connector) = self.registry.get(&integration.holder.connector) else {
+            return self.postpone_for_operator(lease, "The connector is not installed.").await;
+        };
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else {
+            return self.postpone_for_operator(lease, "The connector no longer uses OAuth 2.").await;
+        };
+        let provider = match self.provider(&connector, scheme) {
+            Ok(provider) => provider,
+            Err(error) => return self.postpone_for_operator(lease, &format!("{error}.")).await,
+        };
+        let secret = self.account_secret(integration, &connector.manifest().auth).await?;
+        let AccountSecret::OAuth2 { tokens: former, .. } = secret else { return Ok(Outcome::Superseded) };
+        let Some(refresh_token) = &former.refresh_token else {
+            return self.expire(lease, "The service gave no refresh token.").await;
+        };
+        // If the lease ran out during the call, another process would send the same refresh token.
+        if !lease.outlives_call() {
+            return Ok(Outcome::Late);
+        }
+        let requested_at = SystemTime::now();
+        match provider.refresh(refresh_token).await {
+            Ok(tokens) => {
+                match self.write_tokens(lease, &former, &tokens, requested_at).await? {
+                    Written::Stored => return Ok(Outcome::Refreshed),
+                    // The new tokens are not revoked: that might end the access that the user has just given.
+                    Written::Replaced => {}
+                    Written::Gone => {
+                        if let Err(error) = provider.revoke(&tokens).await {
+                            let integration = &integration.id;
+                            tracing::warn!(integration, %error, "tokens of a removed integration are not revoked");
+                        }
+                    }
+                }
+                Ok(Outcome::Superseded)
+            }
+            Err(error) => self.note_failure(lease, &former, &error).await,
+        }
+    }
+}
+
+fn failed(id: &str, error: &IntegrationError) -> Outcome {
+    tracing::error!(integration = id, %error, "a refresh failed in the gateway itself");
+    Outcome::Failed
+}

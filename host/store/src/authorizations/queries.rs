@@ -1,0 +1,116 @@
+//! Storing and taking authorizations.
+
+use std::time::Duration;
+
+use super::{Authorization, StateHash, TakenAuthorization};
+use crate::connection::{Connection, Durability};
+use crate::integrations::read_sealed;
+use crate::time::millis;
+use crate::value::{FromRow, Row, values};
+use crate::{Holder, Store, StoreError, caps};
+
+/// Time after its expiry for which an authorization is kept. Until then a replayed `state` is told from an unknown one.
+const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
+
+/// The columns of an [`Authorization`], in the order in which they are read.
+const COLUMNS: &str =
+    "hash, tenant, subject, connector, user_identifier, callback_url, redirect_uri, data_key, verifier, expires_at";
+
+impl Store {
+    /// Stores an authorization. Deletes those that expired more than a day ago.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many under way, or if the database does not answer.
+    pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute(
+                "DELETE FROM authorizations WHERE expires_at <= now_ms() - $1",
+                values![millis(KEPT_AFTER_EXPIRY)],
+            )?;
+            caps::check_authorizations(connection, &authorization.holder)?;
+            insert(connection, &authorization)
+        })
+        .await
+    }
+
+    /// Takes an authorization. If several calls ask for the same one, on any gateway, exactly one gets it.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn take_authorization(&self, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+        let hash = *hash;
+        // The callback needs no API key. Requests with an invented `state` must not hold the write lock.
+        let found = self.read(move |connection| find(connection, &hash)).await?;
+        if !matches!(found, TakenAuthorization::Fresh(_)) {
+            return Ok(found);
+        }
+        self.write(Durability::PowerLoss, move |connection| take(connection, &hash)).await
+    }
+}
+
+pub(super) fn insert(connection: &mut dyn Connection, authorization: &Authorization) -> Result<(), StoreError> {
+    let verifier = authorization.verifier.as_ref();
+    connection.execute(
+        &format!("INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"),
+        values![
+            &authorization.hash,
+            &authorization.holder.tenant,
+            &authorization.holder.subject,
+            &authorization.holder.connector,
+            &authorization.user_identifier,
+            &authorization.callback_url,
+            &authorization.redirect_uri,
+            verifier.map(|sealed| &sealed.key_id),
+            verifier.map(|sealed| &sealed.bytes),
+            authorization.expires_at,
+        ],
+    )?;
+    Ok(())
+}
+
+/// Name of the lock that taking this authorization needs.
+pub(super) fn lock_name(hash: &StateHash) -> String {
+    format!("authorization\0{hash:?}")
+}
+
+/// Looks again under a lock, because another call may have taken the authorization since the first look.
+fn take(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+    connection.lock(&lock_name(hash))?;
+    let found = find(connection, hash)?;
+    if matches!(found, TakenAuthorization::Fresh(_)) {
+        // The caller has the verifier now, and the database keeps no secret without need.
+        connection.execute(
+            "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL WHERE hash = $1",
+            values![hash],
+        )?;
+    }
+    Ok(found)
+}
+
+/// Reads the authorization without taking it.
+fn find(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+    let found: Option<(Authorization, bool, bool)> = connection.optional(
+        &format!("SELECT {COLUMNS}, is_used, expires_at <= now_ms() FROM authorizations WHERE hash = $1"),
+        values![hash],
+    )?;
+    Ok(match found {
+        None => TakenAuthorization::Unknown,
+        Some((_, true, _)) => TakenAuthorization::Used,
+        Some((_, false, true)) => TakenAuthorization::Expired,
+        Some((authorization, false, false)) => TakenAuthorization::Fresh(Box::new(authorization)),
+    })
+}
+
+impl FromRow for Authorization {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            hash: row.read()?,
+            holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
+            user_identifier: row.read()?,
+            callback_url: row.read()?,
+            redirect_uri: row.read()?,
+            verifier: read_sealed(row)?,
+            expires_at: row.read()?,
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! Authorizations, on every database.
+
+use std::time::{Duration, SystemTime};
+
+use super::queries::{insert, lock_name};
+use super::*;
+use crate::connection::Durability;
+use crate::testing::{Site, data_key, holder, on_every_database, sealed};
+use crate::time::{from_millis, to_millis};
+use crate::{Holder, Sealed, Store, StoreError};
+
+on_every_database!(
+    an_authorization_is_taken_once_by_many_that_ask,
+    an_expired_authorization_is_reported_and_deleted_a_day_later,
+    an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_writers,
+    a_user_may_have_a_hundred_authorizations_under_way,
+    an_application_may_have_ten_thousand_authorizations_under_way,
+);
+
+fn authorization(verifier: Option<Sealed>) -> Authorization {
+    Authorization {
+        hash: [7; 32],
+        holder: holder(),
+        user_identifier: Some("ann".into()),
+        callback_url: "https://app.example.com/back?a=1".into(),
+        redirect_uri: "https://gateway.example.com/callback".into(),
+        verifier,
+        expires_at: from_millis(to_millis(SystemTime::now()) + 600_000),
+    }
+}
+
+async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
+    data_key(&site.store, "dk_1").await;
+    let begun = authorization(Some(sealed("dk_1")));
+    site.store.save_authorization(begun.clone()).await.unwrap();
+    assert_eq!(site.store.take_authorization(&[8; 32]).await.unwrap(), TakenAuthorization::Unknown);
+    let other = site.open_again().await;
+    let asking: Vec<_> = (0..10)
+        .map(|number| {
+            let store = if number % 2 == 0 { &site.store } else { &other }.clone();
+            tokio::spawn(async move { store.take_authorization(&[7; 32]).await.unwrap() })
+        })
+        .collect();
+    let mut fresh = Vec::new();
+    for answer in asking {
+        match answer.await.unwrap() {
+            TakenAuthorization::Fresh(authorization) => fresh.push(*authorization),
+            taken => assert_eq!(taken, TakenAuthorization::Used),
+        }
+    }
+    assert_eq!(fresh, [begun]);
+    // The data key can be deleted, because the verifier is no longer stored.
+    assert_eq!(site.execute("DELETE FROM data_keys").await, 1);
+}
+
+async fn an_expired_authorization_is_reported_and_deleted_a_day_later(site: Site) {
+    let store = &site.store;
+    store.save_authorization(authorization(None)).await.unwrap();
+    site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;
+    assert_eq!(store.take_authorization(&[7; 32]).await.unwrap(), TakenAuthorization::Expired);
+    site.execute("UPDATE authorizations SET expires_at = expires_at - 24 * 3600000").await;
+    store.save_authorization(Authorization { hash: [8; 32], ..authorization(None) }).await.unwrap();
+    assert_eq!(store.take_authorization(&[7; 32]).await.unwrap(), TakenAuthorization::Unknown);
+}
+
+async fn an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_writers(site: Site) {
+    let store = &site.store;
+    for hash in [[1; 32], [2; 32]] {
+        store.save_authorization(Authorization { hash, ..authorization(None) }).await.unwrap();
+    }
+    store.take_authorization(&[1; 32]).await.unwrap();
+    site.execute("UPDATE authorizations SET expires_at = expires_at - 600000 WHERE NOT is_used").await;
+    let (is_writing, writing) = tokio::sync::oneshot::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let writer = tokio::spawn(store.clone().write_until(is_writing, released));
+    writing.await.unwrap();
+    for (hash, expected) in [
+        ([1; 32], TakenAuthorization::Used),
+        ([2; 32], TakenAuthorization::Expired),
+        ([3; 32], TakenAuthorization::Unknown),
+    ] {
+        let taking = tokio::time::timeout(Duration::from_secs(20), store.take_authorization(&hash));
+        assert_eq!(taking.await.unwrap().unwrap(), expected);
+    }
+    release.send(()).unwrap();
+    writer.await.unwrap().unwrap();
+}
+
+impl Store {
+    /// A transaction that holds the write lock until it is released.
+    async fn write_until(
+        self,
+        is_writing: tokio::sync::oneshot::Sender<()>,
+        released: std::sync::mpsc::Receiver<()>,
+    ) -> Result<(), StoreError> {
+        self.write(Durability::ProcessKill, move |connection| {
+            for number in 1..=3_u8 {
+                connection.lock(&lock_name(&[number; 32]))?;
+            }
+            is_writing.send(()).unwrap();
+            released.recv().unwrap();
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Stores an authorization with the hash of this number.
+async fn begin(store: &Store, holder: &Holder, number: u64) -> Result<StateHash, StoreError> {
+    let hash = numbered(number);
+    let begun = Authorization { hash, holder: holder.clone(), ..authorization(None) };
+    store.save_authorization(begun).await.map(|()| hash)
+}
+
+fn numbered(number: u64) -> StateHash {
+    let mut hash = StateHash::default();
+    hash[..8].copy_from_slice(&number.to_be_bytes());
+    hash
+}
+
+async fn a_user_may_have_a_hundred_authorizations_under_way(site: Site) {
+    let store = &site.store;
+    let first = begin(store, &holder(), 0).await.unwrap();
+    for number in 1..100 {
+        begin(store, &holder(), number).await.unwrap();
+    }
+    let over = begin(store, &holder(), 100).await.unwrap_err();
+    assert_eq!(over.to_string(), "the holder has 100 authorizations under way and may not have more");
+    assert_eq!(store.take_authorization(&numbered(100)).await.unwrap(), TakenAuthorization::Unknown);
+    for (number, other) in
+        (200..).zip([Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }])
+    {
+        begin(store, &other, number).await.unwrap();
+    }
+    // A taken authorization no longer counts, and an expired one does not either.
+    store.take_authorization(&first).await.unwrap();
+    begin(store, &holder(), 101).await.unwrap();
+    assert!(begin(store, &holder(), 102).await.is_err());
+    site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;
+    begin(store, &holder(), 103).await.unwrap();
+}
+
+async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Site) {
+    let application = Holder { subject: String::new(), ..holder() };
+    let filling = site.store.write(Durability::ProcessKill, {
+        let application = application.clone();
+        move |connection| {
+            (1..10_000).try_for_each(|number| {
+                let begun =
+                    Authorization { hash: numbered(number), holder: application.clone(), ..authorization(None) };
+                insert(connection, &begun)
+            })
+        }
+    });
+    filling.await.unwrap();
+    begin(&site.store, &application, 10_000).await.unwrap();
+    let over = begin(&site.store, &application, 10_001).await.unwrap_err();
+    assert_eq!(over.to_string(), "the holder has 10000 authorizations under way and may not have more");
+}

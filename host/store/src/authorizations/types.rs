@@ -1,0 +1,41 @@
+//! An OAuth authorization under way: the user was sent to the provider and has not come back yet.
+
+use std::time::SystemTime;
+
+use crate::{Holder, Sealed};
+
+/// SHA-256 of a `state` parameter.
+pub type StateHash = [u8; 32];
+
+/// The facts that the callback needs about the request that began the authorization.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Authorization {
+    /// SHA-256 of the `state` parameter. The parameter itself is not stored, so that a reader of the database cannot complete
+    /// the authorization.
+    pub hash: StateHash,
+    /// The holder that the integration will belong to.
+    pub holder: Holder,
+    /// The name that the caller chose for the integration, if any.
+    pub user_identifier: Option<String>,
+    /// The application's URL, to which the gateway sends the user in the end.
+    pub callback_url: String,
+    /// The gateway's URL, to which the provider sends the user. The token request must repeat it exactly.
+    pub redirect_uri: String,
+    /// The PKCE verifier, sealed with [`Holder::verifier_context`]. `None` if the provider does not use PKCE.
+    pub verifier: Option<Sealed>,
+    /// The time from which the authorization can no longer be completed.
+    pub expires_at: SystemTime,
+}
+
+/// The result of taking the authorization of a `state` parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TakenAuthorization {
+    /// An authorization that was not taken before. It counts as used from now on.
+    Fresh(Box<Authorization>),
+    /// The authorization was taken before.
+    Used,
+    /// The authorization has expired.
+    Expired,
+    /// There is no such authorization. It never existed, or it was deleted a day after it expired.
+    Unknown,
+}

@@ -1,0 +1,153 @@
+//! Storing, replacing and deleting data keys.
+
+use std::time::{Duration, SystemTime};
+
+use super::{DataKey, Wrap};
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::value::{FromRow, Row, values};
+use crate::{Store, StoreError};
+
+/// Name of the lock for transactions that decide which data key is the current one.
+const LOCK: &str = "data_keys";
+
+impl Store {
+    /// Returns all data keys: first the current one, then the retired ones, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub(crate) async fn data_keys(&self) -> Result<Vec<DataKey>, StoreError> {
+        self.read(list).await
+    }
+
+    /// Stores a data key if there is none. Returns `false` if there was one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub(crate) async fn create_first_data_key(&self, id: &str, wraps: Vec<Wrap>) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.lock(LOCK)?;
+            let is_empty: bool = connection.one("SELECT count(*) = 0 FROM data_keys", &[])?;
+            if is_empty {
+                insert(connection, &id, &wraps)?;
+            }
+            Ok(is_empty)
+        })
+        .await
+    }
+
+    /// Stores a data key as the current one, and retires the others.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub(crate) async fn replace_data_key(&self, id: &str, wraps: Vec<Wrap>) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.lock(LOCK)?;
+            connection.execute("UPDATE data_keys SET retired_at = now_ms() WHERE retired_at IS NULL", &[])?;
+            insert(connection, &id, &wraps)
+        })
+        .await
+    }
+
+    /// Stores existing data keys, given by their ids, under a further master key.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub(crate) async fn wrap_data_keys(&self, wraps: Vec<(String, Wrap)>) -> Result<(), StoreError> {
+        self.write(Durability::PowerLoss, move |connection| {
+            for (id, wrap) in &wraps {
+                insert_wrap(connection, id, wrap)?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Deletes the data keys under all master keys but one. Returns `false` and deletes nothing if a data key is not stored
+    /// under that master key, because nothing could open it afterwards.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub(crate) async fn keep_one_master(&self, master_id: &str) -> Result<bool, StoreError> {
+        let master_id = master_id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.lock(LOCK)?;
+            let opens_all: bool = connection.one(
+                "SELECT count(*) = 0 FROM data_keys WHERE NOT EXISTS
+                     (SELECT 1 FROM data_key_wraps WHERE data_key = data_keys.id AND master_id = $1)",
+                values![&master_id],
+            )?;
+            if opens_all {
+                connection.execute("DELETE FROM data_key_wraps WHERE master_id <> $1", values![&master_id])?;
+            }
+            Ok(opens_all)
+        })
+        .await
+    }
+
+    /// Deletes data keys that have been retired for this long and that no secret is sealed under. Returns their number.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub(crate) async fn drop_retired_data_keys(&self, retired_for: Duration) -> Result<u64, StoreError> {
+        let deleted = self
+            .write(Durability::PowerLoss, move |connection| {
+                connection.execute(
+                    "DELETE FROM data_keys WHERE retired_at <= now_ms() - $1
+                         AND NOT EXISTS (SELECT 1 FROM integrations WHERE data_key = data_keys.id)
+                         AND NOT EXISTS (SELECT 1 FROM authorizations WHERE data_key = data_keys.id)",
+                    values![millis(retired_for)],
+                )
+            })
+            .await;
+        match deleted {
+            // A secret was stored under one of them while the statement ran.
+            Err(StoreError::DataKeyInUse) => Ok(0),
+            other => other,
+        }
+    }
+}
+
+fn list(connection: &mut dyn Connection) -> Result<Vec<DataKey>, StoreError> {
+    let rows: Vec<WrapRow> = connection.all(
+        "SELECT id, retired_at, master_id, bytes FROM data_keys JOIN data_key_wraps ON data_key = id
+         ORDER BY retired_at IS NOT NULL, created_at DESC, id, master_id",
+        &[],
+    )?;
+    let mut keys: Vec<DataKey> = Vec::new();
+    for WrapRow { id, retired_at, wrap } in rows {
+        match keys.last_mut() {
+            Some(key) if key.id == id => key.wraps.push(wrap),
+            _ => keys.push(DataKey { id, wraps: vec![wrap], retired_at }),
+        }
+    }
+    Ok(keys)
+}
+
+fn insert(connection: &mut dyn Connection, id: &str, wraps: &[Wrap]) -> Result<(), StoreError> {
+    connection.execute("INSERT INTO data_keys (id, created_at) VALUES ($1, now_ms())", values![id])?;
+    wraps.iter().try_for_each(|wrap| insert_wrap(connection, id, wrap))
+}
+
+fn insert_wrap(connection: &mut dyn Connection, id: &str, wrap: &Wrap) -> Result<(), StoreError> {
+    connection.execute(
+        "INSERT INTO data_key_wraps (data_key, master_id, bytes) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        values![id, &wrap.master_id, &wrap.bytes],
+    )?;
+    Ok(())
+}
+
+/// One row of the list: a data key under one of its master keys.
+struct WrapRow {
+    id: String,
+    retired_at: Option<SystemTime>,
+    wrap: Wrap,
+}
+
+impl FromRow for WrapRow {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self { id: row.read()?, retired_at: row.read()?, wrap: Wrap { master_id: row.read()?, bytes: row.read()? } })
+    }
+}

@@ -1,0 +1,42 @@
+//! Data keys, on every database.
+
+use std::time::Duration;
+
+use super::*;
+use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
+use crate::{AuthType, Details, StoreError};
+
+on_every_database!(of_many_first_data_keys_one_is_stored, a_secret_under_a_deleted_data_key_cannot_be_stored);
+
+async fn of_many_first_data_keys_one_is_stored(site: Site) {
+    let other = site.open_again().await;
+    let storing: Vec<_> = (0..8)
+        .map(|number| {
+            let store = if number % 2 == 0 { &site.store } else { &other }.clone();
+            tokio::spawn(async move { data_key(&store, &format!("dk_{number}")).await })
+        })
+        .collect();
+    let mut stored = 0;
+    for answer in storing {
+        stored += usize::from(answer.await.unwrap());
+    }
+    let keys = other.data_keys().await.unwrap();
+    assert_eq!((stored, keys.len()), (1, 1));
+    assert_eq!(keys[0].wraps, [Wrap { master_id: "mk_1".into(), bytes: vec![1, 2, 3] }]);
+}
+
+async fn a_secret_under_a_deleted_data_key_cannot_be_stored(site: Site) {
+    let store = &site.store;
+    data_key(store, "dk_1").await;
+    let details = Details { secret: Some(sealed("dk_1")), ..details() };
+    let integration = store.connect_integration(&holder(), "ann", AuthType::OAuth2, details.clone()).await.unwrap();
+    store.replace_data_key("dk_2", vec![Wrap { master_id: "mk_1".into(), bytes: vec![4] }]).await.unwrap();
+    assert_eq!(store.data_keys().await.unwrap()[0].id, "dk_2");
+    // First the key is in use. Then it has not been retired for long enough.
+    assert_eq!(store.drop_retired_data_keys(Duration::ZERO).await.unwrap(), 0);
+    store.delete_integration(&integration.id, integration.version).await.unwrap();
+    assert_eq!(store.drop_retired_data_keys(Duration::from_secs(60)).await.unwrap(), 0);
+    assert_eq!(store.drop_retired_data_keys(Duration::ZERO).await.unwrap(), 1);
+    let late = store.connect_integration(&holder(), "ann", AuthType::OAuth2, details).await;
+    assert!(matches!(late, Err(StoreError::DataKeyInUse)), "{late:?}");
+}

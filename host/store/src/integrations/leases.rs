@@ -1,0 +1,138 @@
+//! Refresh leases: of all gateways on one database, one at a time refreshes the tokens of an integration.
+//!
+//! A lease ends by itself, because the gateway that holds it may crash. Its worker may also be slower than the lease. Each
+//! lease therefore has a number, the fence, which is higher than that of every earlier lease of the integration. A write with
+//! an old fence has no effect, so a slow worker cannot overwrite the tokens of its successor.
+
+use std::time::{Duration, SystemTime};
+
+use crate::connection::Durability;
+use crate::time::millis;
+use crate::value::values;
+use crate::{Store, StoreError};
+
+impl Store {
+    /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that have no lease. The most
+    /// urgent one comes first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn due_for_refresh(&self, now: SystemTime, limit: u32) -> Result<Vec<String>, StoreError> {
+        self.read(move |connection| {
+            connection.all(
+                "SELECT id FROM integrations
+                 WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at <= $1
+                     AND (leased_until IS NULL OR leased_until <= now_ms())
+                 ORDER BY next_refresh_at LIMIT $2",
+                values![now, limit],
+            )
+        })
+        .await
+    }
+
+    /// Takes the lease of an integration for the time `life`, by the clock of the database, and returns its fence. Returns
+    /// `None` if another worker has the lease, or if there is no such integration.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn lease_refresh(&self, id: &str, life: Duration) -> Result<Option<i64>, StoreError> {
+        let id = id.to_owned();
+        // A database server may lose its power while the worker continues. Its lease must not be given to another one then.
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.optional(
+                "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
+                 WHERE id = $2 AND (leased_until IS NULL OR leased_until <= now_ms()) RETURNING fence",
+                values![millis(life), &id],
+            )
+        })
+        .await
+    }
+
+    /// Releases a lease. Does nothing if another worker has taken the lease since.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. The lease then ends by itself.
+    pub async fn release_refresh(&self, id: &str, fence: i64) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.execute(
+                "UPDATE integrations SET leased_until = NULL WHERE id = $1 AND fence = $2",
+                values![&id, fence],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Site, at_second, connect, details, holder, on_every_database};
+    use crate::{AuthType, Details, Integration, Status};
+
+    on_every_database!(
+        due_integrations_are_active_late_and_without_a_lease,
+        one_of_many_gets_the_lease_and_the_next_one_after_it_was_released_or_ended,
+        a_worker_whose_lease_has_ended_overwrites_nothing_of_its_successor,
+    );
+
+    async fn due_integrations_are_active_late_and_without_a_lease(site: Site) {
+        let store = &site.store;
+        let at = |user: &'static str, auth_type, status, next: Option<u64>| async move {
+            let details = Details { status, next_refresh_at: next.map(at_second), ..details() };
+            store.connect_integration(&holder(), user, auth_type, details).await.unwrap().id
+        };
+        let late = at("late", AuthType::OAuth2, Status::Active, Some(20)).await;
+        let later = at("later", AuthType::OAuth2, Status::Active, Some(10)).await;
+        let leased = at("leased", AuthType::OAuth2, Status::Active, Some(10)).await;
+        at("early", AuthType::OAuth2, Status::Active, Some(40)).await;
+        at("never", AuthType::OAuth2, Status::Active, None).await;
+        at("expired", AuthType::OAuth2, Status::Expired, Some(10)).await;
+        at("key", AuthType::ApiKey, Status::Active, Some(10)).await;
+        store.lease_refresh(&leased, Duration::from_secs(60)).await.unwrap().unwrap();
+        assert_eq!(store.due_for_refresh(at_second(30), 10).await.unwrap(), [later.clone(), late]);
+        assert_eq!(store.due_for_refresh(at_second(30), 1).await.unwrap(), [later]);
+    }
+
+    async fn one_of_many_gets_the_lease_and_the_next_one_after_it_was_released_or_ended(site: Site) {
+        let integration = connect(&site.store, "ann").await;
+        let other = site.open_again().await;
+        let asking: Vec<_> = (0..10)
+            .map(|number| {
+                let store = if number % 2 == 0 { &site.store } else { &other }.clone();
+                let id = integration.id.clone();
+                tokio::spawn(async move { store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap() })
+            })
+            .collect();
+        let mut fences = Vec::new();
+        for answer in asking {
+            fences.extend(answer.await.unwrap());
+        }
+        let [fence] = fences[..] else { panic!("{} have the lease", fences.len()) };
+
+        other.release_refresh(&integration.id, fence + 1).await.unwrap();
+        assert_eq!(other.lease_refresh(&integration.id, Duration::ZERO).await.unwrap(), None);
+        other.release_refresh(&integration.id, fence).await.unwrap();
+        // This lease ends in the moment in which it is taken.
+        assert_eq!(other.lease_refresh(&integration.id, Duration::ZERO).await.unwrap(), Some(fence + 1));
+        assert_eq!(other.lease_refresh(&integration.id, Duration::from_secs(60)).await.unwrap(), Some(fence + 2));
+        assert_eq!(other.lease_refresh("int_x", Duration::from_secs(60)).await.unwrap(), None);
+    }
+
+    async fn a_worker_whose_lease_has_ended_overwrites_nothing_of_its_successor(site: Site) {
+        let store = &site.store;
+        let Integration { id, version, .. } = connect(store, "ann").await;
+        let late = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        let next = store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap().unwrap();
+        assert_eq!(store.update_leased(&id, version, late, details()).await.unwrap(), None);
+        store.release_refresh(&id, late).await.unwrap();
+        assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
+
+        assert_eq!(store.update_leased(&id, version + 1, next, details()).await.unwrap(), None);
+        let written = store.update_leased(&id, version, next, details()).await.unwrap().unwrap();
+        assert_eq!(written.version, version + 1);
+        // The update has also released the lease.
+        assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), Some(next + 1));
+    }
+}

@@ -1,0 +1,315 @@
+//! Storing, finding, selecting and deleting integrations.
+
+use std::time::SystemTime;
+
+use super::{Account, AuthType, Details, Holder, Integration};
+use crate::connection::{Connection, Durability};
+use crate::id::random_id;
+use crate::value::{FromRow, FromValue, Row, Value, values};
+use crate::{Sealed, Store, StoreError, caps, storage};
+
+/// The columns of an [`Integration`], in the order in which they are read.
+const COLUMNS: &str =
+    "id, tenant, subject, connector, user_identifier, auth_type, selected, created_at, updated_at, version,
+    status, reason, account_id, account_email, account_name, scopes, expires_at, last_refreshed_at, next_refresh_at,
+    data_key, secret";
+
+/// Sets the columns of [`Details`]. [`with_details`] gives the parameters `$1` to `$11`.
+const SET_DETAILS: &str =
+    "status = $1, reason = $2, account_id = $3, account_email = $4, account_name = $5, scopes = $6,
+    expires_at = $7, last_refreshed_at = $8, next_refresh_at = $9, data_key = $10, secret = $11,
+    version = version + 1, updated_at = now_ms()";
+
+impl Store {
+    /// Stores an integration. If the holder already has one under this `user_identifier`, that one is overwritten: it keeps
+    /// its id and its selection. It also keeps the connector's stored values, unless the account is another one.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::TooManyIntegrations`] if the holder has too many, or if the database does not answer.
+    pub async fn connect_integration(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        auth_type: AuthType,
+        details: Details,
+    ) -> Result<Integration, StoreError> {
+        let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
+        let id = random_id("int_")?;
+        self.write(Durability::PowerLoss, move |connection| {
+            prepare_to_connect(connection, &holder, &user_identifier, &details.account)?;
+            connection.one(
+                &format!(
+                    "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
+                         last_refreshed_at, next_refresh_at, data_key, secret, id, tenant, subject, connector,
+                         user_identifier, auth_type, created_at, updated_at)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, now_ms(), now_ms())
+                     ON CONFLICT (tenant, subject, connector, user_identifier) DO UPDATE SET
+                         status = excluded.status, reason = excluded.reason, account_id = excluded.account_id,
+                         account_email = excluded.account_email, account_name = excluded.account_name,
+                         scopes = excluded.scopes, expires_at = excluded.expires_at,
+                         last_refreshed_at = excluded.last_refreshed_at, next_refresh_at = excluded.next_refresh_at,
+                         data_key = excluded.data_key, secret = excluded.secret, auth_type = excluded.auth_type,
+                         version = integrations.version + 1, updated_at = excluded.updated_at
+                     RETURNING {COLUMNS}"
+                ),
+                &with_details(
+                    &details,
+                    values![
+                        &id,
+                        &holder.tenant,
+                        &holder.subject,
+                        &holder.connector,
+                        &user_identifier,
+                        auth_type.name()
+                    ],
+                ),
+            )
+        })
+        .await
+    }
+
+    /// Returns the integration that a holder has under a `user_identifier`, if there is one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
+        let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
+        self.read(move |connection| find(connection, &holder, &user_identifier)).await
+    }
+
+    /// Returns the integration with an id, if there is one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn integration_by_id(&self, id: &str) -> Result<Option<Integration>, StoreError> {
+        let id = id.to_owned();
+        self.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
+    }
+
+    /// Returns all integrations of a holder, the oldest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn integrations_of(&self, holder: &Holder) -> Result<Vec<Integration>, StoreError> {
+        let holder = holder.clone();
+        self.read(move |connection| {
+            connection.all(
+                &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 ORDER BY created_at, id"),
+                values![&holder.tenant, &holder.subject, &holder.connector],
+            )
+        })
+        .await
+    }
+
+    /// Returns all integrations of a user with any connector, the oldest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn integrations_of_subject(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, StoreError> {
+        let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
+        self.read(move |connection| {
+            connection
+                .all(&select("WHERE tenant = $1 AND subject = $2 ORDER BY created_at, id"), values![&tenant, &subject])
+        })
+        .await
+    }
+
+    /// Selects an integration for calls that name no integration, instead of the one that was selected before. Returns `None`
+    /// and changes nothing if there is no such integration.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn select_integration(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+    ) -> Result<Option<Integration>, StoreError> {
+        let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
+        self.write(Durability::PowerLoss, move |connection| select_one(connection, &holder, &user_identifier)).await
+    }
+
+    /// Writes the details. Returns `None` and writes nothing if the integration no longer has `expected_version` or was deleted.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn update_integration(
+        &self,
+        id: &str,
+        expected_version: i64,
+        details: Details,
+    ) -> Result<Option<Integration>, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.optional(
+                &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $12 AND version = $13 RETURNING {COLUMNS}"),
+                &with_details(&details, values![&id, expected_version]),
+            )
+        })
+        .await
+    }
+
+    /// As [`Store::update_integration`], for the worker that has the lease with this fence. Releases the lease. Returns `None`
+    /// and writes nothing if another worker has taken a lease since.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn update_leased(
+        &self,
+        id: &str,
+        expected_version: i64,
+        fence: i64,
+        details: Details,
+    ) -> Result<Option<Integration>, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.optional(
+                &format!(
+                    "UPDATE integrations SET {SET_DETAILS}, leased_until = NULL
+                     WHERE id = $12 AND version = $13 AND fence = $14 RETURNING {COLUMNS}"
+                ),
+                &with_details(&details, values![&id, expected_version, fence]),
+            )
+        })
+        .await
+    }
+
+    /// Deletes an integration and the values that its connector stored for it. Returns `false` and deletes nothing if it no longer
+    /// has this version or was deleted before.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_integration(&self, id: &str, version: i64) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            let connector: Option<String> = connection.optional(
+                "DELETE FROM integrations WHERE id = $1 AND version = $2 RETURNING connector",
+                values![&id, version],
+            )?;
+            let Some(connector) = connector else { return Ok(false) };
+            storage::clear(connection, &connector, &id)?;
+            Ok(true)
+        })
+        .await
+    }
+}
+
+/// Checks the limit of a new integration. Deletes the connector's stored values of an existing one if the account is another
+/// one, so that one account never sees the values of another.
+fn prepare_to_connect(
+    connection: &mut dyn Connection,
+    holder: &Holder,
+    user_identifier: &str,
+    account: &Account,
+) -> Result<(), StoreError> {
+    let Holder { tenant, subject, connector } = holder;
+    // Without the lock, two calls that connect different accounts at once would both find the previous account.
+    connection.lock(&format!("connection\0{tenant}\0{subject}\0{connector}\0{user_identifier}"))?;
+    let Some(former) = find(connection, holder, user_identifier)? else {
+        return caps::check_integrations(connection, holder);
+    };
+    if account.id.is_some() && account.id != former.details.account.id {
+        storage::clear(connection, connector, &former.id)?;
+    }
+    Ok(())
+}
+
+fn find(
+    connection: &mut dyn Connection,
+    holder: &Holder,
+    user_identifier: &str,
+) -> Result<Option<Integration>, StoreError> {
+    connection.optional(
+        &select("WHERE tenant = $1 AND subject = $2 AND connector = $3 AND user_identifier = $4"),
+        values![&holder.tenant, &holder.subject, &holder.connector, user_identifier],
+    )
+}
+
+fn select_one(
+    connection: &mut dyn Connection,
+    holder: &Holder,
+    user_identifier: &str,
+) -> Result<Option<Integration>, StoreError> {
+    let Holder { tenant, subject, connector } = holder;
+    // Without the lock, two calls at once could each leave an integration selected.
+    connection.lock(&format!("selection\0{tenant}\0{subject}\0{connector}"))?;
+    let Some(mut integration) = find(connection, holder, user_identifier)? else { return Ok(None) };
+    if !integration.selected {
+        connection.execute(
+            "UPDATE integrations SET selected = FALSE
+             WHERE tenant = $1 AND subject = $2 AND connector = $3 AND selected",
+            values![tenant, subject, connector],
+        )?;
+        let updated_at: Option<SystemTime> = connection.optional(
+            "UPDATE integrations SET selected = TRUE, updated_at = now_ms() WHERE id = $1 RETURNING updated_at",
+            values![&integration.id],
+        )?;
+        // Another call deleted the integration after it was found.
+        let Some(updated_at) = updated_at else { return Ok(None) };
+        (integration.selected, integration.updated_at) = (true, updated_at);
+    }
+    Ok(Some(integration))
+}
+
+fn select(condition: &str) -> String {
+    format!("SELECT {COLUMNS} FROM integrations {condition}")
+}
+
+/// The parameters of [`SET_DETAILS`], followed by others.
+fn with_details(details: &Details, others: &[Value]) -> Vec<Value> {
+    let secret = details.secret.as_ref();
+    let mut values = vec![
+        details.status.name().into(),
+        (&details.reason).into(),
+        (&details.account.id).into(),
+        (&details.account.email).into(),
+        (&details.account.name).into(),
+        serde_json::Value::from(details.scopes.clone()).to_string().into(),
+        details.expires_at.into(),
+        details.last_refreshed_at.into(),
+        details.next_refresh_at.into(),
+        secret.map(|sealed| &sealed.key_id).into(),
+        secret.map(|sealed| &sealed.bytes).into(),
+    ];
+    values.extend_from_slice(others);
+    values
+}
+
+impl FromRow for Integration {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
+            user_identifier: row.read()?,
+            auth_type: row.read()?,
+            selected: row.read()?,
+            created_at: row.read()?,
+            updated_at: row.read()?,
+            version: row.read()?,
+            details: Details {
+                status: row.read()?,
+                reason: row.read()?,
+                account: Account { id: row.read()?, email: row.read()?, name: row.read()? },
+                scopes: row.read::<Scopes>()?.0,
+                expires_at: row.read()?,
+                last_refreshed_at: row.read()?,
+                next_refresh_at: row.read()?,
+                secret: read_sealed(row)?,
+            },
+        })
+    }
+}
+
+/// Reads two columns: the id of the data key and the sealed bytes.
+pub(crate) fn read_sealed(row: &mut Row) -> Result<Option<Sealed>, StoreError> {
+    let (key_id, bytes) = (row.read::<Option<String>>()?, row.read::<Option<Vec<u8>>>()?);
+    Ok(key_id.zip(bytes).map(|(key_id, bytes)| Sealed { key_id, bytes }))
+}
+
+/// A column with a JSON list of strings.
+struct Scopes(Vec<String>);
+
+impl FromValue for Scopes {
+    fn from_value(value: Value) -> Option<Self> {
+        serde_json::from_str(&String::from_value(value)?).ok().map(Self)
+    }
+}

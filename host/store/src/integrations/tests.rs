@@ -1,0 +1,193 @@
+//! Integrations, on every database.
+
+use std::collections::HashSet;
+
+use super::*;
+use crate::connection::Durability;
+use crate::testing::{Site, connect, data_key, details, holder, on_every_database, sealed};
+use crate::value::values;
+use crate::{StorageScope, Store};
+
+on_every_database!(
+    an_integration_comes_back_as_it_was_connected,
+    connecting_again_overwrites_the_integration_and_keeps_its_id_and_selection,
+    another_account_under_the_same_user_identifier_does_not_see_the_stored_values,
+    a_user_may_have_a_thousand_integrations_and_connect_them_again,
+    an_application_may_have_a_hundred_thousand_integrations,
+    a_holder_sees_only_its_own_integrations,
+    one_integration_of_a_holder_is_selected_after_many_selections_at_once,
+    of_two_updates_from_one_version_one_succeeds,
+    deleting_an_integration_deletes_what_its_connector_stored_for_it,
+);
+
+async fn an_integration_comes_back_as_it_was_connected(site: Site) {
+    let store = &site.store;
+    data_key(store, "dk_1").await;
+    let details = Details { secret: Some(sealed("dk_1")), ..details() };
+    let connected =
+        store.connect_integration(&holder(), "ann@example.com", AuthType::OAuth2, details.clone()).await.unwrap();
+    assert_eq!((&connected.holder, connected.auth_type, connected.selected), (&holder(), AuthType::OAuth2, false));
+    assert_eq!((&connected.details, connected.version), (&details, 1));
+    assert_eq!(connected.created_at, connected.updated_at);
+    assert_eq!(store.integration(&holder(), "ann@example.com").await.unwrap().as_ref(), Some(&connected));
+    assert_eq!(store.integration_by_id(&connected.id).await.unwrap().as_ref(), Some(&connected));
+    assert_eq!(store.integrations_of(&holder()).await.unwrap(), [connected]);
+}
+
+async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_selection(site: Site) {
+    let store = &site.store;
+    let first = connect(store, "ann").await;
+    store.select_integration(&holder(), "ann").await.unwrap();
+    let changed = Details { status: Status::Revoked, scopes: vec![], reason: None, ..details() };
+    let second = store.connect_integration(&holder(), "ann", AuthType::ApiKey, changed.clone()).await.unwrap();
+    assert_eq!((second.id, second.created_at), (first.id, first.created_at));
+    assert_eq!((second.auth_type, second.selected, second.version), (AuthType::ApiKey, true, 2));
+    assert_eq!(second.details, changed);
+}
+
+async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_values(site: Site) {
+    let store = &site.store;
+    let reconnect = async |id: Option<&str>| {
+        let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
+        store.connect_integration(&holder(), "work", AuthType::OAuth2, details).await.unwrap().id
+    };
+    let other = connect(store, "home").await.id;
+    let id = reconnect(None).await;
+    let scope = |id: &str| StorageScope { connector: "calendar".into(), integration: Some(id.to_owned()) };
+    store.storage_set(&scope(&other), "key", vec![1], None).await.unwrap();
+    // The previous account was unknown; the same account; an unknown account; another account.
+    for (account, is_kept) in [(Some("1"), false), (Some("1"), true), (None, true), (Some("2"), false)] {
+        store.storage_set(&scope(&id), "key", vec![2], None).await.unwrap();
+        assert_eq!(reconnect(account).await, id);
+        let kept = store.storage_get(&scope(&id), "key").await.unwrap();
+        assert_eq!(kept.is_some(), is_kept, "{account:?}");
+    }
+    assert!(store.storage_get(&scope(&other), "key").await.unwrap().is_some());
+}
+
+/// Stores this many integrations of a user, or of the tenant itself if `subject` is empty.
+async fn fill(store: &Store, subject: &'static str, rows: u64) {
+    let filling = store.write(Durability::ProcessKill, move |connection| {
+        connection.execute(
+            "INSERT INTO integrations (id, tenant, subject, connector, user_identifier, auth_type, created_at, updated_at,
+                 status, scopes)
+             WITH RECURSIVE numbers (n) AS
+                 (SELECT CAST(1 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n < $1)
+             SELECT 'int_' || n, 'acme', $2, 'calendar', 'u' || n, 'none', 1, 1, 'active', '[]' FROM numbers",
+            values![i64::try_from(rows).unwrap(), subject],
+        )
+    });
+    assert_eq!(filling.await.unwrap(), rows);
+}
+
+async fn a_user_may_have_a_thousand_integrations_and_connect_them_again(site: Site) {
+    let store = &site.store;
+    fill(store, "ann", 999).await;
+    let last = connect(store, "last").await;
+    let over = store.connect_integration(&holder(), "over", AuthType::None, details()).await.unwrap_err();
+    assert_eq!(over.to_string(), "the holder has 1000 integrations and may not have more");
+    assert_eq!(store.integrations_of(&holder()).await.unwrap().len(), 1000);
+    connect(store, "u1").await;
+    for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
+        store.connect_integration(&other, "over", AuthType::None, details()).await.unwrap();
+    }
+    store.delete_integration(&last.id, last.version).await.unwrap();
+    connect(store, "over").await;
+}
+
+async fn an_application_may_have_a_hundred_thousand_integrations(site: Site) {
+    let store = &site.store;
+    fill(store, "", 99_999).await;
+    let application = Holder { subject: String::new(), ..holder() };
+    store.connect_integration(&application, "last", AuthType::None, details()).await.unwrap();
+    let over = store.connect_integration(&application, "over", AuthType::None, details()).await.unwrap_err();
+    assert_eq!(over.to_string(), "the holder has 100000 integrations and may not have more");
+}
+
+async fn a_holder_sees_only_its_own_integrations(site: Site) {
+    let store = &site.store;
+    connect(store, "ann").await;
+    let others = [
+        Holder { tenant: "other".into(), ..holder() },
+        Holder { subject: String::new(), ..holder() },
+        Holder { connector: "mail".into(), ..holder() },
+    ];
+    for other in &others {
+        assert_eq!(store.integration(other, "ann").await.unwrap(), None);
+        assert!(store.integrations_of(other).await.unwrap().is_empty());
+        assert_eq!(store.select_integration(other, "ann").await.unwrap(), None);
+        store.connect_integration(other, "ann", AuthType::None, details()).await.unwrap();
+    }
+    let connectors: Vec<_> = store
+        .integrations_of_subject("acme", "ann")
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|integration| integration.holder.connector)
+        .collect();
+    assert_eq!(HashSet::<&str>::from_iter(connectors.iter().map(String::as_str)), ["calendar", "mail"].into());
+    assert_eq!(store.integrations_of_subject("acme", "").await.unwrap().len(), 1);
+}
+
+async fn one_integration_of_a_holder_is_selected_after_many_selections_at_once(site: Site) {
+    let users: Vec<_> = (0..6).map(|number| format!("user {number}")).collect();
+    for user in &users {
+        connect(&site.store, user).await;
+    }
+    let other = site.open_again().await;
+    for _ in 0..5 {
+        let selecting: Vec<_> = users
+            .iter()
+            .enumerate()
+            .map(|(number, user)| {
+                let (store, user) = (if number % 2 == 0 { &site.store } else { &other }.clone(), user.clone());
+                tokio::spawn(async move { store.select_integration(&holder(), &user).await })
+            })
+            .collect();
+        for selection in selecting {
+            assert!(selection.await.unwrap().unwrap().unwrap().selected);
+        }
+        let integrations = other.integrations_of(&holder()).await.unwrap();
+        assert_eq!(integrations.iter().filter(|integration| integration.selected).count(), 1);
+    }
+    assert_eq!(other.select_integration(&holder(), "nobody").await.unwrap(), None);
+    let integrations = other.integrations_of(&holder()).await.unwrap();
+    assert_eq!(integrations.iter().filter(|integration| integration.selected).count(), 1);
+}
+
+async fn of_two_updates_from_one_version_one_succeeds(site: Site) {
+    let store = &site.store;
+    let integration = connect(store, "ann").await;
+    let (first, second) = tokio::join!(
+        store.update_integration(
+            &integration.id,
+            integration.version,
+            Details { status: Status::Expired, ..details() }
+        ),
+        store.update_integration(
+            &integration.id,
+            integration.version,
+            Details { status: Status::Revoked, ..details() }
+        ),
+    );
+    let written: Vec<_> = [first.unwrap(), second.unwrap()].into_iter().flatten().collect();
+    assert_eq!(written.len(), 1);
+    assert_eq!(written[0].version, 2);
+    assert_eq!(store.integration_by_id(&integration.id).await.unwrap().as_ref(), written.first());
+    assert_eq!(store.update_integration("int_x", 1, details()).await.unwrap(), None);
+}
+
+async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: Site) {
+    let store = &site.store;
+    let (first, second) = (connect(store, "ann").await, connect(store, "bob").await);
+    let scope = |id: &str| StorageScope { connector: "calendar".into(), integration: Some(id.to_owned()) };
+    for id in [&first.id, &second.id] {
+        store.storage_set(&scope(id), "key", vec![1], None).await.unwrap();
+    }
+    assert!(!store.delete_integration(&first.id, first.version + 1).await.unwrap(), "another version");
+    assert!(store.delete_integration(&first.id, first.version).await.unwrap());
+    assert!(!store.delete_integration(&first.id, first.version).await.unwrap());
+    assert_eq!(store.storage_get(&scope(&first.id), "key").await.unwrap(), None);
+    assert!(store.storage_get(&scope(&second.id), "key").await.unwrap().is_some());
+    assert_eq!(store.integrations_of(&holder()).await.unwrap(), [second]);
+}

@@ -1,0 +1,160 @@
+//! An integration: a user's account at a provider, as it is stored.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use crate::Sealed;
+use crate::value::{FromValue, Value};
+
+/// The owner of integrations: a user of a tenant, for one connector. The store never returns integrations of another holder.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Holder {
+    /// The tenant.
+    pub tenant: String,
+    /// The user. Empty if the integration belongs to the tenant itself.
+    pub subject: String,
+    /// Identifier of the connector.
+    pub connector: String,
+}
+
+impl Holder {
+    /// The context in which the secret of an integration is sealed. A secret that is moved to another integration cannot be
+    /// unsealed there.
+    pub fn secret_context<'a>(&'a self, user_identifier: &'a str) -> [&'a str; 5] {
+        ["integration", &self.tenant, &self.subject, &self.connector, user_identifier]
+    }
+
+    /// The context in which the PKCE verifier of an authorization is sealed.
+    pub fn verifier_context<'a>(&'a self, user_identifier: Option<&'a str>) -> [&'a str; 5] {
+        ["verifier", &self.tenant, &self.subject, &self.connector, user_identifier.unwrap_or_default()]
+    }
+}
+
+/// The way in which users connect an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AuthType {
+    /// By an OAuth 2 authorization.
+    OAuth2,
+    /// By a key that the user got from the provider.
+    ApiKey,
+    /// Without a secret.
+    None,
+}
+
+impl AuthType {
+    const ALL: [Self; 3] = [Self::OAuth2, Self::ApiKey, Self::None];
+
+    /// The name in answers and in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OAuth2 => "oauth2",
+            Self::ApiKey => "api_key",
+            Self::None => "none",
+        }
+    }
+}
+
+/// The state of an integration. Only an active one can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// The integration can be used.
+    Active,
+    /// The provider no longer accepts the tokens, and the user has to authorize again.
+    Expired,
+    /// The user or the provider revoked the tokens.
+    Revoked,
+}
+
+impl Status {
+    const ALL: [Self; 3] = [Self::Active, Self::Expired, Self::Revoked];
+
+    /// The name in answers and in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+impl fmt::Display for AuthType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromValue for AuthType {
+    fn from_value(value: Value) -> Option<Self> {
+        let name = String::from_value(value)?;
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+impl FromValue for Status {
+    fn from_value(value: Value) -> Option<Self> {
+        let name = String::from_value(value)?;
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+/// The person's account at the provider. A field is `None` if the provider does not reveal it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// The provider's id of the account.
+    pub id: Option<String>,
+    /// The email address.
+    pub email: Option<String>,
+    /// The name for people.
+    pub name: Option<String>,
+}
+
+/// The part of an integration that changes. The store always writes it as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Details {
+    /// The state of the integration.
+    pub status: Status,
+    /// The reason for the last failure and who has to act, as JSON text. The store does not interpret it.
+    pub reason: Option<String>,
+    /// The connected account.
+    pub account: Account,
+    /// The OAuth scopes that the provider granted.
+    pub scopes: Vec<String>,
+    /// Time at which the access token expires. `None` if it does not expire.
+    pub expires_at: Option<SystemTime>,
+    /// Time of the last refresh.
+    pub last_refreshed_at: Option<SystemTime>,
+    /// Time from which [`crate::Store::due_for_refresh`] lists the integration. `None` if it needs no refresh.
+    pub next_refresh_at: Option<SystemTime>,
+    /// The tokens or the API key, sealed with [`Holder::secret_context`].
+    pub secret: Option<Sealed>,
+}
+
+/// A user's account at a provider, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Integration {
+    /// The primary key. It also separates the key-value storage of this integration from that of others.
+    pub id: String,
+    /// The owner.
+    pub holder: Holder,
+    /// Distinguishes the accounts of one holder.
+    pub user_identifier: String,
+    /// The way in which the user connected the account.
+    pub auth_type: AuthType,
+    /// `true` if calls that name no integration use this one. At most one integration of a holder is selected.
+    pub selected: bool,
+    /// Time at which the account was first connected.
+    pub created_at: SystemTime,
+    /// Time of the last write.
+    pub updated_at: SystemTime,
+    /// Grows with every write of the details, so that an update can detect that another one came first.
+    pub version: i64,
+    /// The part that changes.
+    pub details: Details,
+}

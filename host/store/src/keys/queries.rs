@@ -1,0 +1,164 @@
+//! Storing, listing and revoking API keys.
+
+use super::types::KeyOrigin;
+use super::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
+use crate::connection::{Connection, Durability};
+use crate::value::values;
+use crate::{Store, StoreError};
+
+/// Name of the lock for transactions that write a key depending on the keys they have read.
+const LOCK: &str = "api_keys";
+
+impl Store {
+    /// Stores a key that a command has created.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does not answer.
+    pub async fn create_key(&self, key: NewApiKey) -> Result<(), StoreError> {
+        let created =
+            self.write(Durability::PowerLoss, move |connection| insert(connection, &key, KeyOrigin::Command)).await?;
+        if created { Ok(()) } else { Err(StoreError::Duplicate) }
+    }
+
+    /// Stores a key if no key was ever stored. Returns `false` if there is one, even a revoked one.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn create_first_key(&self, key: NewApiKey) -> Result<bool, StoreError> {
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.lock(LOCK)?;
+            let is_empty: bool = connection.one("SELECT count(*) = 0 FROM api_keys", &[])?;
+            Ok(is_empty && insert(connection, &key, KeyOrigin::FirstStart)?)
+        })
+        .await
+    }
+
+    /// Accepts the key from the environment, and revokes other keys that came from there.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn adopt_key(&self, key: NewApiKey) -> Result<KeyAdoption, StoreError> {
+        self.write(Durability::PowerLoss, move |connection| adopt(connection, &key)).await
+    }
+
+    /// Returns all keys, the oldest first, including revoked ones.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
+        self.read(list).await
+    }
+
+    /// Returns all keys, and the revision at which they were read.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn keys_at_revision(&self) -> Result<(i64, Vec<ApiKey>), StoreError> {
+        // The revision is read first. A key that changes between the two statements is then read again at the next check.
+        // In the other order the change could be missed.
+        self.read(|connection| Ok((revision(connection)?, list(connection)?))).await
+    }
+
+    /// Returns a number that grows with every change of a key by any process. A use of a key is not a change.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn keys_revision(&self) -> Result<i64, StoreError> {
+        self.read(revision).await
+    }
+
+    /// Revokes a key. [`Store::adopt_key`] does not bring it back.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn revoke_key(&self, id: &KeyId) -> Result<KeyRevocation, StoreError> {
+        let id = id.clone();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.lock(LOCK)?;
+            let key: Option<ApiKey> = connection.optional(&select("WHERE id = $1"), values![&id])?;
+            // A key that a newer value of the environment variable has replaced keeps its time, but cannot be adopted again.
+            connection.execute(
+                "UPDATE api_keys SET revoked_at = coalesce(revoked_at, now_ms()), revoked_by_person = TRUE WHERE id = $1",
+                values![&id],
+            )?;
+            Ok(match key {
+                None => KeyRevocation::Unknown,
+                Some(key) if key.revoked_at.is_some() => KeyRevocation::AlreadyRevoked(key),
+                Some(key) => KeyRevocation::Revoked(key),
+            })
+        })
+        .await
+    }
+
+    /// Writes the current time as the last use of these keys.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn note_keys_used(&self, mut ids: Vec<KeyId>) -> Result<(), StoreError> {
+        // All gateways write the rows in the same order, so that two of them never wait for each other's rows.
+        ids.sort_by(|left, right| left.0.cmp(&right.0));
+        self.write(Durability::ProcessKill, move |connection| {
+            ids.iter().try_for_each(|id| {
+                connection.execute("UPDATE api_keys SET last_used_at = now_ms() WHERE id = $1", values![id]).map(drop)
+            })
+        })
+        .await
+    }
+}
+
+fn revision(connection: &mut dyn Connection) -> Result<i64, StoreError> {
+    connection.one("SELECT number FROM revisions WHERE subject = 'api_keys'", &[])
+}
+
+fn list(connection: &mut dyn Connection) -> Result<Vec<ApiKey>, StoreError> {
+    connection.all(&select("ORDER BY created_at, id"), &[])
+}
+
+/// Returns `false` if the key was already stored.
+fn insert(connection: &mut dyn Connection, key: &NewApiKey, origin: KeyOrigin) -> Result<bool, StoreError> {
+    let added = connection.execute(
+        "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now_ms()) ON CONFLICT (hash) DO NOTHING",
+        values![&key.id, &key.name, &key.tenant, &key.subject, &key.scopes, &key.hash, &key.prefix, origin],
+    )?;
+    Ok(added > 0)
+}
+
+fn adopt(connection: &mut dyn Connection, key: &NewApiKey) -> Result<KeyAdoption, StoreError> {
+    connection.lock(LOCK)?;
+    let former = by_hash(connection, &key.hash)?;
+    if let Some(former) = &former {
+        let same_rights = former.scopes == key.scopes && former.tenant == key.tenant && former.subject == key.subject;
+        if !same_rights {
+            return Ok(KeyAdoption::OtherRights(former.id.clone()));
+        }
+        if connection.one("SELECT revoked_by_person FROM api_keys WHERE id = $1", values![&former.id])? {
+            return Ok(KeyAdoption::Revoked);
+        }
+    }
+    connection.execute(
+        "UPDATE api_keys SET revoked_at = now_ms() WHERE origin = $1 AND hash <> $2 AND revoked_at IS NULL",
+        values![KeyOrigin::Environment, &key.hash],
+    )?;
+    match former {
+        Some(former) if former.revoked_at.is_some() => {
+            connection.execute("UPDATE api_keys SET revoked_at = NULL WHERE id = $1", values![&former.id])?;
+        }
+        Some(_) => {}
+        None => {
+            insert(connection, key, KeyOrigin::Environment)?;
+        }
+    }
+    Ok(KeyAdoption::Accepted)
+}
+
+fn by_hash(connection: &mut dyn Connection, hash: &KeyHash) -> Result<Option<ApiKey>, StoreError> {
+    connection.optional(&select("WHERE hash = $1"), values![hash])
+}
+
+fn select(condition: &str) -> String {
+    format!(
+        "SELECT id, name, tenant, subject, scopes, hash, prefix, created_at, revoked_at, last_used_at
+         FROM api_keys {condition}"
+    )
+}

@@ -1,0 +1,104 @@
+//! API keys, on every database.
+
+use super::*;
+use crate::testing::{Site, on_every_database};
+use crate::{StorageScope, Store, StoreError};
+
+on_every_database!(
+    a_key_comes_back_as_it_was_stored,
+    the_same_key_is_not_stored_twice,
+    the_revision_grows_only_when_a_key_changes,
+    the_first_key_is_created_once_even_if_it_is_revoked,
+    an_adopted_key_replaces_the_previous_one_and_can_be_adopted_again,
+    a_key_that_a_person_revoked_cannot_be_adopted,
+    adopting_a_key_that_has_other_rights_leaves_them_unchanged,
+);
+
+fn key(id: &str) -> NewApiKey {
+    NewApiKey {
+        id: KeyId(id.into()),
+        name: "test".into(),
+        tenant: "default".into(),
+        subject: None,
+        scopes: "operate integrate admin".to_owned(),
+        hash: [id.as_bytes()[0]; 32],
+        prefix: "cgw_test".into(),
+    }
+}
+
+/// The ids of the keys that are not revoked, in alphabetical order.
+async fn accepted(store: &Store) -> Vec<String> {
+    let keys = store.keys().await.unwrap().into_iter();
+    let mut accepted: Vec<_> = keys.filter(|key| key.revoked_at.is_none()).map(|key| key.id.0).collect();
+    accepted.sort();
+    accepted
+}
+
+async fn a_key_comes_back_as_it_was_stored(site: Site) {
+    let store = &site.store;
+    let new = NewApiKey { subject: Some("ann".into()), scopes: "operate admin".to_owned(), ..key("a") };
+    store.create_key(new.clone()).await.unwrap();
+    let stored = store.keys().await.unwrap().remove(0);
+    assert_eq!((stored.id, stored.subject, stored.scopes), (new.id, new.subject, new.scopes));
+    assert_eq!((stored.hash, stored.revoked_at), (new.hash, None));
+    assert!(stored.created_at.elapsed().unwrap().as_secs() < 60);
+}
+
+async fn the_same_key_is_not_stored_twice(site: Site) {
+    let store = &site.store;
+    store.create_key(key("a")).await.unwrap();
+    assert!(matches!(store.create_key(key("a2")).await, Err(StoreError::Duplicate)));
+}
+
+async fn the_revision_grows_only_when_a_key_changes(site: Site) {
+    let store = &site.store;
+    let first = store.keys_revision().await.unwrap();
+    store.create_key(key("a")).await.unwrap();
+    let created = store.keys_revision().await.unwrap();
+    assert!(created > first);
+    store.note_keys_used(vec![KeyId("a".into())]).await.unwrap();
+    let scope = StorageScope { connector: "demo".into(), integration: None };
+    store.storage_set(&scope, "key", vec![], None).await.unwrap();
+    assert_eq!(store.keys_revision().await.unwrap(), created);
+    assert!(store.keys().await.unwrap()[0].last_used_at.is_some());
+    store.revoke_key(&KeyId("a".into())).await.unwrap();
+    assert!(store.keys_revision().await.unwrap() > created);
+}
+
+async fn the_first_key_is_created_once_even_if_it_is_revoked(site: Site) {
+    let store = &site.store;
+    assert!(store.create_first_key(key("a")).await.unwrap());
+    assert!(!store.create_first_key(key("b")).await.unwrap());
+    store.revoke_key(&KeyId("a".into())).await.unwrap();
+    assert!(!store.create_first_key(key("b")).await.unwrap());
+}
+
+async fn an_adopted_key_replaces_the_previous_one_and_can_be_adopted_again(site: Site) {
+    let store = &site.store;
+    store.create_key(key("c")).await.unwrap();
+    for (id, expected) in [("a", ["a", "c"]), ("a", ["a", "c"]), ("b", ["b", "c"]), ("a", ["a", "c"])] {
+        assert_eq!(store.adopt_key(key(id)).await.unwrap(), KeyAdoption::Accepted);
+        assert_eq!(accepted(store).await, expected);
+    }
+}
+
+async fn a_key_that_a_person_revoked_cannot_be_adopted(site: Site) {
+    let store = &site.store;
+    store.adopt_key(key("a")).await.unwrap();
+    assert!(matches!(store.revoke_key(&KeyId("a".into())).await.unwrap(), KeyRevocation::Revoked(_)));
+    assert_eq!(store.adopt_key(key("a")).await.unwrap(), KeyAdoption::Revoked);
+    assert!(accepted(store).await.is_empty());
+    // The same holds for a key that another one had replaced before a person revoked it.
+    store.adopt_key(key("b")).await.unwrap();
+    store.adopt_key(key("c")).await.unwrap();
+    assert!(matches!(store.revoke_key(&KeyId("b".into())).await.unwrap(), KeyRevocation::AlreadyRevoked(_)));
+    assert_eq!(store.adopt_key(key("b")).await.unwrap(), KeyAdoption::Revoked);
+    assert_eq!(accepted(store).await, ["c"]);
+}
+
+async fn adopting_a_key_that_has_other_rights_leaves_them_unchanged(site: Site) {
+    let store = &site.store;
+    store.create_key(NewApiKey { tenant: "acme".into(), ..key("a") }).await.unwrap();
+    assert_eq!(store.adopt_key(key("a")).await.unwrap(), KeyAdoption::OtherRights(KeyId("a".into())));
+    assert_eq!(store.keys().await.unwrap()[0].tenant, "acme");
+}

@@ -1,0 +1,143 @@
+//! An API key, as it is stored. The store has only the SHA-256 of a key, never the key.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use crate::StoreError;
+use crate::value::{FromRow, FromValue, Row, Value};
+
+/// SHA-256 of a key.
+pub type KeyHash = [u8; 32];
+
+/// Id of a key. It reveals nothing about the key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyId(pub String);
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The way in which a key was created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyOrigin {
+    /// By the command `keys create`.
+    Command,
+    /// By the first start with an empty database.
+    FirstStart,
+    /// From the variable `GATEWAY_BOOTSTRAP_KEY`.
+    Environment,
+}
+
+impl KeyOrigin {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Command => "command",
+            Self::FirstStart => "first_start",
+            Self::Environment => "environment",
+        }
+    }
+}
+
+/// A key, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Identifies the key in commands and logs.
+    pub id: KeyId,
+    /// A name for people.
+    pub name: String,
+    /// The tenant that the key belongs to.
+    pub tenant: String,
+    /// The one user that the key may act for. `None` if it may act for every user of the tenant.
+    pub subject: Option<String>,
+    /// Names of the key's scopes, separated by spaces. The store does not interpret them.
+    pub scopes: String,
+    /// SHA-256 of the key.
+    pub hash: KeyHash,
+    /// The first characters of the key, so that people recognise it. Empty if a person chose the key, because then these
+    /// characters could help to guess it.
+    pub prefix: String,
+    /// Time at which the key was stored.
+    pub created_at: SystemTime,
+    /// Time at which the key was revoked. The gateway accepts only keys with `None`.
+    pub revoked_at: Option<SystemTime>,
+    /// Time of the last use, exact to about a minute.
+    pub last_used_at: Option<SystemTime>,
+}
+
+/// A key that is to be stored. The fields are those of [`ApiKey`].
+#[derive(Clone, Debug)]
+pub struct NewApiKey {
+    /// See [`ApiKey::id`].
+    pub id: KeyId,
+    /// See [`ApiKey::name`].
+    pub name: String,
+    /// See [`ApiKey::tenant`].
+    pub tenant: String,
+    /// See [`ApiKey::subject`].
+    pub subject: Option<String>,
+    /// See [`ApiKey::scopes`].
+    pub scopes: String,
+    /// See [`ApiKey::hash`].
+    pub hash: KeyHash,
+    /// See [`ApiKey::prefix`].
+    pub prefix: String,
+}
+
+/// The result of revoking a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyRevocation {
+    /// The key was revoked by this call.
+    Revoked(ApiKey),
+    /// The key had been revoked before.
+    AlreadyRevoked(ApiKey),
+    /// There is no such key.
+    Unknown,
+}
+
+/// The result of adopting the key from the environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyAdoption {
+    /// The gateway accepts the key from now on.
+    Accepted,
+    /// A person revoked the key, so it stays revoked.
+    Revoked,
+    /// The key exists with other scopes, or for another tenant or user. It is unchanged.
+    OtherRights(KeyId),
+}
+
+impl From<&KeyId> for Value {
+    fn from(id: &KeyId) -> Self {
+        Self::from(&id.0)
+    }
+}
+
+impl From<KeyOrigin> for Value {
+    fn from(origin: KeyOrigin) -> Self {
+        Self::from(origin.name())
+    }
+}
+
+impl FromValue for KeyId {
+    fn from_value(value: Value) -> Option<Self> {
+        String::from_value(value).map(Self)
+    }
+}
+
+impl FromRow for ApiKey {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            name: row.read()?,
+            tenant: row.read()?,
+            subject: row.read()?,
+            scopes: row.read()?,
+            hash: row.read()?,
+            prefix: row.read()?,
+            created_at: row.read()?,
+            revoked_at: row.read()?,
+            last_used_at: row.read()?,
+        })
+    }
+}

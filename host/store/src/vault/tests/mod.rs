@@ -1,0 +1,123 @@
+//! Opening the vault, sharing it, and rotating its keys.
+
+mod opening;
+mod rotating;
+
+use std::fs;
+use std::path::PathBuf;
+
+use secrecy::ExposeSecret;
+use tempfile::TempDir;
+
+use super::rotation::Rotation;
+use super::*;
+use crate::testing::{Site, details, holder, on_every_database};
+use crate::{AuthType, Authorization, Details, Integration};
+
+/// More secrets than two batches of a rotation have.
+const SECRETS: usize = 230;
+
+/// A gateway's machine, with a master key file of its own.
+struct Machine {
+    folder: TempDir,
+    store: Store,
+}
+
+impl Machine {
+    /// A machine whose gateway uses the site's database.
+    async fn on(site: &Site) -> Self {
+        let folder = TempDir::new().unwrap();
+        Self { folder, store: site.open_again().await }
+    }
+
+    /// A machine whose gateway uses a database of its own.
+    async fn alone() -> Self {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(folder.path()).await.unwrap();
+        Self { folder, store }
+    }
+
+    fn key_file(&self) -> PathBuf {
+        self.folder.path().join("master.key")
+    }
+
+    fn lines(&self) -> usize {
+        fs::read_to_string(self.key_file()).unwrap().lines().count()
+    }
+
+    fn copy_file_from(&self, other: &Self) {
+        fs::copy(other.key_file(), self.key_file()).unwrap();
+    }
+
+    async fn open(&self) -> Result<Vault, VaultError> {
+        Vault::open(&self.key_file(), &self.store).await
+    }
+
+    async fn vault(&self) -> Vault {
+        self.open().await.unwrap()
+    }
+
+    /// Opens the vault, which must fail, and returns the message without the folder.
+    async fn refusal(&self) -> String {
+        let message = self.open().await.unwrap_err().to_string();
+        assert!(!message.contains('\n'), "{message}");
+        message.replace(&format!("{}/", self.folder.path().display()), "")
+    }
+
+    /// Does what [`rotation::rotate`] does, without the time for gateways to settle.
+    async fn rotate(&self, finish: bool) -> RotationReport {
+        let vault = self.vault().await;
+        let mut rotation = Rotation::new(vault, Duration::ZERO).unwrap();
+        let resumed = !rotation.add_master().await.unwrap();
+        rotation.replace_data_key().await.unwrap();
+        let (resealed, unreadable) = rotation.reseal(&mut |_| {}).await.unwrap();
+        rotation.wrap_former_data_keys().await.unwrap();
+        let finished = finish && rotation.forget_former_master().await.unwrap();
+        RotationReport { resumed, resealed, unreadable, finished }
+    }
+
+    /// Stores [`SECRETS`] secrets of integrations and one of an authorization.
+    async fn fill(&self, vault: &Vault) {
+        for number in 0..SECRETS {
+            connect(&self.store, vault, number).await;
+        }
+        let holder = holder();
+        let verifier = vault.seal(&holder.verifier_context(None), b"verifier").await.unwrap();
+        let authorization = Authorization {
+            hash: [7; 32],
+            holder,
+            user_identifier: None,
+            callback_url: "https://app.example.com".into(),
+            redirect_uri: "https://gateway.example.com".into(),
+            verifier: Some(verifier),
+            expires_at: std::time::SystemTime::now() + Duration::from_secs(600),
+        };
+        self.store.save_authorization(authorization).await.unwrap();
+    }
+
+    /// Every secret can be unsealed and is that of its row.
+    async fn assert_all_unseal(&self, vault: &Vault) {
+        let integrations = self.store.integrations_of(&holder()).await.unwrap();
+        assert_eq!(integrations.len(), SECRETS);
+        for integration in integrations {
+            let secret = unseal_secret(vault, &integration).await.unwrap();
+            assert_eq!(secret.expose_secret(), integration.user_identifier.as_bytes());
+        }
+    }
+}
+
+fn with_secret(secret: Sealed) -> Details {
+    Details { secret: Some(secret), ..details() }
+}
+
+/// Connects the account of a user, whose secret is its user identifier.
+async fn connect(store: &Store, vault: &Vault, number: usize) -> Integration {
+    let (holder, user) = (holder(), format!("user {number}"));
+    let secret = vault.seal(&holder.secret_context(&user), user.as_bytes()).await.unwrap();
+    store.connect_integration(&holder, &user, AuthType::OAuth2, with_secret(secret)).await.unwrap()
+}
+
+async fn unseal_secret(vault: &Vault, integration: &Integration) -> Result<SecretSlice<u8>, VaultError> {
+    let sealed = integration.details.secret.as_ref().unwrap();
+    vault.unseal(&integration.holder.secret_context(&integration.user_identifier), sealed).await
+}

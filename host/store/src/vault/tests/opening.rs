@@ -1,0 +1,122 @@
+//! Opening the vault, alone and with other gateways.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+
+on_every_database!(
+    the_first_start_creates_a_master_key_that_only_its_owner_can_read,
+    a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row,
+    a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing,
+    a_damaged_master_key_is_reported_without_showing_it,
+    a_master_key_that_others_can_read_is_made_private,
+    gateways_that_start_at_once_share_one_master_key_and_one_data_key,
+    of_gateways_with_separate_files_one_stores_the_data_key_and_the_others_are_refused,
+);
+
+async fn the_first_start_creates_a_master_key_that_only_its_owner_can_read(site: Site) {
+    let machine = Machine::on(&site).await;
+    machine.vault().await;
+    assert_eq!(fs::metadata(machine.key_file()).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(machine.lines(), 1);
+    let before = fs::read(machine.key_file()).unwrap();
+    machine.vault().await;
+    assert_eq!(fs::read(machine.key_file()).unwrap(), before);
+    assert_eq!(machine.store.data_keys().await.unwrap().len(), 1);
+}
+
+async fn a_secret_is_unsealed_after_a_restart_but_only_in_its_own_row(site: Site) {
+    let machine = Machine::on(&site).await;
+    let vault = machine.vault().await;
+    let first = connect(&machine.store, &vault, 1).await;
+    let second = connect(&machine.store, &vault, 2).await;
+    let vault = machine.vault().await;
+    assert_eq!(unseal_secret(&vault, &first).await.unwrap().expose_secret(), b"user 1");
+    let swapped = Integration { details: second.details, ..first };
+    assert!(matches!(unseal_secret(&vault, &swapped).await, Err(VaultError::Altered)));
+}
+
+async fn a_start_with_a_wrong_or_missing_master_key_is_refused_and_changes_nothing(site: Site) {
+    let machine = Machine::on(&site).await;
+    machine.vault().await;
+    let data_keys = machine.store.data_keys().await.unwrap();
+    let right = fs::read(machine.key_file()).unwrap();
+
+    let other = Machine::alone().await;
+    other.vault().await;
+    machine.copy_file_from(&other);
+    let wrong = fs::read(machine.key_file()).unwrap();
+    let message = machine.refusal().await;
+    assert!(message.starts_with("the master key in master.key is the wrong one: it is mk_"), "{message}");
+    assert!(message.contains(&format!("but the stored secrets need {}", data_keys[0].wraps[0].master_id)), "{message}");
+    assert_eq!(fs::read(machine.key_file()).unwrap(), wrong);
+
+    fs::remove_file(machine.key_file()).unwrap();
+    assert_eq!(
+        machine.refusal().await,
+        "the master key master.key is missing, and stored secrets can be read only with it; \
+         put a copy of it there, or set `master_key_file`"
+    );
+    assert!(!machine.key_file().exists());
+
+    assert_eq!(machine.store.data_keys().await.unwrap(), data_keys);
+    fs::write(machine.key_file(), right).unwrap();
+    machine.vault().await;
+}
+
+async fn a_damaged_master_key_is_reported_without_showing_it(site: Site) {
+    let machine = Machine::on(&site).await;
+    for (content, expected) in [
+        ("", "the master key master.key is empty; put a copy of it there"),
+        (
+            "c2hvcnQ=\n",
+            "the master key master.key is damaged: line 1 is not 32 bytes in base64; put a copy of it there",
+        ),
+        (
+            "\u{1F511}\n",
+            "the master key master.key is damaged: line 1 is not 32 bytes in base64; put a copy of it there",
+        ),
+    ] {
+        fs::write(machine.key_file(), content).unwrap();
+        assert_eq!(machine.refusal().await, expected);
+    }
+    assert!(machine.store.data_keys().await.unwrap().is_empty());
+}
+
+async fn a_master_key_that_others_can_read_is_made_private(site: Site) {
+    let machine = Machine::on(&site).await;
+    machine.vault().await;
+    fs::set_permissions(machine.key_file(), fs::Permissions::from_mode(0o644)).unwrap();
+    machine.vault().await;
+    assert_eq!(fs::metadata(machine.key_file()).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+async fn gateways_that_start_at_once_share_one_master_key_and_one_data_key(site: Site) {
+    let machine = Machine::on(&site).await;
+    let opened: Vec<_> = (0..8)
+        .map(|_| {
+            let (file, store) = (machine.key_file(), machine.store.clone());
+            tokio::spawn(async move { Vault::open(&file, &store).await })
+        })
+        .collect();
+    let mut vaults = Vec::new();
+    for vault in opened {
+        vaults.push(vault.await.unwrap().unwrap());
+    }
+    assert_eq!((machine.lines(), machine.store.data_keys().await.unwrap().len()), (1, 1));
+    let sealed = vaults[0].seal(&["here"], b"secret").await.unwrap();
+    for vault in vaults {
+        assert_eq!(vault.unseal(&["here"], &sealed).await.unwrap().expose_secret(), b"secret");
+    }
+}
+
+async fn of_gateways_with_separate_files_one_stores_the_data_key_and_the_others_are_refused(site: Site) {
+    let first = Machine::on(&site).await;
+    let second = Machine::on(&site).await;
+    // Both create a file, and the first one stores its data key first.
+    MasterFile::new(second.key_file()).read_or_create(true).unwrap();
+    first.vault().await;
+    assert!(second.refusal().await.contains("is the wrong one"));
+    second.copy_file_from(&first);
+    second.vault().await;
+}

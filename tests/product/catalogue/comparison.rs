@@ -1,0 +1,188 @@
+//! The product's connectors in a running gateway, compared with the catalogue.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+
+use serde_json::{Map, Value, json};
+use support::{Gateway, Setup, module};
+use url::Url;
+
+use super::{example, fields, operations, schema, text};
+use crate::integrations::init;
+
+/// The only connector whose URLs are all set by the operator, and URLs for it.
+const CONFIGURED: &str = "[connectors.hr_platform]\nupstreams.api = \"https://hr.example/api\"\n\
+    oauth.authorization_url = \"https://hr.example/authorize\"\noauth.token_url = \"https://hr.example/token\"";
+
+/// Hosts that a connector is granted besides those of its upstreams, because the upstream redirects to them.
+const REDIRECT_HOSTS: [(&str, &[&str]); 1] = [("preprint_archive", &["arxiv.org", "www.arxiv.org"])];
+
+/// Operations that only read, although their request is a POST.
+const READS_BY_POST: [(&str, &str); 3] =
+    [("workspace_identity", "token_info"), ("workspace_calendar", "freebusy_query"), ("team_chat", "userinfo")];
+
+/// Members of every request's envelope.
+const ENVELOPE: [&str; 2] = ["response_fields", "response_filters"];
+
+/// Collects differences between connectors and catalogue.
+pub(super) struct Comparison<'a> {
+    connectors: &'a [Value],
+    gateway: Gateway,
+    /// The description of the API.
+    description: Value,
+    differences: Vec<String>,
+}
+
+impl<'a> Comparison<'a> {
+    /// Starts a gateway with all connectors of the product. Each provider has a client whose id is the provider's name.
+    pub(super) fn start(connectors: &'a [Value]) -> Self {
+        let providers: BTreeSet<&str> = connectors
+            .iter()
+            .filter(|connector| connector["auth"] == "oauth2")
+            .map(|connector| text(connector, "provider"))
+            .collect();
+        let clients = providers.into_iter().map(|provider| {
+            format!("[oauth_clients.{provider}]\nclient_id = \"{provider}\"\nclient_secret = \"secret\"\n")
+        });
+        let setup = Setup::new().every_shipped().config(&clients.collect::<String>()).config(CONFIGURED);
+        let gateway = setup.start();
+        let description = gateway.stranger().get("/openapi.json").ok();
+        Self { connectors, gateway, description, differences: Vec::new() }
+    }
+
+    /// All differences, each as a sentence.
+    pub(super) fn differences(mut self) -> Vec<String> {
+        for connector in self.connectors {
+            self.connector(connector);
+        }
+        self.differences
+    }
+
+    /// Notes a difference between a found and an expected value.
+    fn same(&mut self, subject: impl Display, what: &str, found: &Value, expected: &Value) {
+        if found != expected {
+            let shown = |value: &Value| if value.is_null() { "absent".to_owned() } else { value.to_string() };
+            let (found, expected) = (shown(found), shown(expected));
+            self.differences.push(format!("{subject}: {what} {found}, in the catalogue {expected}"));
+        }
+    }
+
+    fn connector(&mut self, connector: &Value) {
+        let id = text(connector, "id");
+        let Some(live) = self.gateway.connector(id) else {
+            self.differences.push(format!("{id}: it is not live"));
+            return;
+        };
+        self.same(id, "title is", &live["title"], &connector["title"]);
+        self.same(id, "auth kind is", &live["auth_type"], &connector["auth"]);
+        if connector["auth"] == "oauth2" {
+            self.account(id, connector);
+        }
+        self.upstreams(id, connector, &live);
+
+        let expected: BTreeMap<&str, &Value> =
+            operations(connector).into_iter().map(|operation| (text(operation, "path"), operation)).collect();
+        let live: BTreeSet<&str> =
+            live["operations"].as_array().unwrap().iter().map(|operation| text(operation, "path")).collect();
+        for path in live.iter().filter(|path| !expected.contains_key(*path)) {
+            self.differences.push(format!("{id}/{path}: the catalogue has no such operation"));
+        }
+        for (path, operation) in expected {
+            if live.contains(path) {
+                self.operation(id, connector, operation);
+            } else {
+                self.differences.push(format!("{id}/{path}: the connector has no such operation"));
+            }
+        }
+    }
+
+    /// The authorization URL contains the id of the client that is configured for the connector's provider. It is
+    /// absent if the connector names another provider.
+    fn account(&mut self, id: &str, connector: &Value) {
+        let begun = self.gateway.client().post(&format!("/connectors/{id}/integrations"), init()).json();
+        let url = begun["authorization_url"].as_str().and_then(|url| Url::parse(url).ok());
+        let client =
+            url.map(|url| url.query_pairs().find(|(name, _)| name == "client_id").map(|(_, id)| id.into_owned()));
+        self.same(id, "provider is", &json!(client), &connector["provider"]);
+        let schema = self.gateway.client().get(&format!("/connectors/{id}/auth-schema")).ok();
+        self.same(id, "scopes are", &schema["auth_types"][0]["scopes"], &connector["scopes"]);
+    }
+
+    /// No route shows the URLs of upstreams. GET /connectors shows their hosts, and the module must contain each URL.
+    fn upstreams(&mut self, id: &str, connector: &Value, live: &Value) {
+        let module = module::shipped(id);
+        let redirects = REDIRECT_HOSTS.iter().find(|(name, _)| *name == id).map_or(&[][..], |(_, hosts)| hosts);
+        let mut hosts: BTreeSet<String> = redirects.iter().map(|&host| host.to_owned()).collect();
+        for (name, url) in connector["upstreams"].as_object().unwrap() {
+            let url = url.as_str().unwrap();
+            // The operator sets this URL.
+            if url.starts_with("${") {
+                continue;
+            }
+            hosts.insert(Url::parse(url).unwrap().host_str().unwrap().to_owned());
+            if !module.windows(url.len()).any(|window| window == url.as_bytes()) {
+                self.differences.push(format!("{id}: upstream `{name}` is not at {url}"));
+            }
+        }
+        if !hosts.is_empty() {
+            self.same(id, "hosts are", &live["hosts"], &json!({"granted": hosts, "missing": []}));
+        }
+    }
+
+    fn operation(&mut self, id: &str, connector: &Value, operation: &Value) {
+        let subject = format!("{id}/{}", text(operation, "path"));
+        let described = self.description["paths"][format!("/connectors/{subject}")]["post"].clone();
+        self.same(&subject, "summary is", &described["summary"], &operation["summary"]);
+        self.same(&subject, "effect is", &described["x-effect"], &json!(effect(id, operation)));
+        let body = &described["requestBody"]["content"]["application/json"];
+        self.same(&subject, "example is", &body["example"], &example(operation));
+
+        let mut found = body["schema"]["properties"].as_object().cloned().unwrap_or_default();
+        let envelope = ENVELOPE.map(|name| found.shift_remove(name).is_some());
+        self.same(
+            &subject,
+            "envelope members are",
+            &json!(envelope),
+            &json!([&operation["envelope"], &operation["envelope"]]),
+        );
+        self.same(&subject, "refusal of other members is", &body["schema"]["additionalProperties"], &json!(false));
+        self.same(
+            &subject,
+            "background is",
+            &json!(found.contains_key("waiting")),
+            &json!(operation["background"] == true),
+        );
+        let expected = fields(operation);
+        let names = |fields: &Map<String, Value>| json!(fields.keys().collect::<Vec<_>>());
+        self.same(&subject, "fields are", &names(&found), &names(&expected));
+        let required: Vec<&String> =
+            expected.iter().filter(|(_, field)| field["required"] == true).map(|(name, _)| name).collect();
+        let found_required = body["schema"].get("required").cloned().unwrap_or_else(|| json!([]));
+        self.same(&subject, "required fields are", &found_required, &json!(required));
+        for (name, field) in &expected {
+            let found = found.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+            let found = schema::without_path_rules(field, found);
+            let expected = schema::without_path_rules(field, schema::expected(connector, field));
+            let keywords: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
+            for keyword in keywords {
+                let value = |schema: &Map<String, Value>| schema.get(keyword).cloned().unwrap_or_default();
+                let what = format!("field `{name}` has {keyword}");
+                self.same(&subject, &what, &value(&found), &value(&expected));
+            }
+        }
+    }
+}
+
+/// The effect that the HTTP methods of an operation's requests tell.
+fn effect(id: &str, operation: &Value) -> &'static str {
+    let calls = operation["calls"].as_array().into_iter().flatten().chain([&operation["request"]]);
+    let methods: BTreeSet<&str> = calls.filter_map(|call| call["method"].as_str()).collect();
+    let has = |method: &str| methods.contains(method);
+    if has("DELETE") || has("PUT") {
+        "destructive"
+    } else if (has("POST") || has("PATCH")) && !READS_BY_POST.contains(&(id, text(operation, "path"))) {
+        "write"
+    } else {
+        "read"
+    }
+}

@@ -1,0 +1,111 @@
+//! The JSON Schema that a field of the catalogue must have in the description of the API.
+
+use serde_json::{Map, Value, json};
+
+/// The schema of an entry of an object whose entries are optional parameters of the upstream.
+fn entry() -> Value {
+    json!({
+        "type": ["string", "number", "boolean", "array", "null"],
+        "items": {"type": ["string", "number", "boolean"]},
+    })
+}
+
+/// The pattern of a date format that the catalogue writes out; `None` if a pattern cannot express the format.
+fn date_pattern(format: &str) -> Option<&'static str> {
+    match format {
+        "YYYY-MM-DD" => Some("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+        "YYYY-MM-DDTHH:MM:SSZ" => Some("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"),
+        _ => None,
+    }
+}
+
+/// The expected schema of a field of a connector.
+///
+/// # Panics
+/// When the field has a key that this function does not know, so that no key of the catalogue is overlooked.
+pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
+    let optional = field["required"] != true;
+    let mut schema = Map::new();
+    for (key, value) in field.as_object().expect("a field is an object") {
+        match key.as_str() {
+            "type" => drop(schema.insert("type".to_owned(), types(value, optional))),
+            "enum" => drop(schema.insert("enum".to_owned(), values(value, optional))),
+            "enum_ref" => drop(schema.insert("enum".to_owned(), values(&connector[value.as_str().unwrap()], optional))),
+            "items" => items(&mut schema)["type"] = value.clone(),
+            "item_pattern" => items(&mut schema)["pattern"] = value.clone(),
+            "format" => format(&mut schema, field, value.as_str().unwrap()),
+            "names" => {
+                let names = value.as_array().unwrap().iter().map(|name| (name.as_str().unwrap().to_owned(), entry()));
+                schema.insert("properties".to_owned(), Value::Object(names.collect()));
+                schema.insert("additionalProperties".to_owned(), json!(false));
+            }
+            "default" | "description" | "minimum" | "maximum" | "pattern" => {
+                schema.insert(key.clone(), value.clone());
+            }
+            "min_length" | "max_length" | "min_items" | "max_items" => {
+                let (bound, of) = key.split_once('_').unwrap();
+                let of = if of == "length" { "Length" } else { "Items" };
+                schema.insert(format!("{bound}{of}"), value.clone());
+            }
+            // These say how the value goes to the upstream. The tests of the connectors cover that.
+            "required" | "in" | "upstream_name" | "join" | "send_default" | "encoding" | "schema" => {}
+            // Every optional field accepts null.
+            "nullable" => assert!(optional, "a nullable field is optional: {field}"),
+            other => panic!("how does `{other}` of {field} appear in a JSON Schema? Say it here"),
+        }
+    }
+    schema
+}
+
+/// One type or several, with null if the field is optional.
+fn types(value: &Value, optional: bool) -> Value {
+    let mut types = match value {
+        Value::Array(types) => types.clone(),
+        one => vec![one.clone()],
+    };
+    if optional {
+        types.push(json!("null"));
+    }
+    if types.len() == 1 { types.remove(0) } else { types.into() }
+}
+
+/// The accepted values, with null if the field is optional.
+fn values(value: &Value, optional: bool) -> Value {
+    let mut values = value.as_array().expect("a list of values").clone();
+    if optional {
+        values.push(Value::Null);
+    }
+    values.into()
+}
+
+/// The schema of the field's items.
+fn items(schema: &mut Map<String, Value>) -> &mut Value {
+    schema.entry("items").or_insert_with(|| json!({}))
+}
+
+/// A format is one of JSON Schema's, of the items if the field is a list; or it is a date format. A date format is a
+/// pattern, and its text is the description of a field that has no other.
+fn format(schema: &mut Map<String, Value>, field: &Value, format: &str) {
+    if matches!(format, "uri" | "date-time") {
+        match &field["type"] {
+            list if list == "array" => items(schema)["format"] = json!(format),
+            _ => drop(schema.insert("format".to_owned(), json!(format))),
+        }
+        return;
+    }
+    if let Some(pattern) = date_pattern(format) {
+        schema.insert("pattern".to_owned(), json!(pattern));
+    }
+    if field["description"].is_null() {
+        schema.insert("description".to_owned(), json!(format));
+    }
+}
+
+/// Removes the requirement that a part of a path is not empty. The catalogue does not write it down, because every part
+/// of a path has it.
+pub(super) fn without_path_rules(field: &Value, mut schema: Map<String, Value>) -> Map<String, Value> {
+    if field["in"] == "path" {
+        schema.retain(|name, value| !(matches!(name.as_str(), "minLength" | "minItems") && *value == 1));
+    }
+    schema
+}

@@ -1,0 +1,159 @@
+//! Mistakes in the configuration. The gateway reports them in one line with what to do, before it serves.
+
+mod issuers;
+
+use std::fs;
+use std::net::TcpListener;
+
+use support::process::Process;
+use support::{Client, Home, Setup};
+
+/// Starts a gateway that must fail to start, and returns its exit code and its message.
+pub(crate) fn fails(home: &Home) -> (Option<i32>, String) {
+    let mut process = Process::start(&mut home.command(&["serve"]));
+    let status = process.wait();
+    (status.code(), process.lines().join("\n"))
+}
+
+/// Checks that the gateway refuses to start, and that one line contains all of these words.
+#[track_caller]
+fn assert_refused(home: &Home, words: &[&str]) {
+    let (code, said) = fails(home);
+    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    for word in words {
+        assert!(said.contains(word), "{word} in: {said}");
+    }
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
+    let cases = [
+        ("drian_s = 1", "`drian_s`", "`drain_s`", 5),
+        ("\n[compile]\nmemory = 64", "`compile.memory`", "`compile.memory_mb`", 7),
+        ("[connectors.liar]\nlimits.timeout = 1", "`connectors.liar.limits.timeout`", "timeout_s", 6),
+        ("[conectors.liar]\nsettings = {}", "`conectors`", "`connectors`", 5),
+    ];
+    for (config, key, nearest, line) in cases {
+        let home = Setup::new().config(config).prepare();
+        let place = format!("gateway.toml:{line}");
+        assert_refused(&home, &[key, nearest, &place]);
+    }
+}
+
+#[test]
+fn a_wrong_value_is_refused_with_what_is_expected() {
+    let cases = [
+        ("max_body_mb = 0", "`max_body_mb`", "1 to 1024"),
+        ("max_body_mb = \"10\"", "`max_body_mb`", "whole number"),
+        ("public_url = \"example.com\"", "`public_url`", "http"),
+        ("log = \"inof\"", "`log`", "info"),
+        ("[connectors.\"Not Good\"]", "Not Good", "identifier"),
+        ("[connectors.liar]\nupstreams.api = \"ftp://x\"", "upstreams.api", "http"),
+        ("[connectors.liar]\nallow_private_network = \"yes\"", "allow_private_network", "true or false"),
+    ];
+    for (config, key, expected) in cases {
+        assert_refused(&Setup::new().config(config).prepare(), &[key, expected, "gateway.toml:"]);
+    }
+}
+
+#[test]
+fn all_mistakes_are_reported_at_once() {
+    let home = Setup::new().config("drian_s = 1\nmax_body_mb = 0").variable("GATEWAY__LISTN", "x").prepare();
+    let (code, said) = fails(&home);
+    assert_eq!(code, Some(1));
+    for word in ["3 places", "`drian_s`", "`max_body_mb`", "GATEWAY__LISTN"] {
+        assert!(said.contains(word), "{word} in: {said}");
+    }
+}
+
+#[test]
+fn a_variable_is_named_when_it_is_wrong() {
+    let home = Setup::new().variable("GATEWAY__COMPILE__CPU_S", "soon").prepare();
+    assert_refused(&home, &["GATEWAY__COMPILE__CPU_S", "whole number"]);
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_refused_with_the_number_of_the_line_and_without_its_text() {
+    let home = Setup::new().config("secret hunter2").prepare();
+    assert_refused(&home, &["gateway.toml:5", "TOML"]);
+    assert!(!fails(&home).1.contains("hunter2"));
+}
+
+#[test]
+fn a_missing_file_is_refused_if_it_was_named() {
+    let home = Setup::new().prepare();
+    fs::remove_file(home.config()).unwrap();
+    assert_refused(&home, &["gateway.toml", "--config"]);
+}
+
+#[test]
+fn a_port_in_use_is_reported_with_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let home = Setup::new().variable("GATEWAY__LISTEN", &address).prepare();
+    assert_refused(&home, &[&address, "`listen`"]);
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_created_is_reported_with_what_to_do() {
+    let home = Setup::new().prepare();
+    let below_a_file = home.config().join("data");
+    let home = Setup::new().variable("GATEWAY__DATA_DIR", below_a_file.to_str().unwrap()).prepare();
+    assert_refused(&home, &[below_a_file.to_str().unwrap(), "`data_dir`"]);
+}
+
+#[test]
+fn a_damaged_database_is_reported_with_what_to_do() {
+    let home = Setup::new().prepare();
+    fs::write(home.data().join("gateway.db"), "this is not a database, although it is long enough".repeat(100))
+        .unwrap();
+    let (code, said) = fails(&home);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("gateway.db"), "{said}");
+}
+
+#[test]
+fn a_missing_modules_folder_is_reported_with_what_to_do() {
+    let home = Setup::new().prepare();
+    fs::remove_dir_all(home.modules()).unwrap();
+    assert_refused(&home, &[home.modules().to_str().unwrap(), "`modules_dir`", "make build"]);
+}
+
+#[test]
+fn a_variable_overrides_the_file() {
+    let gateway = Setup::new().config("max_body_mb = 1").variable("GATEWAY__MAX_BODY_MB", "3").guest("liar").start();
+    let body = format!("{{\"word\": \"{}\"}}", "x".repeat(2 << 20));
+    let call = gateway.client().request("POST", "/connectors/liar/version").header("content-type", "application/json");
+    call.body(body).send().ok();
+}
+
+#[test]
+fn all_defaults_run_in_an_empty_folder() {
+    let home = Setup::new().prepare();
+    fs::remove_file(home.config()).unwrap();
+    let mut command = std::process::Command::new(support::process::binary());
+    command
+        .arg("serve")
+        .current_dir(home.modules().parent().unwrap())
+        .env_remove("GATEWAY_CONFIG")
+        .env("GATEWAY__LISTEN", "127.0.0.1:0");
+    let process = Process::start(&mut command);
+    let address = support::wait_for("the address", || {
+        process.lines().iter().find_map(|line| line.strip_prefix("Connector Gateway is at ").map(str::to_owned))
+    });
+    assert_eq!(Client::new(&address).get("/readyz").ok()["connectors"], 0);
+    assert!(home.data().join("gateway.db").is_file());
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2_and_says_what_is_right() {
+    let home = Setup::new().prepare();
+    for (arguments, words) in
+        [(&["srve"][..], "serve"), (&["keys", "create"], "--name"), (&["serve", "--cofig"], "--config")]
+    {
+        let finished = home.run(arguments);
+        assert_eq!(finished.code, Some(2), "{arguments:?}");
+        assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    }
+}

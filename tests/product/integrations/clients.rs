@@ -1,0 +1,125 @@
+//! Client credentials of connectors. A connector uses its own credentials. A shipped connector without its own uses
+//! those of its provider.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use support::{Client, Dialect, OAuthProvider, Setup, module};
+use url::Url;
+
+use super::{begin, callback_url, connect, init, started};
+use crate::connectors::google_claims;
+
+/// The two connectors of Google, and the paths of their upstreams.
+const GOOGLES: [(&str, &[(&str, &str)]); 2] = [
+    ("workspace_calendar", &[("api", "/calendar/v3"), ("oauth2", "/oauth2/v2")]),
+    ("workspace_identity", &[("oauth2", "/oauth2/v2")]),
+];
+
+fn client_id(client: &Client, connector: &str) -> String {
+    let url = Url::parse(&begin(client, connector)).unwrap();
+    let mut ids = url.query_pairs().filter(|(name, _)| name == "client_id");
+    ids.next().unwrap().1.into_owned()
+}
+
+/// The keys that the operator must set before an account can be connected.
+#[track_caller]
+fn missing(client: &Client, connector: &str) -> Value {
+    let answer = client.post(&format!("/connectors/{connector}/integrations"), init());
+    answer.problem(503, "integration-not-configured")["missing"].clone()
+}
+
+#[test]
+fn the_credentials_of_a_provider_serve_all_its_shipped_connectors() {
+    let provider = OAuthProvider::start(Dialect::google());
+    provider.on_api(google_claims);
+    let mut setup = Setup::new().oauth_client("google", provider.dialect());
+    for (connector, upstreams) in GOOGLES {
+        setup = setup.shipped(connector).endpoints(connector, &provider, upstreams);
+    }
+    let gateway = started(setup, &provider);
+    for (connector, _) in GOOGLES {
+        assert_eq!(gateway.connector(connector).unwrap()["shipped"], true);
+        // The provider refuses the exchange to any other client.
+        connect(&gateway.client(), connector, "ada");
+    }
+}
+
+#[test]
+fn the_credentials_of_a_connector_take_precedence_over_its_providers() {
+    let (google, own) = (OAuthProvider::start(Dialect::google()), OAuthProvider::start(Dialect::google()));
+    let [(first, of_first), (second, of_second)] = GOOGLES;
+    let setup = Setup::new().oauth_client("google", google.dialect()).shipped(first).shipped(second);
+    let gateway = setup.provider(first, &own, of_first).endpoints(second, &google, of_second).start();
+    assert_eq!(client_id(&gateway.client(), first), own.dialect().client_id);
+    assert_eq!(client_id(&gateway.client(), second), google.dialect().client_id);
+}
+
+#[test]
+fn a_foreign_connector_that_names_a_provider_gets_none_of_its_credentials() {
+    let google = Dialect::google();
+    let described = json!({"identifier": "account", "auth": "oauth2", "provider": "google"});
+    let gateway = Setup::new()
+        .shipped("workspace_identity")
+        .module("account", module::account(&described))
+        .oauth_client("google", &google)
+        .start();
+    let client = gateway.client();
+    assert_eq!(client_id(&client, "workspace_identity"), google.client_id);
+    assert_eq!(
+        missing(&client, "account"),
+        json!(["oauth_clients.account.client_id", "oauth_clients.account.client_secret"])
+    );
+    let answer = client.post("/connectors/account/integrations", init());
+    assert!(!answer.text().contains(&google.client_id), "{}", answer.text());
+    assert_eq!(answer.json()["redirect_uri"], callback_url(&gateway, "account"));
+}
+
+#[test]
+fn a_foreign_connector_authorizes_with_its_own_credentials() {
+    let (google, own) = (Dialect::google(), OAuthProvider::start(Dialect::strict()));
+    let setup = Setup::new().oauth_client("google", &google);
+    let gateway = started(setup.account_with("account", &own, &json!({"provider": "google"})), &own);
+    connect(&gateway.client(), "account", "ada");
+}
+
+#[test]
+fn a_shipped_connector_that_was_changed_is_a_foreign_one() {
+    let module = module::with_note(&module::shipped("code_hosting"), "changed");
+    let gateway = Setup::new()
+        .shipped("dex_market_data")
+        .module("code_hosting", module)
+        .oauth_client("github", &Dialect::github())
+        .start();
+    assert_eq!(gateway.connector("code_hosting").unwrap()["shipped"], false);
+    assert_eq!(
+        missing(&gateway.client(), "code_hosting"),
+        json!(["oauth_clients.code_hosting.client_id", "oauth_clients.code_hosting.client_secret"])
+    );
+}
+
+#[test]
+fn no_foreign_connector_takes_the_name_of_a_provider() {
+    let list = String::from_utf8(module::shipped_list()).unwrap();
+    let names = list.lines().filter_map(|line| line.split_whitespace().nth(1)?.strip_suffix(".wasm"));
+    let gateway = names.fold(Setup::new(), Setup::shipped).start();
+    let client = gateway.client();
+    let live = client.get("/connectors").ok()["connectors"].as_array().unwrap().clone();
+    let authorizing = live.iter().filter(|connector| connector["auth_type"] == "oauth2");
+    let providers = authorizing.map(|connector| {
+        let key = missing(&client, connector["connector"].as_str().unwrap())[0].as_str().unwrap().to_owned();
+        key.split('.').nth(1).unwrap().to_owned()
+    });
+    let mut providers: BTreeSet<String> = providers.collect();
+    assert!(providers.contains("google") && providers.len() >= 4, "{providers:?}");
+    // Providers of connectors that the product does not have yet.
+    providers.extend(["microsoft", "x"].map(str::to_owned));
+    for provider in providers {
+        gateway.home().put(&provider, &module::account(&json!({"identifier": provider, "auth": "oauth2"})));
+        let reason = gateway.wait_for_refusal(&format!("{provider}.wasm"));
+        for words in ["a provider's name", &format!("`oauth_clients.{provider}`"), "another identifier"] {
+            assert!(reason.contains(words), "{words} in {reason}");
+        }
+        assert_eq!(gateway.connector(&provider), None);
+    }
+}

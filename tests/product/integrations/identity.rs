@@ -1,0 +1,56 @@
+//! The identity of an account. The gateway asks the service for it when the user has consented.
+
+use serde_json::{Value, json};
+use support::oauth::browser;
+use support::{Dialect, Endpoint, OAuthProvider, Person, Reply, Store};
+
+use super::{DONE, begin, connect, ended, error_of, gateway, me, success, who};
+
+/// Answers of a service that contain no identity.
+fn no_identity() -> [Reply; 5] {
+    [
+        Reply::json(json!({"error": "broken"})).status(500),
+        Reply::json(json!({"error": "forbidden"})).status(403),
+        Reply::hang_up(),
+        Reply::typed("text/html", "<html>"),
+        Reply::json(json!({"name": "ADA"})),
+    ]
+}
+
+#[test]
+fn no_account_is_connected_while_the_service_tells_no_identity() {
+    for reply in no_identity() {
+        let provider = OAuthProvider::start(Dialect::strict());
+        let gateway = gateway(&Store::Sqlite, &provider);
+        let client = gateway.client();
+        provider.on_api(move |_, _| reply.clone());
+        let callback = Person::named("ada").consents(&begin(&client, "account"));
+        assert_eq!(error_of(&browser::open(&callback)), "identity_unavailable");
+        assert_eq!(provider.count(Endpoint::Exchange), 1);
+        assert_eq!(client.get("/integrations").ok(), json!({"integrations": []}));
+        who(&client).problem(424, "integration-required");
+
+        provider
+            .on_api(|_, account| Reply::json(json!({"id": account.id, "email": account.email, "name": account.name})));
+        connect(&client, "account", "ada");
+        assert_eq!(who(&client).ok(), me("ada"));
+    }
+}
+
+#[test]
+fn an_account_is_connected_without_an_identity_if_the_caller_names_it() {
+    for reply in no_identity() {
+        let provider = OAuthProvider::start(Dialect::strict());
+        let gateway = gateway(&Store::Sqlite, &provider);
+        let client = gateway.client();
+        provider.on_api(move |_, _| reply.clone());
+        let body = json!({"auth_type": "oauth2", "callback_url": DONE, "user_identifier": "work"});
+        let begun = client.post("/connectors/account/integrations", body).ok();
+        let callback = Person::named("ada").consents(begun["authorization_url"].as_str().unwrap());
+        assert_eq!(ended(&browser::open(&callback)), success("account", "work"));
+        let record = client.get("/connectors/account/integrations/work").ok();
+        assert_eq!(record["status"], "active");
+        let account = &record["account"];
+        assert_eq!((&account["id"], &account["email"], &account["name"]), (&Value::Null, &Value::Null, &Value::Null));
+    }
+}

@@ -1,0 +1,313 @@
+//! Access tokens are refreshed before they expire, when they have expired, and when the service refuses them. Calls at
+//! the same time share one refresh.
+
+use serde_json::{Value, json};
+use support::oauth::Rotation;
+use support::{Answer, Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Reply, Setup, Store};
+
+use super::{connect, email, gateway, me, on_each_store, record, started, who, who_as};
+
+on_each_store!(
+    a_token_is_refreshed_before_it_expires_without_a_call,
+    an_expired_token_is_refreshed_before_the_call,
+    a_token_that_the_service_refuses_is_refreshed_and_the_request_sent_again,
+    a_hundred_calls_with_an_expired_token_refresh_it_once,
+    refresh_tokens_of_single_use_are_used_once,
+    a_valid_token_serves_while_it_cannot_be_refreshed,
+    a_valid_token_serves_while_its_refresh_is_slow,
+    an_expired_token_that_cannot_be_refreshed_makes_the_caller_wait,
+    a_revoked_grant_makes_the_user_authorize_again,
+    a_refresh_continues_when_its_caller_disconnects,
+    a_refresh_is_finished_before_the_gateway_ends,
+);
+
+/// A gateway with the account of ada. Its first token lives this long, later ones live for an hour.
+fn with_ada(store: &Store, dialect: Dialect, seconds: u64) -> (OAuthProvider, Gateway, Client) {
+    let provider = OAuthProvider::start(dialect.living(seconds));
+    let gateway = gateway(store, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    provider.set_lifetime(Some(3600));
+    (provider, gateway, client)
+}
+
+/// Waits until the first token of an account has expired, and expires it at the provider too.
+fn wait_for_expiry(provider: &OAuthProvider, client: &Client) {
+    let expires = record(client, "ada")["expires_at"].as_str().unwrap().to_owned();
+    support::wait_for("the token to expire", || (now() > expires).then_some(()));
+    provider.expire();
+}
+
+/// The time in the form of records, which sorts by time.
+fn now() -> String {
+    humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string()
+}
+
+fn refreshes(gateway: &Gateway, outcome: &str) -> f64 {
+    gateway.metric(&format!("gateway_refreshes_total{{connector=\"account\",outcome=\"{outcome}\"}}"))
+}
+
+fn a_token_is_refreshed_before_it_expires_without_a_call(store: &Store) {
+    let (provider, gateway, client) = with_ada(store, Dialect::strict(), 6);
+    let before = record(&client, "ada");
+    assert_eq!(before["last_refreshed_at"], Value::Null);
+    let after = support::wait_for("the renewal", || {
+        Some(record(&client, "ada")).filter(|now| now["last_refreshed_at"] != Value::Null)
+    });
+    assert!(after["last_refreshed_at"].as_str() >= before["next_refresh_at"].as_str(), "{after}");
+    assert!(after["expires_at"].as_str() > before["expires_at"].as_str(), "{after}");
+    assert!(after["next_refresh_at"].as_str() < after["expires_at"].as_str(), "{after}");
+    assert_eq!((&after["status"], &after["reason"]), (&json!("active"), &Value::Null));
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+    support::wait_for("the count", || (refreshes(&gateway, "refreshed") == 1.0).then_some(()));
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(provider.refusals(Endpoint::Api), Vec::<String>::new(), "the former token was not used again");
+}
+
+fn an_expired_token_is_refreshed_before_the_call(store: &Store) {
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 1);
+    wait_for_expiry(&provider, &client);
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(client.call("account/composed", json!({"path": "/me"})).ok()["status"], 200);
+    assert_eq!(provider.reuses(), 0);
+    // The call refreshes it, or the background refresh just before the call. If the background refresh ran before the
+    // provider expired the token, the 401 causes a second refresh.
+    assert!((1..=2).contains(&provider.count(Endpoint::Refresh)), "{:?}", provider.events());
+}
+
+fn a_token_that_the_service_refuses_is_refreshed_and_the_request_sent_again(store: &Store) {
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
+    let calls: [&dyn Fn() -> Answer; 4] = [
+        &|| who(&client),
+        &|| client.call("account/forward", json!({"path": "/me", "method": "POST", "body": "{\"a\": 1}"})),
+        &|| client.call("account/composed", json!({"path": "/me", "method": "PUT", "body": "{\"a\": 1}"})),
+        &|| client.call("account/fan_out", json!({"path": "/me", "count": 16})),
+    ];
+    for (number, call) in calls.into_iter().enumerate() {
+        provider.expire();
+        call().ok();
+        assert_eq!(provider.count(Endpoint::Refresh), number + 1);
+    }
+    let statuses = calls[3]().ok()["statuses"].clone();
+    assert_eq!(statuses, json!(vec![200; 16]));
+    let bodies: Vec<_> =
+        provider.api_calls().into_iter().filter(|seen| seen.method == "POST").map(|seen| seen.body).collect();
+    assert_eq!(bodies, ["{\"a\": 1}", "{\"a\": 1}"], "the second request has the whole body too");
+    assert_eq!(provider.reuses(), 0);
+}
+
+fn a_hundred_calls_with_an_expired_token_refresh_it_once(store: &Store) {
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 1);
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    wait_for_expiry(&provider, &client);
+    let calls: Vec<_> = (0..100).map(|_| client.begin("/connectors/account/forward", json!({"path": "/me"}))).collect();
+    provider.wait_for(Endpoint::Refresh, 1);
+    assert!(calls.iter().all(|call| !call.is_done()), "all calls wait for the one refresh");
+    gate.open();
+    for call in calls {
+        assert_eq!(call.wait().ok(), me("ada"));
+    }
+    assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (1, 0));
+}
+
+fn refresh_tokens_of_single_use_are_used_once(store: &Store) {
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
+    for round in 1..=10 {
+        provider.expire();
+        let calls: Vec<_> =
+            (0..10).map(|_| client.begin("/connectors/account/forward", json!({"path": "/me"}))).collect();
+        for call in calls {
+            assert_eq!(call.wait().ok(), me("ada"));
+        }
+        assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (round, 0));
+    }
+    assert_eq!(provider.live_grants(), 1);
+}
+
+fn a_valid_token_serves_while_it_cannot_be_refreshed(store: &Store) {
+    let (provider, gateway, client) = with_ada(store, Dialect::strict(), 16);
+    provider.break_tokens(Reply::empty(503));
+    let reason = support::wait_for("a renewal to fail", || {
+        Some(record(&client, "ada")["reason"].clone()).filter(|reason| *reason != Value::Null)
+    });
+    assert_eq!(reason["owner"], "provider");
+    assert!(reason["detail"].as_str().unwrap().contains("503"), "{reason}");
+    assert_eq!(record(&client, "ada")["status"], "active");
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert!(refreshes(&gateway, "unavailable") >= 1.0);
+    provider.repair();
+    support::wait_for("the renewal", || (record(&client, "ada")["reason"] == Value::Null).then_some(()));
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(provider.reuses(), 0);
+}
+
+fn a_valid_token_serves_while_its_refresh_is_slow(store: &Store) {
+    // The former token stays valid beside the new one.
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict().without_rotation(), 16);
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.wait_for(Endpoint::Refresh, 1);
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(record(&client, "ada")["last_refreshed_at"], Value::Null);
+    gate.open();
+    support::wait_for("the renewal", || (record(&client, "ada")["last_refreshed_at"] != Value::Null).then_some(()));
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(provider.count(Endpoint::Refresh), 1);
+}
+
+fn an_expired_token_that_cannot_be_refreshed_makes_the_caller_wait(store: &Store) {
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 1);
+    provider.break_tokens(Reply::empty(503));
+    wait_for_expiry(&provider, &client);
+    let answer = who(&client);
+    let problem = answer.problem(502, "token-refresh-failed");
+    assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("provider"), &json!(true)));
+    assert_eq!(problem["user_identifier"], email("ada"));
+    assert!(answer.header("retry-after").parse::<u64>().unwrap() >= 1);
+    assert_eq!(record(&client, "ada")["status"], "active", "the user need not authorize again");
+    provider.repair();
+    let recovered = support::wait_for("the renewal", || Some(who(&client)).filter(|answer| answer.status == 200));
+    assert_eq!(recovered.ok(), me("ada"));
+    assert_eq!(provider.reuses(), 0);
+}
+
+fn a_revoked_grant_makes_the_user_authorize_again(store: &Store) {
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
+    provider.withdraw();
+    for _ in 0..3 {
+        let problem = who(&client).problem(424, "reauthorization-required");
+        assert_eq!(problem["owner"], "user");
+        assert_eq!(problem["user_identifier"], email("ada"));
+        assert_eq!(problem["action"], json!({"method": "POST", "path": "/connectors/account/integrations"}));
+    }
+    client.call("account/composed", json!({"path": "/me"})).problem(424, "reauthorization-required");
+    assert_eq!(provider.count(Endpoint::Refresh), 1, "it is not tried again");
+    let told = record(&client, "ada");
+    assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("expired"), &json!("user")));
+    assert_eq!(told["next_refresh_at"], Value::Null);
+    connect(&client, "account", "ada");
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(record(&client, "ada")["reason"], Value::Null);
+}
+
+fn a_refresh_continues_when_its_caller_disconnects(store: &Store) {
+    let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.expire();
+    let call = client.begin("/connectors/account/forward", json!({"path": "/me"}));
+    provider.wait_for(Endpoint::Refresh, 1);
+    call.give_up();
+    gate.open();
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (1, 0));
+}
+
+fn a_refresh_is_finished_before_the_gateway_ends(store: &Store) {
+    let (provider, mut gateway, client) = with_ada(store, Dialect::strict(), 3600);
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.expire();
+    let call = client.begin("/connectors/account/forward", json!({"path": "/me"}));
+    provider.wait_for(Endpoint::Refresh, 1);
+    call.give_up();
+    gateway.ask_to_end();
+    support::wait_for("the drain", || {
+        client.request("GET", "/readyz").try_send().map_or(true, |answer| answer.status == 503).then_some(())
+    });
+    gate.open();
+    assert!(gateway.wait().success());
+    let gateway = gateway.start_again();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+    assert_eq!((provider.count(Endpoint::Refresh), provider.reuses()), (1, 0));
+}
+
+#[test]
+fn tokens_are_refreshed_in_every_dialect() {
+    let renews = Dialect { rotation: Rotation::Renews, ..Dialect::strict() };
+    for dialect in [Dialect::google(), Dialect::slack(), Dialect::github(), Dialect::basic(), renews] {
+        let (provider, gateway, client) = with_ada(&Store::Sqlite, dialect.clone(), 3600);
+        for round in 1..=3 {
+            provider.expire();
+            assert_eq!(who(&client).ok(), me("ada"), "{dialect:?}");
+            assert_eq!(provider.count(Endpoint::Refresh), round, "{dialect:?}");
+        }
+        assert_eq!(provider.refusals(Endpoint::Exchange), Vec::<String>::new());
+        assert_eq!(provider.refusals(Endpoint::Refresh), Vec::<String>::new());
+        assert_eq!(provider.reuses(), 0);
+        provider.withdraw();
+        who(&client).problem(424, "reauthorization-required");
+        assert_eq!(record(&client, "ada")["status"], "expired", "{dialect:?}");
+        drop(gateway);
+    }
+}
+
+#[test]
+fn the_record_shows_the_granted_scopes_not_the_requested_ones() {
+    for dialect in [Dialect::strict(), Dialect::slack(), Dialect::github()] {
+        let provider = OAuthProvider::start(dialect);
+        provider.grant_only(&["read", "profile"]);
+        let gateway = gateway(&Store::Sqlite, &provider);
+        connect(&gateway.client(), "account", "ada");
+        assert_eq!(record(&gateway.client(), "ada")["scopes"], json!(["read", "profile"]));
+    }
+}
+
+#[test]
+fn a_token_without_a_lifetime_gets_the_manifests_lifetime() {
+    for (default_lifetime_s, expires) in [(json!(null), false), (json!(3600), true)] {
+        let provider = OAuthProvider::start(Dialect { lifetime_s: None, ..Dialect::strict() });
+        let service = json!({"default_lifetime_s": default_lifetime_s});
+        let gateway = started(Setup::new().account_with("account", &provider, &service), &provider);
+        connect(&gateway.client(), "account", "ada");
+        let told = record(&gateway.client(), "ada");
+        assert_eq!(told["expires_at"].is_string(), expires, "{told}");
+        assert_eq!(told["next_refresh_at"].is_string(), expires, "{told}");
+        // The service may refuse the token before.
+        provider.expire();
+        assert_eq!(who(&gateway.client()).ok(), me("ada"));
+    }
+}
+
+#[test]
+fn a_service_that_refuses_every_token_is_called_twice() {
+    let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 3600);
+    provider.on_api(|_, _| Reply::json(json!({"error": "go away"})).status(401));
+    // The token was refreshed a moment ago, so a new authorization would change nothing.
+    let problem = who(&client).problem(401, "upstream-rejected");
+    assert_eq!(problem["upstream"], json!({"status": 401, "body": {"error": "go away"}}));
+    assert_eq!(record(&client, "ada")["status"], "active");
+    assert_eq!(
+        (provider.count(Endpoint::Refresh), provider.api_calls().len()),
+        (1, 3),
+        "one call asked for the identity"
+    );
+}
+
+#[test]
+fn a_wrong_client_registration_must_be_fixed_by_the_operator() {
+    let (provider, gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 2);
+    provider.break_tokens(Reply::json(json!({"error": "invalid_client"})).status(401));
+    wait_for_expiry(&provider, &client);
+    let problem = who(&client).problem(503, "integration-not-configured");
+    assert_eq!(problem["owner"], "operator");
+    let told = record(&client, "ada");
+    assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("active"), &json!("operator")));
+    assert!(refreshes(&gateway, "misconfigured") >= 1.0);
+    provider.repair();
+    support::wait_for("the renewal", || (who(&client).status == 200).then_some(()));
+    assert_eq!(record(&client, "ada")["reason"], Value::Null);
+}
+
+#[test]
+fn an_account_that_cannot_be_refreshed_delays_no_other() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    provider.withdraw();
+    connect(&client, "account", "bob");
+    who_as(&client, "ada").problem(424, "reauthorization-required");
+    assert_eq!(who_as(&client, "bob").ok(), me("bob"));
+}

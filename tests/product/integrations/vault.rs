@@ -1,0 +1,237 @@
+//! Secrets at rest. They are encrypted with keys that can be rotated while gateways serve, and bound to their rows.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+use support::process::Process;
+use support::{Dialect, Gateway, Load, OAuthProvider, Setup, Store};
+
+use super::{begin, connect, email, gateway, me, on_each_store, started, who, who_as};
+
+on_each_store!(
+    no_secret_is_written_in_plain_text,
+    a_start_with_another_master_key_fails_and_changes_nothing,
+    a_start_without_the_master_key_does_not_create_another,
+    the_master_key_is_rotated_under_load,
+    a_rotation_that_is_killed_many_times_loses_nothing,
+);
+
+/// Every file below a folder, without the cache of compiled modules, which tests share.
+fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        match entry.file_type().unwrap() {
+            kind if kind.is_dir() => files.extend(self::files(&path)),
+            kind if kind.is_file() => files.push((path.display().to_string(), fs::read(&path).unwrap())),
+            _ => {}
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Byte sequences that show a secret: plain, and in base64.
+fn forms(secret: &str) -> Vec<Vec<u8>> {
+    let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+    // The text before the secret shifts its base64. The ends depend on the neighbours and are left out.
+    let shifted = |padding: &str| STANDARD.encode(format!("{padding}{secret}"))[4..].trim_end_matches('=').to_owned();
+    let base64 = ["", "a", "ab"].map(|padding| {
+        let text = shifted(padding);
+        text[..text.len() - 4].to_owned()
+    });
+    let json = secret.replace('/', "\\/");
+    [secret.to_owned(), hex.to_uppercase(), hex, json].into_iter().chain(base64).map(String::into_bytes).collect()
+}
+
+fn contains(haystack: &[u8], needle: &[u8]) -> bool {
+    haystack.windows(needle.len()).any(|window| window == needle)
+}
+
+fn no_secret_is_written_in_plain_text(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let setup = Setup::new().on(store).general("log = \"trace\"").account("account", &provider);
+    let gateway = started(setup, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    provider.expire();
+    assert_eq!(who(&client).ok(), me("ada"));
+    // A pending authorization has a verifier and a state.
+    let url = begin(&client, "account");
+    let state = url.split("state=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+    let mut secrets = provider.secrets();
+    secrets.push(state);
+    let verifiers = provider.seen().into_iter().filter(|seen| seen.path == "/token").flat_map(|seen| seen.form());
+    secrets.extend(verifiers.filter(|(name, _)| name == "code_verifier").map(|(_, value)| value));
+    let mut written = files(&gateway.home().data());
+    written.push(("the database".to_owned(), store.dump().into_bytes()));
+    written.push(("the log".to_owned(), gateway.lines().join("\n").into_bytes()));
+    for (name, bytes) in &written {
+        for secret in &secrets {
+            for form in forms(secret) {
+                assert!(!contains(bytes, &form), "{secret} as {} in {name}", String::from_utf8_lossy(&form));
+            }
+        }
+    }
+    let key = gateway.home().data().join("master.key");
+    assert_eq!(fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+fn a_start_with_another_master_key_fails_and_changes_nothing(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let mut gateway = gateway(store, &provider);
+    connect(&gateway.client(), "account", "ada");
+    gateway.stop();
+    let file = gateway.home().data().join("master.key");
+    let right = fs::read(&file).unwrap();
+    fs::write(&file, format!("{}\n", STANDARD.encode([7; 32]))).unwrap();
+    let before = (files(&gateway.home().data()), store.dump());
+    for arguments in [&["serve"][..], &["keys", "rotate-master"]] {
+        let finished = gateway.home().run(arguments);
+        assert_ne!(finished.code, Some(0), "{arguments:?}");
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(said.contains("master.key"), "{arguments:?}: {said}");
+        assert!(said.contains("master key"), "{arguments:?}: {said}");
+        assert!(said.trim().lines().count() <= 3, "{arguments:?}: {said}");
+    }
+    let without_journal = |files: Vec<(String, Vec<u8>)>| -> Vec<(String, Vec<u8>)> {
+        // SQLite creates and deletes its journal, and a lock is a file too.
+        files.into_iter().filter(|(name, _)| ["-wal", "-shm", ".lock"].iter().all(|end| !name.ends_with(end))).collect()
+    };
+    let after = (files(&gateway.home().data()), store.dump());
+    for (before, after) in without_journal(before.0).into_iter().zip(without_journal(after.0)) {
+        assert_eq!(before.0, after.0);
+        assert!(before.1 == after.1, "{} has changed", before.0);
+    }
+    assert_eq!(
+        before.1.lines().filter(|line| !line.starts_with('\\')).collect::<Vec<_>>(),
+        after.1.lines().filter(|line| !line.starts_with('\\')).collect::<Vec<_>>()
+    );
+    fs::write(&file, right).unwrap();
+    let gateway = gateway.start_again();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+}
+
+fn a_start_without_the_master_key_does_not_create_another(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let mut gateway = gateway(store, &provider);
+    connect(&gateway.client(), "account", "ada");
+    gateway.stop();
+    let file = gateway.home().data().join("master.key");
+    let aside = gateway.home().data().join("aside");
+    fs::rename(&file, &aside).unwrap();
+    let finished = gateway.home().run(&["serve"]);
+    assert_ne!(finished.code, Some(0));
+    assert!(finished.stderr.contains("master.key"), "{}", finished.stderr);
+    assert!(!file.exists(), "no other key was created");
+    fs::rename(&aside, &file).unwrap();
+    let gateway = gateway.start_again();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+}
+
+fn the_master_key_is_rotated_under_load(store: &Store) {
+    const ACCOUNTS: usize = 12;
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let client = gateway.client();
+    for number in 0..ACCOUNTS {
+        connect(&client, "account", &format!("user{number}"));
+    }
+    let former = fs::read_to_string(gateway.home().data().join("master.key")).unwrap();
+    let caller = client.clone();
+    let load = Load::start(
+        move || {
+            let number =
+                std::time::SystemTime::now().elapsed().map_or(0, |elapsed| elapsed.subsec_nanos()) as usize % ACCOUNTS;
+            caller
+                .request("POST", "/connectors/account/forward")
+                .header("x-user-identifier", &email(&format!("user{number}")))
+                .json(&json!({"path": "/me"}))
+        },
+        |answer| {
+            if answer.status == 200 {
+                Ok(())
+            } else {
+                eprintln!("{}", answer.text());
+                Err(answer.text())
+            }
+        },
+    );
+    load.wait_for_more(20);
+    for _ in 0..3 {
+        // Tokens are refreshed meanwhile, so that secrets are written as well as read.
+        provider.expire();
+        let arguments = if matches!(store, Store::Sqlite) {
+            vec!["keys", "rotate-master"]
+        } else {
+            vec!["keys", "rotate-master", "--finish"]
+        };
+        gateway.home().run_ok(&arguments);
+        load.wait_for_more(20);
+    }
+    connect(&client, "account", "late");
+    let outcome = load.stop();
+    assert_eq!(outcome.failures, Vec::<String>::new());
+    let now = fs::read_to_string(gateway.home().data().join("master.key")).unwrap();
+    assert!(former.lines().all(|line| !now.contains(line)), "the former key is gone");
+    let gateway = gateway.start_again();
+    for number in 0..ACCOUNTS {
+        let name = format!("user{number}");
+        assert_eq!(who_as(&gateway.client(), &name).ok(), me(&name));
+    }
+    assert_eq!(provider.reuses(), 0);
+}
+
+fn a_rotation_that_is_killed_many_times_loses_nothing(store: &Store) {
+    const ACCOUNTS: usize = 20;
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    for number in 0..ACCOUNTS {
+        connect(&gateway.client(), "account", &format!("user{number}"));
+    }
+    let all_serve = |gateway: &Gateway| {
+        for number in 0..ACCOUNTS {
+            let name = format!("user{number}");
+            assert_eq!(who_as(&gateway.client(), &name).ok(), me(&name));
+        }
+    };
+    for milliseconds in [5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160] {
+        let mut command = Process::start(&mut gateway.home().command(&["keys", "rotate-master"]));
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        if command.ended().is_none() {
+            command.kill();
+        }
+        command.wait();
+        all_serve(&gateway);
+    }
+    let gateway = gateway.start_again();
+    all_serve(&gateway);
+    gateway.home().run_ok(&["keys", "rotate-master"]);
+    let gateway = gateway.start_again();
+    all_serve(&gateway);
+    assert_eq!(provider.reuses(), 0);
+}
+
+#[test]
+fn a_secret_that_was_copied_to_another_row_cannot_be_decrypted() {
+    let store = Store::postgres();
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&store, &provider);
+    connect(&gateway.client(), "account", "ada");
+    connect(&gateway.client(), "account", "mallory");
+    let Store::Postgres(database) = &store else { unreachable!() };
+    database.sql(
+        "update integrations set secret = (select secret from integrations where user_identifier = 'ada@example.com'), version = version + 1 \
+         where user_identifier = 'mallory@example.com'",
+    );
+    let gateway = gateway.start_again();
+    let called = provider.api_calls().len();
+    who_as(&gateway.client(), "mallory").problem(500, "internal");
+    assert_eq!(provider.api_calls().len(), called);
+    assert_eq!(who_as(&gateway.client(), "ada").ok(), me("ada"));
+}
