@@ -5,12 +5,10 @@ use connector_sdk::json::Kind;
 use connector_sdk::userinfo::{Organization, Userinfo};
 use connector_sdk::{Fault, Outcome};
 
-use crate::github;
+use crate::{CONNECTOR, github};
 
 pub(crate) fn userinfo() -> Result<Outcome, Fault> {
-    let mut request = github::request(Method::Get, "")?;
-    request.upstream = "userinfo".to_owned();
-    let user = github::send(request)?.document()?;
+    let user = github::send(CONNECTOR.request(Method::Get, "userinfo", "")?)?.document()?;
     let id = user.pointer("/id").filter(|id| id.kind() == Kind::Number);
     let id = id.ok_or_else(|| github::not_understood("the user has no `id`"))?.text();
     Userinfo {

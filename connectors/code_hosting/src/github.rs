@@ -4,21 +4,14 @@ use connector_sdk::http::{self, Error, Method, Response};
 use connector_sdk::{Fault, Request};
 use serde_json::value::RawValue;
 
-use crate::settings;
+use crate::CONNECTOR;
 
 /// Maximum number of items in a page of GitHub.
 pub(crate) const MAX_PER_PAGE: u32 = 100;
 
-/// A request with the same headers as the requests of the table's rows.
-pub(crate) fn request(method: Method, path: impl Into<String>) -> Result<Request, Fault> {
-    Ok(Request::new(method, "api", path)
-        .header("Accept", "application/vnd.github+json")
-        .header("X-GitHub-Api-Version", settings::api_version()?))
-}
-
 /// A request for the issues of a repository. The caller may append to its path.
 pub(crate) fn issues(method: Method, owner: &str, repo: &str) -> Result<Request, Fault> {
-    let mut request = request(method, "/repos")?.segment("owner", owner)?.segment("repo", repo)?;
+    let mut request = CONNECTOR.request(method, "api", "/repos")?.segment("owner", owner)?.segment("repo", repo)?;
     request.path.push_str("/issues");
     Ok(request)
 }

@@ -58,14 +58,18 @@ connector! {
     header "Accept" "application/vnd.github+json";
     header "X-GitHub-Api-Version" "{settings.api_version}";
 
+    fields repository {
+        /// account owner
+        owner: string(1..),
+        /// repository name without .git
+        repo: string(1..),
+    };
+
     /// Create an issue
     ///
     /// If the user has no push access, GitHub ignores assignees, milestone and labels.
     create_issue: POST api "/repos/{owner}/{repo}/issues" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         title: string,
         body?: string,
         /// logins; only users with push access
@@ -79,10 +83,7 @@ connector! {
 
     /// An issue by number
     get_issue: GET api "/repos/{owner}/{repo}/issues/{issue_number}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         issue_number: integer(1..),
     }
     example { owner: "octocat", repo: "hello-world", issue_number: 1347 };
@@ -93,19 +94,16 @@ connector! {
     /// that is not the last can have fewer items than `per_page`. With `reverse` the first page is the end of the list, and each
     /// next page precedes it.
     list_issues: read fn issues::list {
-        /// account owner
-        owner: string(1..),
-        /// repository name without .git
-        repo: string(1..),
+        ..repository,
         per_page?: integer(1..=100) default 30 assumed,
-        /// next_cursor of the previous answer, unchanged
+        /// opaque next_cursor of the previous answer
         page_cursor?: string,
         reverse?: boolean default false,
         sort?: string one_of ["created", "updated", "comments"] default "created" assumed,
-        /// another name for sort; if both are given, they must be equal
+        /// another name for sort; both given and different is an error
         order_by?: string one_of ["created", "updated", "comments"],
         direction?: string one_of ["asc", "desc"] default "desc" assumed,
-        /// further parameters of GitHub; labels may be a list
+        /// further upstream parameters; labels may be a list
         filters?: entries[state, labels, assignee, creator, mentioned, milestone, type, since],
     }
     example {
@@ -125,10 +123,7 @@ connector! {
     /// the comments that is at most five minutes old, or the age that the operator has set. `force_refresh` reads the comments
     /// anew. A comment must match all dates that are given.
     list_issue_comments: read fn comments::list {
-        /// account owner
-        owner: string(1..),
-        /// repository name without .git
-        repo: string(1..),
+        ..repository,
         issue_number: integer(1..),
         force_refresh?: boolean default false,
         /// YYYY-MM-DDTHH:MM:SSZ
@@ -158,10 +153,7 @@ connector! {
     ///
     /// Deletes the copy of the issue's comments that list_issue_comments answers from.
     create_issue_comment: write fn comments::create {
-        /// account owner
-        owner: string(1..),
-        /// repository name without .git
-        repo: string(1..),
+        ..repository,
         issue_number: integer(1..),
         body: string(..=262144),
     }
@@ -178,12 +170,12 @@ connector! {
         repositories?: [string],
         state?: string one_of ["open", "closed", "all"] default "all",
         creator?: string,
-        /// members of an issue to keep, in dot notation; absent: all
+        /// keys of an issue to include, dot notation; absent: all
         fields?: [string],
         summarize?: boolean default false,
         sort?: string one_of ["created", "updated", "comments"] default "updated",
         direction?: string one_of ["asc", "desc"] default "desc" assumed,
-        /// an issue must have all of them
+        /// an issue must match all
         labels?: [string],
         assignee?: string,
         /// milestone number
@@ -192,7 +184,7 @@ connector! {
         since?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
         /// YYYY-MM-DD
         until?: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-        /// URLs that are called when the search ends; forces waiting to false
+        /// addresses notified when the search ends; forces waiting to false
         callback_urls?: [string] format "uri",
         waiting?: boolean default false,
     }
@@ -226,10 +218,7 @@ connector! {
 
     /// Commits of a repository
     list_commits: GET api "/repos/{owner}/{repo}/commits" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         /// SHA or branch to start from; default the default branch
         sha?: string,
         /// only commits that touch this file path
@@ -247,12 +236,7 @@ connector! {
     pages "" next page_number 1 into "/page";
 
     /// A repository
-    get_repository: GET api "/repos/{owner}/{repo}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
-    }
+    get_repository: GET api "/repos/{owner}/{repo}" { ..repository }
     example { owner: "octocat", repo: "hello-world" };
 
     /// Repositories of the user
@@ -264,10 +248,7 @@ connector! {
 
     /// Change an issue: text, state, labels, assignees, milestone
     update_issue: PATCH api "/repos/{owner}/{repo}/issues/{issue_number}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         issue_number: integer(1..),
         title?: string,
         body?: string,
@@ -281,10 +262,7 @@ connector! {
 
     /// Pull requests of a repository
     list_pull_requests: GET api "/repos/{owner}/{repo}/pulls" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         query?: entries[state, head, base, sort, direction, per_page, page],
     }
     example { owner: "octocat", repo: "hello-world", query: { state: "open" } }
@@ -292,10 +270,7 @@ connector! {
 
     /// A commit with its changed files
     get_commit: GET api "/repos/{owner}/{repo}/commits/{ref}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         ref: string keeps_slashes,
     }
     example { owner: "octocat", repo: "hello-world", ref: "main" };
@@ -304,10 +279,7 @@ connector! {
     ///
     /// The `content` of a file is base64, as GitHub gives it.
     get_file_contents: GET api "/repos/{owner}/{repo}/contents/{path}" {
-        /// account owner
-        owner: string,
-        /// repository name without .git
-        repo: string,
+        ..repository,
         path: string keeps_slashes,
         ref?: string in query,
     }

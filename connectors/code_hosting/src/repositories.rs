@@ -5,7 +5,7 @@ use connector_sdk::{Fault, Violation};
 use serde::Deserialize;
 
 use crate::calls::Calls;
-use crate::{github, settings};
+use crate::{CONNECTOR, github, settings};
 
 /// A repository's owner and name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,12 +88,12 @@ pub(crate) fn of_organization(calls: &mut Calls) -> Result<(Vec<Repository>, boo
             "Give at least one repository. The operator has not set `default_organization`, whose repositories are searched otherwise.",
         )
     })?;
-    let mut first = github::request(Method::Get, "/orgs")?.segment("repositories", &organization)?;
+    let mut first = CONNECTOR.request(Method::Get, "api", "/orgs")?.segment("repositories", &organization)?;
     first.path.push_str("/repos");
     let mut path = first.query("per_page", github::MAX_PER_PAGE).query("type", "all").path;
     let mut repositories = Vec::new();
     while calls.take(1) {
-        let response = github::send(github::request(Method::Get, path.as_str())?)?;
+        let response = github::send(CONNECTOR.request(Method::Get, "api", path.as_str())?)?;
         let text = response.text()?;
         let page: Vec<Found> = serde_json::from_str(&text)
             .map_err(|_| github::not_understood("the response is not a list of repositories"))?;

@@ -13,7 +13,7 @@ use crate::found::{Facts, Found, Key};
 use crate::ranking::{MAX_BYTES, MAX_RESULTS, Ranking};
 use crate::repositories::{self, Repository};
 use crate::summary::Summary;
-use crate::{SearchIssues, dates, github, projection};
+use crate::{CONNECTOR, SearchIssues, dates, github, projection};
 
 /// Number of requests that are sent in parallel.
 const PARALLEL: usize = 4;
@@ -155,7 +155,7 @@ impl<'a> Search<'a> {
             if self.read > MAX_READ || !calls.take(batch.len()) {
                 return Ok(Searched { repositories: searched, is_complete: false });
             }
-            let requests = batch.iter().map(|page| github::request(Method::Get, page.path.as_str()));
+            let requests = batch.iter().map(|page| CONNECTOR.request(Method::Get, "api", page.path.as_str()));
             let requests: Vec<Request> = requests.collect::<Result<_, _>>()?;
             for (page, response) in batch.into_iter().zip(http::send_all(requests)) {
                 let name = page.repository.full_name();

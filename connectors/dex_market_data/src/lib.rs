@@ -17,12 +17,14 @@ connector! {
     rate_limit market 300 per minute;
     rate_limit listings 60 per minute;
 
-    /// Pools of a token address
-    get_token_pools: GET api "/token-pairs/v1/{chain_id}/{token_address}" {
+    fields token {
         /// for example solana, ethereum, base
         chain_id: string,
         token_address: string,
-    }
+    };
+
+    /// Pools of a token address
+    get_token_pools: GET api "/token-pairs/v1/{chain_id}/{token_address}" { ..token }
     rate_limit market
     example { chain_id: "solana", token_address: "JUPyiwrYJFskUPiHa7hkeR8VUtAeFoSYbKedZNsDvCN" };
 
@@ -38,11 +40,7 @@ connector! {
     /// Orders paid for a token
     ///
     /// DEX Screener answers with a list or with `{orders: [...]}`.
-    check_token_orders: GET api "/orders/v1/{chain_id}/{token_address}" {
-        /// for example solana, ethereum, base
-        chain_id: string,
-        token_address: string,
-    }
+    check_token_orders: GET api "/orders/v1/{chain_id}/{token_address}" { ..token }
     rate_limit listings
     example { chain_id: "solana", token_address: "A55XjvzRU4KtR3Lrys8PpLZQvPojPqvnv5bJVHMYy3Jv" };
 

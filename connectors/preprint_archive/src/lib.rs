@@ -39,21 +39,23 @@ connector! {
     /// Maximum size of a PDF, in MiB.
     setting max_download_mb: integer(1..) default 50;
 
-    /// Detailed metadata of a paper by id
-    get_paper_metadata: read fn search::metadata {
+    fields paper {
         /// 2104.12255, 2104.12255v1 or hep-ex/0307015; the prefix arXiv: is dropped
         paper_id: string pattern r"^(arXiv:)?([a-z-]+(\.[A-Z]{2})?/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(v[0-9]+)?$",
-    }
+    };
+
+    /// Detailed metadata of a paper by id
+    get_paper_metadata: read fn search::metadata { ..paper }
     example { paper_id: "2104.12255v1" };
 
-    /// Search by query, category and other criteria
+    /// Search by query, category and other criteria; the Atom result is converted to JSON
     ///
     /// At least one criterion is needed, and a paper must match all criteria. `next_start` of the answer is the `start` of the next
     /// page. It is null on the last page.
     search_papers: read fn search::papers {
         /// arXiv query syntax (ti: au: abs: co: jr: cat: rn: all: with AND, OR, ANDNOT) or plain words
         search_query?: string,
-        /// one or several; a paper must be in one of them
+        /// one or several, any may match
         category?: string | [string],
         title?: string,
         author?: string,
@@ -78,17 +80,14 @@ connector! {
     pages "/papers" next cursor "/next_start" into "/start";
 
     /// Download a paper as PDF
-    download_paper: read fn download::pdf {
-        /// 2104.12255, 2104.12255v1 or hep-ex/0307015; the prefix arXiv: is dropped
-        paper_id: string pattern r"^(arXiv:)?([a-z-]+(\.[A-Z]{2})?/[0-9]{7}|[0-9]{4}\.[0-9]{4,5})(v[0-9]+)?$",
-    }
+    download_paper: read fn download::pdf { ..paper }
     example { paper_id: "2104.12255v1" }
     answers file;
 
     /// List all categories
     get_categories: read fn categories::list no_envelope;
 
-    /// Papers of given categories that were submitted in the last 24 hours
+    /// Latest papers of given categories published in the last day
     ///
     /// The time is that of the submission of the first version. A paper appears only after its nightly announcement, so the list
     /// can be short or empty. The name of an archive, such as `cs`, means all its categories.

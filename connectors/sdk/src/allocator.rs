@@ -1,9 +1,9 @@
-//! The allocator of a component: a small arena first, the ordinary allocator after it.
+//! The allocator of a component: a small arena first, then the ordinary allocator.
 //!
-//! An invocation is short, and its memory is thrown away as a whole. So the first allocations only move a mark through an arena
-//! that the module's first memory already has: no call to grow the memory, no free lists, and neighbours share their pages.
-//! Only the last block of the arena can grow, shrink or be given back. What does not fit, large answers for instance, goes to
-//! the ordinary allocator, which reuses what is freed; so the memory limit is not spent on garbage.
+//! An invocation is short, and the gateway discards its memory as a whole. The first allocations therefore only move a mark through
+//! an arena in the module's initial memory: they neither grow the memory nor keep free lists, and neighbours share their pages.
+//! Only the last block of the arena can grow, shrink or be freed. Blocks that do not fit, for example large answers, come from
+//! the ordinary allocator. It reuses freed blocks, so that they do not count against the memory limit.
 
 #![expect(unsafe_code, reason = "an allocator hands out raw memory")]
 
@@ -11,7 +11,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
-/// Thin operations need 1 to 4 KiB. Untouched pages of the arena cost nothing.
+/// In bytes. An operation that is one request needs 1 to 4 KiB. Untouched pages of the arena cost nothing.
 const ARENA: usize = 32 * 1024;
 
 #[global_allocator]
@@ -29,24 +29,24 @@ struct Arena {
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// Where in the arena a block begins; none for a block of the ordinary allocator.
+    /// The position of a block in the arena. `None` for a block of the ordinary allocator.
     fn offset(&self, block: *mut u8) -> Option<usize> {
         let offset = (block as usize).wrapping_sub(self.memory.get() as usize);
         (offset < ARENA).then_some(offset)
     }
 }
 
-// SAFETY: blocks of the arena lie between its start and `used`, do not overlap, and are aligned up to 16 as the arena itself is;
-// any other layout is left to the ordinary allocator, and every block is given back to the allocator it came from.
+// SAFETY: blocks of the arena are between its start and `used`, do not overlap, and are aligned up to 16 like the arena itself.
+// The ordinary allocator takes every other layout. Every block is freed by the allocator that made it.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let start = (self.used.get() + layout.align() - 1) & !(layout.align() - 1);
         if layout.align() <= 16 && start < ARENA && layout.size() <= ARENA - start {
             self.used.set(start + layout.size());
-            // SAFETY: `start` lies within the arena.
+            // SAFETY: `start` is within the arena.
             return unsafe { self.memory.get().cast::<u8>().add(start) };
         }
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller keeps the promises of this function, which are the same.
         unsafe { System.alloc(layout) }
     }
 
@@ -54,7 +54,7 @@ unsafe impl GlobalAlloc for Arena {
         match self.offset(block) {
             Some(start) if start + layout.size() == self.used.get() => self.used.set(start),
             Some(_) => {}
-            // SAFETY: the block is none of the arena's, so the ordinary allocator made it.
+            // SAFETY: the block is not in the arena, so the ordinary allocator made it.
             None => unsafe { System.dealloc(block, layout) },
         }
     }

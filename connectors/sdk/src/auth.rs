@@ -11,26 +11,23 @@ pub enum Auth {
     ApiKey(ApiKey),
 }
 
-/// The auth scheme of the connector `identifier`, checked while it compiles. `connector!` calls it.
+/// Checks while a connector compiles that its identifier is not the name of its OAuth 2.0 provider. `connector!` calls it.
 ///
 /// # Panics
-/// If the identifier is the name of the scheme's OAuth 2.0 provider: operators set client credentials under both names.
+/// If the names are equal: operators set client credentials under both.
 #[doc(hidden)]
-#[must_use]
-#[track_caller]
-pub const fn for_connector(identifier: &str, auth: Auth) -> Auth {
-    if let Auth::OAuth2(client) = &auth {
+pub const fn check_identifier(identifier: &str, auth: &Auth) {
+    if let Auth::OAuth2(client) = auth {
         let (left, right) = (identifier.as_bytes(), client.provider.as_bytes());
         let mut index = 0;
         while index < left.len() && index < right.len() && left[index] == right[index] {
             index += 1;
         }
         assert!(
-            index < left.len() || index < right.len() || left.is_empty(),
+            left.is_empty() || index < left.len() || index < right.len(),
             "the identifier is the name of the connector's provider; give the connector another identifier"
         );
     }
-    auth
 }
 
 /// An OAuth 2.0 authorization code client (RFC 6749). The fields describe how the provider differs from the standard.

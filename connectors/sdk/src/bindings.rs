@@ -1,11 +1,11 @@
-//! The contract (`wit/connector.wit`) as Rust: types on both sides, and the imported functions in a component.
+//! The contract (`wit/connector.wit`) as Rust: its types, and in a component also the imported functions.
 
 #![allow(
     unsafe_code,
     missing_docs,
     unreachable_pub,
     clippy::all,
-    reason = "generated: the contract documents its items, memory is handed over at the boundary, and lints differ by the target"
+    reason = "generated code: the contract documents the items, values cross the boundary as raw memory, and lints differ by target"
 )]
 
 wit_bindgen::generate!({

@@ -1,4 +1,4 @@
-//! The gateway's clock.
+//! The clock of the gateway.
 
 use crate::host;
 

@@ -10,6 +10,8 @@
 
 use std::fmt::Display;
 
+use contract_rules::path::has_dot_segment;
+
 use crate::bindings::gateway::connector::http as wit;
 use crate::{Document, Fault, UpstreamFault, encoding, host, json};
 
@@ -100,7 +102,7 @@ impl Request {
         if segment.is_empty() {
             return Err(Fault::invalid_input(format!("/{field}"), EMPTY_SEGMENT));
         }
-        if encoding::has_dot_segment(segment) {
+        if has_dot_segment(segment) {
             return Err(Fault::invalid_input(format!("/{field}"), DOT_SEGMENT));
         }
         Ok(self)

@@ -1,16 +1,16 @@
-//! The input of functions: `connector!` makes a type of a row's fields and reads it with these.
+//! The input of functions. `connector!` makes a type of a row's fields, and reads it with the types here.
 
 use std::borrow::Cow;
 
 use crate::Fault;
 use crate::reader::{self, Member};
 
-/// An input type that `connector!` made.
+/// An input type that `connector!` makes.
 pub trait Input: Sized {
     /// Reads the fields.
     ///
     /// # Errors
-    /// [`Fault::InvalidInput`] when one does not fit; the schema should have said so before.
+    /// [`Fault::InvalidInput`] if a field does not fit. The gateway has validated the input by the schema before.
     fn read(fields: &Fields<'_>) -> Result<Self, Fault>;
 }
 
@@ -18,10 +18,10 @@ pub trait Input: Sized {
 pub struct Fields<'a>(Vec<Member<'a>>);
 
 impl<'a> Fields<'a> {
-    /// Takes the JSON text of an input apart.
+    /// Reads the members of an input, which is JSON text.
     ///
     /// # Errors
-    /// [`Fault::InvalidInput`] when it is no object.
+    /// [`Fault::InvalidInput`] if the input is not an object.
     pub fn parse(json: &'a str) -> Result<Self, Fault> {
         reader::members(json).map(Self)
     }
@@ -29,7 +29,7 @@ impl<'a> Fields<'a> {
     /// A field that may be absent or null.
     ///
     /// # Errors
-    /// [`Fault::InvalidInput`] when it is of another type.
+    /// [`Fault::InvalidInput`] if it is of another type.
     pub fn optional<T: FromJson>(&self, name: &str) -> Result<Option<T>, Fault> {
         match self.0.iter().find(|member| member.name == name) {
             Some(member) if member.value != "null" => match T::from_json(member.value) {
@@ -43,19 +43,19 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A field that must be there.
+    /// A field that the input must have.
     ///
     /// # Errors
-    /// [`Fault::InvalidInput`] when it is absent or of another type.
+    /// [`Fault::InvalidInput`] if it is absent, null or of another type.
     pub fn required<T: FromJson>(&self, name: &str) -> Result<T, Fault> {
         let missing = || Fault::invalid_input(format!("/{name}"), "Give a value: the operation needs it.");
         self.optional(name)?.ok_or_else(missing)
     }
 }
 
-/// A type that a field can have. None when the JSON text is something else.
+/// A type that a field can have.
 pub trait FromJson: Sized {
-    /// Reads a value.
+    /// Reads a value from its JSON text. `None` if the text is a value of another type.
     fn from_json(json: &str) -> Option<Self>;
 }
 
@@ -89,7 +89,7 @@ impl<T: FromJson> FromJson for Vec<T> {
     }
 }
 
-/// The table's type `string | [string]`: a string is a list of one.
+/// The table's type `string | [string]`. A single string becomes a list with one item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OneOrMany(pub Vec<String>);
 
@@ -102,7 +102,7 @@ impl FromJson for OneOrMany {
     }
 }
 
-/// The table's type `object`: JSON text, for functions that pass it on or take it apart themselves.
+/// The table's type `object`, or an object with declared fields: its JSON text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json(pub String);
 
@@ -118,12 +118,12 @@ impl FromJson for Json {
     }
 }
 
-/// The table's type `entries[…]`: names, and values as text. A scalar is a list of one; null is left out.
+/// The table's type `entries[…]`: names, and values as text. A scalar becomes a list with one item. Members that are null are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entries(pub Vec<(String, Vec<String>)>);
 
 impl Entries {
-    /// The values of a name.
+    /// The values of a name. `None` if the caller has not given it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&[String]> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, values)| values.as_slice())
@@ -148,20 +148,20 @@ mod tests {
     use super::{Entries, Fields, FromJson, OneOrMany};
 
     #[test]
-    fn a_string_is_a_list_of_one() {
+    fn a_single_string_becomes_a_list() {
         assert_eq!(OneOrMany::from_json("\"a\""), Some(OneOrMany(vec!["a".to_owned()])));
         assert_eq!(OneOrMany::from_json("[\"a\", \"b\"]"), Some(OneOrMany(vec!["a".to_owned(), "b".to_owned()])));
         assert_eq!(OneOrMany::from_json("[1]"), None);
     }
 
     #[test]
-    fn integers_may_be_written_with_a_point() {
+    fn integers_may_have_a_decimal_point() {
         assert_eq!(i64::from_json("25.0"), Some(25));
         assert_eq!(i64::from_json("\"25\""), None);
     }
 
     #[test]
-    fn entries_are_text_whatever_they_came_as() {
+    fn entries_of_every_type_become_text() {
         let entries = Entries::from_json(r#"{"n":1,"b":true,"l":["x",2],"gone":null}"#).expect("entries");
         assert_eq!(entries.get("l"), Some(&["x".to_owned(), "2".to_owned()][..]));
         assert_eq!(entries.get("b"), Some(&["true".to_owned()][..]));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_absent() {
+    fn a_null_is_an_absent_field() {
         let fields = Fields::parse(r#"{"a":null,"b":"x"}"#).expect("an object");
         assert!(matches!(fields.optional::<String>("a"), Ok(None)));
         assert!(fields.required::<String>("a").is_err());

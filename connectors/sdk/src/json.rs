@@ -1,5 +1,5 @@
-//! JSON that stays with the gateway: looked into, passed on as an answer, never parsed in the sandbox. And, where its text is
-//! needed here, that text taken apart in place.
+//! JSON documents that stay in the gateway. A connector can look into them and answer with them, without parsing them in the sandbox.
+//! [`members`] and [`items`] read JSON text that is in the sandbox, without copying it.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::{host, reader};
 
 pub use crate::bindings::gateway::connector::json::Kind;
 
-/// A JSON value on the gateway's side.
+/// A JSON value that the gateway holds.
 #[derive(Debug)]
 pub struct Document(pub(crate) host::json::Document);
 
@@ -15,7 +15,7 @@ impl Document {
     /// Parses JSON text (RFC 8259).
     ///
     /// # Errors
-    /// Says where the text is wrong.
+    /// The place where the text is wrong, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
         host::json::Document::parse(text).map(Self)
     }
@@ -26,31 +26,31 @@ impl Document {
         self.0.pointer(pointer).map(Self)
     }
 
-    /// The string at a JSON Pointer; none when there is nothing, or something else.
+    /// The string at a JSON Pointer. `None` if there is no value, or a value of another type.
     #[must_use]
     pub fn string(&self, pointer: &str) -> Option<String> {
         self.pointer(pointer).and_then(|document| document.as_string())
     }
 
-    /// What kind of value it is.
+    /// The type of the value.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.0.kind()
     }
 
-    /// Number of items of an array or of members of an object, 0 for anything else.
+    /// Number of items of an array or of members of an object. 0 for any other value.
     #[must_use]
     pub fn length(&self) -> u32 {
         self.0.length()
     }
 
-    /// Names of an object's members, in their order; empty for anything else.
+    /// Names of an object's members in their order. Empty for any other value.
     #[must_use]
     pub fn keys(&self) -> Vec<String> {
         self.0.keys()
     }
 
-    /// Item of an array, or member of an object in its order.
+    /// An item of an array, or a member of an object by its position.
     #[must_use]
     pub fn item(&self, index: u32) -> Option<Self> {
         self.0.item(index).map(Self)
@@ -61,29 +61,29 @@ impl Document {
         (0..self.length()).filter_map(|index| self.item(index))
     }
 
-    /// The JSON text of the value. Numbers keep the text they came with.
+    /// The JSON text of the value. Numbers keep their original text.
     #[must_use]
     pub fn text(&self) -> String {
         self.0.text()
     }
 
-    /// The value of a string, not quoted; none for anything else.
+    /// The value of a string, without quotes. `None` for any other value.
     #[must_use]
     pub fn as_string(&self) -> Option<String> {
         self.0.as_string()
     }
 }
 
-/// The members of the object that `text` is, in their order: names, and values as JSON text. None when it is no object.
+/// The members of an object in their order: names, and values as JSON text. `None` if `text` is not an object.
 ///
-/// The text is that of a [`Document`], or of an input: it is known to be JSON, and checked no further than needed.
+/// `text` is the text of a [`Document`] or of an input, so it is valid JSON. The function does not check it again.
 #[must_use]
 pub fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
     let members = reader::members(text).ok()?;
     Some(members.into_iter().map(|member| (member.name, member.value)).collect())
 }
 
-/// The items of the list that `text` is, each as JSON text; as [`members`].
+/// The items of an array, each as JSON text. `None` if `text` is not an array. `text` is valid JSON, as for [`members`].
 #[must_use]
 pub fn items(text: &str) -> Option<Vec<&str>> {
     reader::items(text).ok()
@@ -94,7 +94,7 @@ mod tests {
     use super::{items, members};
 
     #[test]
-    fn text_is_taken_apart_in_place() {
+    fn members_and_items_are_slices_of_the_text() {
         let found = members(r#"{"a": 1.0, "b\"c":[{"d":null}]}"#).expect("an object");
         let found: Vec<(&str, &str)> = found.iter().map(|(name, value)| (name.as_ref(), *value)).collect();
         assert_eq!(found, [("a", "1.0"), ("b\"c", r#"[{"d":null}]"#)]);

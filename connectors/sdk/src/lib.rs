@@ -1,12 +1,12 @@
-//! What the author of a connector uses.
+//! The library for authors of connectors.
 //!
-//! A connector is a table: what it wraps, which hosts it reaches, and a row for each operation. A row is at once the route, the
-//! JSON Schema, the documentation and the code. This is a whole connector:
+//! A connector is a table. It names the service, the hosts that the connector calls, and has a row for each operation. A row is at
+//! once the route, the JSON Schema, the documentation and the code. This is a whole connector:
 //!
 //! ```
 //! # mod dictionary {
 //! connector_sdk::connector! {
-//!     /// Words and what they mean.
+//!     /// Words and their meanings.
 //!     connector dictionary "Dictionary";
 //!     auth Auth::None;
 //!     upstream api "https://api.dictionaryapi.dev/api/v2";
@@ -19,19 +19,20 @@
 //! # assert_eq!(request.path, "/entries/en/sea%20lion");
 //! ```
 //!
-//! Rows are described at [`connector!`]; where one request is not enough, a row names a function of yours. How to set up, build,
-//! debug and test a connector is in this crate's README.
+//! [`connector!`] describes rows. If one request is not enough, a row names a function of yours. This crate's README says how to set
+//! up, build, test and debug a connector.
 //!
 //! # Layout
-//! - [`connector!`]: the table. [`auth`]: what its `auth` statement says.
-//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`]: what the gateway offers, a module an interface of the contract.
-//!   Only what a connector uses is imported by its module.
-//! - [`Outcome`] and [`Fault`]: what an operation answers. [`input`]: what a function gets.
+//! - [`connector!`]: the table. [`auth`]: the constants for its `auth` statement.
+//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`]: the interfaces of the contract, one in each module. A connector
+//!   imports only the functions that it uses.
+//! - [`Outcome`] and [`Fault`]: the results of an operation. [`input`]: the input of a function.
 //! - [`userinfo`]: the connected account, in the shape that most connectors answer.
 //! - [`testing`]: a gateway for unit tests, which run natively.
 //!
-//! Inside: `table` is the constant data that the macro makes, `thin` turns a row and an input into a request, `reader` takes
-//! JSON text apart, `run` and `describe` are what the component exports, `allocator` is its memory.
+//! Inside: `table` has the types of the constant data that the macro makes. `thin` makes a request of a row and an input, and `reader`
+//! reads the input for it. `run` and `describe` are the exports of the component. `allocator` manages its memory. The rules of the
+//! contract are in the crate `contract_rules`.
 
 pub mod auth;
 #[doc(hidden)]
@@ -59,11 +60,16 @@ pub mod userinfo;
 #[cfg(target_family = "wasm")]
 mod allocator;
 
-/// The other side of the contract: the gateway, or the one of [`testing`].
+/// The functions of the contract: those of the gateway, or natively those of [`testing`].
 #[cfg(target_family = "wasm")]
 use bindings::gateway::connector as host;
 #[cfg(not(target_family = "wasm"))]
 use testing::host;
+
+/// Tests the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[doc = include_str!("../TABLE.md")]
 pub use connector_sdk_macros::connector;

@@ -1,24 +1,26 @@
-//! Lines for the operator's log: at most 256 an invocation, of 4 KiB each. Never log what a user sent or got.
+//! Lines for the operator's log: at most 4 KiB each, and at most 256 in an invocation. Do not log data of users.
+//!
+//! The SDK also logs a panic of a connector's function, with its file and line.
 
 use crate::bindings::gateway::connector::log::Level;
 use crate::host;
 
-/// For those who debug the connector.
+/// A line for debugging the connector.
 pub fn debug(message: &str) {
     host::log::write(Level::Debug, message);
 }
 
-/// For operators who follow what happens.
+/// A line that informs the operator.
 pub fn info(message: &str) {
     host::log::write(Level::Info, message);
 }
 
-/// Something is not as it should be; the operation goes on.
+/// A line about a problem that does not end the operation.
 pub fn warn(message: &str) {
     host::log::write(Level::Warn, message);
 }
 
-/// The operation failed for a reason that the operator can mend.
+/// A line about a failure that the operator can mend.
 pub fn error(message: &str) {
     host::log::write(Level::Error, message);
 }

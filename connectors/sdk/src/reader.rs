@@ -1,8 +1,7 @@
-//! JSON text taken apart in place: members and items as slices of it, strings borrowed where they have no escapes.
+//! A reader of JSON text that copies nothing: members and items are slices of the text, and strings without escapes are borrowed.
 //!
-//! The text comes from the gateway, which has parsed and validated it; so this reads what is there and checks no more than it
-//! needs in order not to lose its way. It exists because the input of an operation that only forwards is all that such an
-//! operation parses, and that needs no full parser.
+//! The text comes from the gateway, which has parsed and validated it. The reader therefore checks only what it needs to find its
+//! way. An operation that only forwards parses nothing but its input, so a full parser would be most of its code.
 
 use std::borrow::Cow;
 
@@ -14,19 +13,19 @@ pub(crate) struct Member<'a> {
     pub(crate) value: &'a str,
 }
 
-/// The members of the object that `json` is, in their order.
+/// The members of an object in their order.
 pub(crate) fn members(json: &str) -> Result<Vec<Member<'_>>, Fault> {
     let mut reader = Reader { json, at: 0 };
     reader.members().ok_or_else(|| reader.unexpected("an object"))
 }
 
-/// The items of the list that `json` is, each as JSON text.
+/// The items of an array, each as JSON text.
 pub(crate) fn items(json: &str) -> Result<Vec<&str>, Fault> {
     let mut reader = Reader { json, at: 0 };
     reader.items().ok_or_else(|| reader.unexpected("a list"))
 }
 
-/// The text of a string without its quotes and escapes, or of a number or boolean as it stands; none for anything else.
+/// The text of a string without quotes and escapes, or the text of a number or boolean. `None` for any other value.
 pub(crate) fn scalar(json: &str) -> Option<Cow<'_, str>> {
     match json.as_bytes().first() {
         Some(b'"') => unquoted(json),
@@ -35,7 +34,7 @@ pub(crate) fn scalar(json: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// An integer in plain digits: JSON may write it as `1.0` or `1e2`. None when there is a fraction, or more than 18 digits.
+/// An integer in plain digits. JSON may write it as `1.0` or `1e2`. `None` if it has a fraction or more than 18 digits.
 pub(crate) fn integer(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains(['.', 'e', 'E']) {
         return Some(Cow::Borrowed(text));
@@ -137,7 +136,7 @@ impl<'a> Reader<'a> {
         found.then_some(())
     }
 
-    /// The text of the value that begins here.
+    /// The text of the value that begins at this position.
     fn value(&mut self) -> Option<&'a str> {
         let start = self.at;
         match self.peek()? {
@@ -186,7 +185,7 @@ impl<'a> Reader<'a> {
     }
 
     fn unexpected(&self, what: &str) -> Fault {
-        Fault::invalid_input("", format!("Give {what}; at byte {} of its text there is something else.", self.at))
+        Fault::invalid_input("", format!("Expected {what}, and found something else at byte {}. Give {what}.", self.at))
     }
 }
 
@@ -221,7 +220,7 @@ fn unquoted(json: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text))
 }
 
-/// The character of `XXXX`, or of a surrogate pair `XXXX\uXXXX`; half a pair is U+FFFD.
+/// The character of `XXXX`, or of a surrogate pair `XXXX\uXXXX`. Half of a pair is U+FFFD.
 fn unicode(text: &str) -> Option<(char, &str)> {
     let unit = |text: &str| u16::from_str_radix(text.get(..4)?, 16).ok();
     let first = unit(text)?;
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_are_text_and_nothing_else_is() {
+    fn only_scalars_have_a_text() {
         assert_eq!(scalar("12.50").as_deref(), Some("12.50"));
         assert_eq!(scalar("true").as_deref(), Some("true"));
         for json in ["null", "[]", "{}", ""] {
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_come_in_plain_digits() {
+    fn integers_are_written_in_plain_digits() {
         for (text, expected) in
             [("7", "7"), ("-1.0", "-1"), ("1e2", "100"), ("12.50E+1", "125"), ("100.00", "100"), ("0.0", "0")]
         {

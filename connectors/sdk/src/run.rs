@@ -1,4 +1,4 @@
-//! From an invocation to the code of its row. `connector!` refers to these functions; authors have no need to.
+//! From an invocation to the code of its row. The code that `connector!` makes calls these functions. Authors do not.
 
 use crate::bindings::gateway::connector::manifest::Manifest;
 use crate::input::{Fields, Input};
@@ -17,7 +17,7 @@ pub fn manifest(connector: &Connector) -> Manifest {
 /// Runs the operation of this name.
 ///
 /// # Errors
-/// What the operation says; [`Fault::Failed`] for a name that the connector does not have.
+/// The operation's fault, or [`Fault::Failed`] for a name that the connector does not have.
 pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Answer {
     match find(connector, operation) {
         Some(found) => (found.run)(input),
@@ -47,7 +47,7 @@ fn unknown(connector: &Connector, operation: &str) -> Fault {
 /// A row that is one request.
 ///
 /// # Errors
-/// [`Fault::InvalidInput`] when a value cannot stand where the row puts it.
+/// [`Fault::InvalidInput`] if a value cannot be where the row puts it.
 pub fn forward(row: &'static Row, input: &str) -> Answer {
     outcome::forward(thin::request(row, input))
 }
@@ -55,23 +55,33 @@ pub fn forward(row: &'static Row, input: &str) -> Answer {
 /// A row whose request goes through a function of the author.
 ///
 /// # Errors
-/// As [`forward`], and what the function says.
+/// As [`forward`], and the function's fault.
 pub fn via(row: &'static Row, input: &str, function: fn(Request) -> Result<Outcome, Fault>) -> Answer {
+    report_panics();
     outcome::answer(thin::request(row, input).map(Request::from).and_then(function))
 }
 
 /// A row that is a function of the author.
 ///
 /// # Errors
-/// What the function says.
+/// The function's fault.
 pub fn call<T: Input>(input: &str, function: fn(T) -> Result<Outcome, Fault>) -> Answer {
+    report_panics();
     outcome::answer(Fields::parse(input).and_then(|fields| T::read(&fields)).and_then(function))
 }
 
 /// A row that is a function of the author without an argument.
 ///
 /// # Errors
-/// What the function says.
+/// The function's fault.
 pub fn call_without_input(function: fn() -> Result<Outcome, Fault>) -> Answer {
+    report_panics();
     outcome::answer(function())
+}
+
+/// Makes a panic of the author's code a line of the operator's log, with file and line. The panic then ends the invocation as a
+/// trap. A row that only forwards runs no code of the author and needs no hook.
+fn report_panics() {
+    #[cfg(target_family = "wasm")]
+    std::panic::set_hook(Box::new(|panic| crate::log::error(&panic.to_string())));
 }

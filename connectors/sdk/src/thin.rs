@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use contract_rules::path::has_dot_segment;
+
 use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
 use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
@@ -53,10 +55,10 @@ struct Values<'a> {
     members: &'a [Member<'a>],
 }
 
-/// The path with the query as far as it is written.
+/// The path, and the query as far as it is written.
 struct Query<'a> {
     separator: char,
-    /// Names of the parameters that the caller gave, when the row asks for them.
+    /// Names of the parameters that the caller gave. Filled only if the row has headers or defaults that depend on them.
     watched: Vec<Cow<'a, str>>,
     path: String,
 }
@@ -68,7 +70,7 @@ impl<'a> Values<'a> {
         given.filter(|value| *value != "null").or(field.default)
     }
 
-    /// What the schema cannot say, and what a request cannot be made without.
+    /// Checks sizes in bytes, which the schema cannot limit, and that required fields are there.
     fn check(&self) -> Result<(), Fault> {
         for field in self.row.fields {
             match self.get(field) {
@@ -99,15 +101,15 @@ impl<'a> Values<'a> {
                 }
             }
         }
-        // Only a value with a dot, encoded or not, can have made a dot segment: the table's own text has none.
+        // Only a value with a dot, encoded or not, can make a dot segment: `connector!` checks the table's own text.
         let mut suspects = self.row.fields.iter().filter(|field| self.may_climb(field));
         match suspects.next() {
-            Some(field) if encoding::has_dot_segment(path) => Err(refuse(field, DOT_SEGMENT)),
+            Some(field) if has_dot_segment(path) => Err(refuse(field, DOT_SEGMENT)),
             _ => Ok(()),
         }
     }
 
-    /// A value must not climb out of its place (RFC 3986, section 5.2.4).
+    /// Whether the value may contain a dot segment, which would lead out of the path (RFC 3986, section 5.2.4).
     fn may_climb(&self, field: &'static Field) -> bool {
         let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\' | b'%'));
         matches!(field.place, Place::Path(_)) && self.get(field).is_some_and(dot)
@@ -184,7 +186,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// An object of the fields that are given; fields of one inner object follow one another.
+    /// An object of the given fields. Fields of one inner object follow one another.
     fn members(&self, fixed: &str, fields: &[usize]) -> Result<String, Fault> {
         let mut json =
             String::with_capacity(64 + self.members.iter().map(|member| member.value.len() + 24).sum::<usize>());
@@ -280,7 +282,7 @@ fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), 
     Ok(())
 }
 
-/// The separator is a part of the address where it may stand as it is; an item's own is encoded.
+/// Commas between items remain as they are. Commas inside an item are percent-encoded.
 fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str) -> Result<(), Fault> {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -291,7 +293,7 @@ fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str
     Ok(())
 }
 
-/// A scalar as text: a string without its quotes, anything else as it came.
+/// A scalar as text: a string without its quotes, any other scalar as the caller wrote it.
 fn text<'a>(field: &Field, value: &'a str) -> Result<Cow<'a, str>, Fault> {
     match reader::scalar(value) {
         Some(text) if field.integer => {
@@ -310,7 +312,7 @@ fn header_value(field: &Field, value: &str) -> Result<String, Fault> {
     Ok(text.into_owned())
 }
 
-/// The limit is in bytes of the value itself, so quotes and escapes of a string do not count.
+/// The limit is in bytes of the value, so quotes and escapes of a string do not count.
 fn too_long(field: &Field, value: &str) -> Result<(), Fault> {
     let length = reader::scalar(value).map_or(value.len(), |text| text.len());
     match field.max_bytes {

@@ -1,32 +1,32 @@
-//! Who the connected account is, in the shape that the operation `userinfo` has at most connectors.
+//! The connected account, in the shape that the operation `userinfo` has in most connectors.
 
 use serde::Serialize;
 
 use crate::{Fault, Outcome};
 
-/// An account at the service. What the service does not say is null in the answer.
+/// An account at the service. A value that the service does not give is null in the answer.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Userinfo {
-    /// Names the account for good.
+    /// The id of the account, which never changes.
     pub id: String,
-    /// Where mail reaches its user.
+    /// The email address of the user.
     pub email: Option<String>,
-    /// What the user signs in with, or is called by at the service.
+    /// The name that the user signs in with.
     pub username: Option<String>,
-    /// What people call the user.
+    /// The name of the person.
     pub name: Option<String>,
-    /// URL of a picture.
+    /// URL of a picture of the user.
     pub picture: Option<String>,
-    /// Where the account belongs to.
+    /// The organization that the account belongs to.
     pub organization: Option<Organization>,
 }
 
 /// A company, workspace or tenant at the service.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Organization {
-    /// Names the organization for good.
+    /// The id of the organization, which never changes.
     pub id: Option<String>,
-    /// What people call it.
+    /// The name of the organization.
     pub name: Option<String>,
 }
 
@@ -34,7 +34,7 @@ impl Userinfo {
     /// The answer `{"data": {"id", "email", "username", "name", "picture", "organization": {"id", "name"}}, "meta": null}`.
     ///
     /// # Errors
-    /// None that this type can bring about.
+    /// [`Fault::Failed`] if the value cannot be written as JSON. All values of this type can.
     pub fn answer(&self) -> Result<Outcome, Fault> {
         #[derive(Serialize)]
         struct Answer<'a> {
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn every_member_is_there_and_null_where_it_is_not_known() {
+    fn unknown_members_are_null() {
         assert_eq!(
             answer(&Userinfo { id: "7".to_owned(), ..Userinfo::default() }),
             r#"{"data":{"id":"7","email":null,"username":null,"name":null,"picture":null,"organization":null},"meta":null}"#

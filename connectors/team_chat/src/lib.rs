@@ -53,6 +53,22 @@ connector! {
 
     via slack::call;
 
+    fields conversation {
+        /// id of the conversation
+        channel: string,
+    };
+    fields selection {
+        latest?: string,
+        inclusive?: boolean default false,
+        include_all_metadata?: boolean default false,
+    };
+    fields content {
+        text?: string,
+        blocks?: [object],
+        attachments?: [object],
+        markdown_text?: string(..=12000),
+    };
+
     /// List channels of the team
     conversations_list: GET api "/conversations.list" {
         query?: entries[cursor, exclude_archived, limit, team_id, types],
@@ -64,8 +80,7 @@ connector! {
 
     /// Members of a conversation
     conversations_members: GET api "/conversations.members" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         cursor?: string,
         limit?: integer default 100,
     }
@@ -74,8 +89,7 @@ connector! {
 
     /// Information about a channel
     conversations_info: GET api "/conversations.info" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         include_locale?: boolean default false,
         include_num_members?: boolean default false,
     }
@@ -90,31 +104,25 @@ connector! {
 
     /// Message and event history of a conversation
     conversations_history: GET api "/conversations.history" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         cursor?: string,
         limit?: integer(..=999) default 100,
         /// Unix time, for example 1700000000.000100
         oldest?: string,
-        latest?: string,
-        inclusive?: boolean default false,
-        include_all_metadata?: boolean default false,
+        ..selection,
     }
     example { channel: "C024BE91L", limit: 50, oldest: "1700000000" }
     pages "/messages" next cursor "/response_metadata/next_cursor" into "/cursor";
 
     /// Thread of messages in a conversation
     conversations_replies: GET api "/conversations.replies" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         /// ts of the parent message or of a message of the thread
         ts: string,
         cursor?: string,
         limit?: integer default 1000,
         oldest?: string,
-        latest?: string,
-        inclusive?: boolean default false,
-        include_all_metadata?: boolean default false,
+        ..selection,
     }
     example { channel: "C024BE91L", ts: "1700000000.000100" }
     pages "/messages" next cursor "/response_metadata/next_cursor" into "/cursor";
@@ -129,16 +137,14 @@ connector! {
 
     /// Rename a conversation
     conversations_rename: POST api "/conversations.rename" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         name: string,
     }
     example { channel: "C024BE91L", name: "launch-2026" };
 
     /// Set the channel description
     conversations_set_purpose: POST api "/conversations.setPurpose" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         purpose: string,
     }
     example { channel: "C024BE91L", purpose: "All about the launch" };
@@ -147,12 +153,8 @@ connector! {
     ///
     /// A message needs one of `text`, `blocks`, `attachments` and `markdown_text`. The gateway does not post it again after a timeout.
     chat_post_message: POST api "/chat.postMessage" {
-        /// id of the conversation
-        channel: string,
-        text?: string,
-        blocks?: [object],
-        attachments?: [object],
-        markdown_text?: string(..=12000),
+        ..conversation,
+        ..content,
         thread_ts?: string,
         reply_broadcast?: boolean,
         unfurl_links?: boolean,
@@ -165,20 +167,15 @@ connector! {
 
     /// Change a message
     chat_update: POST api "/chat.update" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         ts: string,
-        text?: string,
-        blocks?: [object],
-        attachments?: [object],
-        markdown_text?: string(..=12000),
+        ..content,
     }
     example { channel: "C024BE91L", ts: "1700000000.000100", text: "Hello again" };
 
     /// Invite users to a channel
     conversations_invite: POST api "/conversations.invite" {
-        /// id of the conversation
-        channel: string,
+        ..conversation,
         users: string | [string] joined ",",
         force?: boolean,
     }
@@ -196,7 +193,7 @@ connector! {
     }
     example { user: "U023BECGF" };
 
-    /// A user by email address
+    /// A user by address
     users_lookup_by_email: GET api "/users.lookupByEmail" { email: string }
     example { email: "kim@example.com" };
 

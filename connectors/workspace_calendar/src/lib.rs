@@ -27,11 +27,22 @@ connector! {
 
     lists repeated;
 
-    /// Metadata of a calendar
-    calendars_get: GET api "/calendars/{calendar_id}" {
-        /// the id of a calendar; `primary` is the user's main calendar
+    fields calendar {
+        /// primary is accepted for the main calendar of the user
         calendar_id: string,
-    }
+    };
+    fields notifications {
+        query?: entries[sendNotifications, sendUpdates] in query,
+    };
+    fields changes {
+        query?: entries[
+            alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
+            sendUpdates, supportsAttachments,
+        ] in query,
+    };
+
+    /// Metadata of a calendar
+    calendars_get: GET api "/calendars/{calendar_id}" { ..calendar }
     example { calendar_id: "primary" };
 
     /// Calendars on the user's calendar list
@@ -40,14 +51,11 @@ connector! {
             maxResults, minAccessRole, pageToken, showDeleted, showHidden, showOwnOrganizationOnly, syncToken,
         ],
     }
-        example { query: { maxResults: 50, showHidden: true } }
-        pages "/items" next cursor "/nextPageToken" into "/query/pageToken";
+    example { query: { maxResults: 50, showHidden: true } }
+    pages "/items" next cursor "/nextPageToken" into "/query/pageToken";
 
     /// One calendar of the user's list
-    calendarlist_get: GET api "/users/me/calendarList/{calendar_id}" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
-    }
+    calendarlist_get: GET api "/users/me/calendarList/{calendar_id}" { ..calendar }
     example { calendar_id: "primary" };
 
     /// Free and busy times of a set of calendars
@@ -62,10 +70,9 @@ connector! {
             },
         };
 
-    /// An event by its id
+    /// Event by its id in the calendar service
     events_get: GET api "/calendars/{calendar_id}/events/{event_id}" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         event_id: string,
         query?: entries[alwaysIncludeEmail, maxAttendees, timeZone],
     }
@@ -75,23 +82,18 @@ connector! {
     ///
     /// The answer is `{}`.
     events_delete: DELETE api "/calendars/{calendar_id}/events/{event_id}" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         event_id: string,
-        query?: entries[sendNotifications, sendUpdates],
+        ..notifications,
     }
     example { calendar_id: "primary", event_id: "abc123def456", query: { sendUpdates: "all" } };
 
-    /// Replace an event; members that the given event does not have are removed
+    /// Overwrite an existing event; the whole event object must be supplied to change any one field
     events_update: destructive PUT api "/calendars/{calendar_id}/events/{event_id}" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         event_id: string,
-        query?: entries[
-            alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
-            sendUpdates, supportsAttachments,
-        ] in query,
-        /// the complete event
+        ..changes,
+        /// the complete event; parts left out are removed
         body: object,
     }
     example {
@@ -107,8 +109,7 @@ connector! {
 
     /// Create an event in a calendar
     events_insert: POST api "/calendars/{calendar_id}/events" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         query?: entries[
             conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications, sendUpdates,
             supportsAttachments,
@@ -129,8 +130,7 @@ connector! {
     ///
     /// `maxResults` is at most 2500. Without it, Google answers with at most 250 events.
     events_list: GET api "/calendars/{calendar_id}/events" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         query?: entries[
             alwaysIncludeEmail, eventTypes, iCalUID, maxAttendees, maxResults, orderBy, pageToken,
             privateExtendedProperty, q, sharedExtendedProperty, showDeleted, showHiddenInvitations, singleEvents,
@@ -148,23 +148,18 @@ connector! {
     }
     pages "/items" next cursor "/nextPageToken" into "/query/pageToken";
 
-    /// Change the given members of an event
+    /// Change only the given parts of an event
     events_patch: PATCH api "/calendars/{calendar_id}/events/{event_id}" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         event_id: string,
-        query?: entries[
-            alwaysIncludeEmail, conferenceDataVersion, eventLabelVersion, maxAttendees, sendNotifications,
-            sendUpdates, supportsAttachments,
-        ] in query,
+        ..changes,
         body: object,
     }
     example { calendar_id: "primary", event_id: "abc123def456", body: { location: "Room 4" } };
 
     /// Instances of a recurring event
     events_instances: GET api "/calendars/{calendar_id}/events/{event_id}/instances" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         event_id: string,
         query?: entries[
             alwaysIncludeEmail, maxAttendees, maxResults, originalStart, pageToken, showDeleted, timeMax, timeMin,
@@ -176,21 +171,19 @@ connector! {
 
     /// Move an event to another calendar
     events_move: POST api "/calendars/{calendar_id}/events/{event_id}/move" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         event_id: string,
-        /// the id of the calendar that gets the event
+        /// calendar id of the target
         destination: string in query,
-        query?: entries[sendNotifications, sendUpdates],
+        ..notifications,
     }
     example { calendar_id: "primary", event_id: "abc123def456", destination: "team@group.calendar.google.com" };
 
     /// Create an event from one line of text
     events_quick_add: POST api "/calendars/{calendar_id}/events/quickAdd" {
-        /// the id of a calendar; `primary` is the user's main calendar
-        calendar_id: string,
+        ..calendar,
         text: string in query,
-        query?: entries[sendNotifications, sendUpdates],
+        ..notifications,
     }
     example { calendar_id: "primary", text: "Lunch with Kim tomorrow 12:30" };
 

@@ -1,4 +1,13 @@
-//! The manifest of a connector, as `wit/connector.wit` declares it.
+//! The contract with connectors: the types and rules of a manifest, for all parts of the gateway.
+//!
+//! - here: the types of `wit/connector.wit`
+//! - `check`: all rules of a manifest; they are those of the crate `contract-rules`, which authors use too
+//! - [`site`]: registrable domains, by the Public Suffix List
+//! - [`words`]: sentences and names in messages to people
+
+mod check;
+pub mod site;
+pub mod words;
 
 /// Types generated from the contract.
 mod bindings {
@@ -17,3 +26,6 @@ mod bindings {
 }
 
 pub use bindings::gateway::connector::manifest::*;
+pub use check::check;
+pub use contract_rules::manifest::Violation;
+pub use contract_rules::{address, header, limit, name, pointer};

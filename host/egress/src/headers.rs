@@ -1,7 +1,4 @@
-//! Which headers a request may carry.
-//!
-//! Whoever sets framing, routing or authority headers decides where a request ends, whom it reaches and whose it is. Those are
-//! the gateway's own, so a connector's headers are taken in through `Headers::untrusted` only.
+//! The headers that a request may bring along.
 
 use hyper::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, IF_MATCH,
@@ -9,36 +6,12 @@ use hyper::header::{
 };
 
 use super::error::EgressError;
-
-/// Most headers that a request may bring along.
-pub const MAX_HEADERS: usize = 64;
+use contract_rules::header::is_reserved;
+use contract_rules::limit::HEADERS;
 
 /// Headers that have passed the rules.
 #[derive(Clone, Debug, Default)]
 pub struct Headers(HeaderMap);
-
-/// Set by the gateway or by HTTP itself. Lower case.
-const RESERVED: [&str; 16] = [
-    "authorization",
-    "connection",
-    "content-length",
-    "cookie",
-    "cookie2",
-    "expect",
-    "forwarded",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "via",
-    "x-real-ip",
-];
-
-/// Families of headers that speak for a proxy.
-const RESERVED_PREFIXES: [&str; 2] = ["proxy-", "x-forwarded-"];
 
 /// Headers that a request keeps when a redirect leads to another origin. They describe the body and the wanted response, and
 /// cannot be a key.
@@ -56,10 +29,10 @@ const PORTABLE: [HeaderName; 10] = [
 ];
 
 impl Headers {
-    /// Headers of a connector. `Accept-Encoding` is left out, as the gateway decodes answers itself.
+    /// The headers of a connector's request. `Accept-Encoding` is left out, because the gateway decodes responses itself.
     ///
     /// # Errors
-    /// `InvalidRequest` that names the header: too many, reserved, no valid name, or a value with CR, LF or NUL.
+    /// `InvalidRequest` for too many headers, a reserved or malformed name, or a value with CR, LF or NUL.
     pub fn untrusted<N, V>(pairs: impl IntoIterator<Item = (N, V)>) -> Result<Self, EgressError>
     where
         N: AsRef<str>,
@@ -67,18 +40,18 @@ impl Headers {
     {
         let mut headers = HeaderMap::new();
         for (count, (name, value)) in pairs.into_iter().enumerate() {
-            if count == MAX_HEADERS {
-                return Err(EgressError::invalid(format!("a request carries at most {MAX_HEADERS} headers")));
+            if count == HEADERS {
+                return Err(EgressError::invalid(format!("a request has at most {HEADERS} headers")));
             }
             let text = name.as_ref();
             let name = HeaderName::from_bytes(text.as_bytes())
                 .map_err(|_| EgressError::invalid(format!("{text:?} is not a header name")))?;
-            if is_reserved(&name) {
+            if is_reserved(name.as_str()) {
                 return Err(EgressError::invalid(format!("the header `{name}` is set by the gateway: leave it out")));
             }
-            // Bytes beyond ASCII are taken as they are: RFC 9110, section 5.5, calls them opaque data.
+            // Bytes beyond ASCII are sent unchanged: RFC 9110, section 5.5, calls them opaque data.
             let value = HeaderValue::from_bytes(value.as_ref().as_bytes()).map_err(|_| {
-                EgressError::invalid(format!("the header `{name}` holds a control character such as CR, LF or NUL"))
+                EgressError::invalid(format!("the header `{name}` has a control character such as CR, LF or NUL"))
             })?;
             if name != ACCEPT_ENCODING {
                 headers.append(name, value);
@@ -87,7 +60,7 @@ impl Headers {
         Ok(Self(headers))
     }
 
-    /// Headers that the gateway composed itself.
+    /// Headers that the gateway composed itself, without checks.
     pub fn trusted(headers: HeaderMap) -> Self {
         Self(headers)
     }
@@ -95,12 +68,6 @@ impl Headers {
     pub(super) fn map(&self) -> &HeaderMap {
         &self.0
     }
-}
-
-/// Whether a header is the gateway's or HTTP's own to set.
-pub fn is_reserved(name: &HeaderName) -> bool {
-    let name = name.as_str();
-    RESERVED.contains(&name) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The headers of a request that may be sent to another origin than the one it was made for.
@@ -116,7 +83,7 @@ pub(super) fn portable(headers: &HeaderMap) -> HeaderMap {
 
 #[cfg(test)]
 mod tests {
-    use super::{EgressError, Headers, MAX_HEADERS};
+    use super::{EgressError, HEADERS, Headers};
 
     fn refusal(name: &str, value: &str) -> String {
         match Headers::untrusted([(name, value)]) {
@@ -148,8 +115,8 @@ mod tests {
     #[test]
     fn at_most_64_headers_are_taken() {
         let pairs = |count| (0..count).map(|number| (format!("x-{number}"), "v"));
-        assert_eq!(Headers::untrusted(pairs(MAX_HEADERS)).unwrap().map().len(), MAX_HEADERS);
-        assert!(Headers::untrusted(pairs(MAX_HEADERS + 1)).is_err());
+        assert_eq!(Headers::untrusted(pairs(HEADERS)).unwrap().map().len(), HEADERS);
+        assert!(Headers::untrusted(pairs(HEADERS + 1)).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! # Layout
 //! - `client`: the two HTTP clients and their settings; `tls`: the system's root certificates, read when first needed.
 //! - `address`: which addresses may be connected to, and the resolver that asks.
-//! - `upstream`: a service that may be called; `path`: the rules for a path below its base URL; `host`: lists of hosts.
+//! - `upstream`: a service that may be called; `host`: lists of hosts.
 //! - `request`: one request; `headers`: the headers it may have; `credential`: the user's secret, and how requests carry it;
 //!   `link`: addresses that an upstream gave.
 //! - `send`: the life of one request, top to bottom; `redirect` and `retry` decide how it goes on after an answer.
@@ -26,7 +26,6 @@ mod link;
 mod mask;
 mod needle;
 mod pacing;
-mod path;
 mod redirect;
 mod request;
 mod response;
@@ -43,10 +42,9 @@ pub use budget::{Budget, Budgets};
 pub use client::{Egress, Settings};
 pub use credential::{Credential, CredentialUse, FormField};
 pub use error::{EgressError, Owner, whole_seconds};
-pub use headers::{Headers, MAX_HEADERS, is_reserved};
+pub use headers::Headers;
 pub use link::Link;
 pub use mask::{MaskStream, Masker};
-pub use path::MAX_PATH;
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;

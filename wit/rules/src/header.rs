@@ -33,7 +33,7 @@ const ABOUT_BODIES: [&str; 3] = ["accept-encoding", "content-encoding", "content
 pub fn is_reserved(name: &str) -> bool {
     let same = |known: &&str| name.eq_ignore_ascii_case(known);
     let begins = |prefix: &&str| name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-    RESERVED.iter().any(|known| same(&known)) || RESERVED_PREFIXES.iter().any(|prefix| begins(&prefix))
+    RESERVED.iter().any(same) || RESERVED_PREFIXES.iter().any(begins)
 }
 
 /// The name of a header in a connector's request.

@@ -17,6 +17,12 @@ pub fn check(pointer: &str) -> Result<(), Broken> {
     ensure(escapes.all(|after| after.starts_with(['0', '1'])), "in a JSON Pointer `~0` stands for `~` and `~1` for `/`")
 }
 
+/// The JSON Pointer to a member of the root.
+#[must_use]
+pub fn of(member: &str) -> String {
+    format!("/{}", member.replace('~', "~0").replace('/', "~1"))
+}
+
 /// The steps of a JSON Pointer, unescaped. The empty pointer has no steps.
 pub fn steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(|step| {
@@ -26,7 +32,7 @@ pub fn steps(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{check, steps};
+    use super::{check, of, steps};
 
     #[test]
     fn a_pointer_is_empty_or_begins_with_a_slash() {
@@ -42,5 +48,6 @@ mod tests {
     fn steps_are_unescaped() {
         assert_eq!(steps("/a~1b/~01").collect::<Vec<_>>(), ["a/b", "~1"]);
         assert_eq!(steps("").count(), 0);
+        assert_eq!(steps(&of("a/~b")).collect::<Vec<_>>(), ["a/~b"]);
     }
 }

@@ -1,83 +1,126 @@
-//! What the gateway asks of a manifest, so far as it can be seen without the gateway.
+//! The contract's rules for the manifest of a connector.
 
-use serde_json::Value;
+use contract_rules::manifest as rules;
 
+use crate::bindings::gateway::connector::manifest as wit;
 use crate::run;
 use crate::table::Connector;
 
-/// Checks a connector's manifest: names, lengths, that schemas and examples are JSON, and that what refers to something finds it.
-/// `connector!` makes a test of it for every connector.
+/// Checks a connector's manifest by all rules of the contract that do not need the gateway. `connector!` makes a test of it for
+/// every connector.
 ///
 /// # Panics
-/// With the first thing that is wrong.
+/// With every rule that the manifest breaks.
 #[expect(clippy::panic, reason = "a failed expectation of a test")]
 pub fn check(connector: &Connector) {
-    if let Err(problem) = problems(connector) {
-        panic!("{}: {problem}", connector.identifier);
-    }
-}
-
-fn problems(connector: &Connector) -> Result<(), String> {
     let manifest = run::manifest(connector);
-    if manifest.upstreams.len() > 16
-        || manifest.rate_limits.len() > 64
-        || !(1..=512).contains(&manifest.operations.len())
-    {
-        return Err(
-            "there are at most 16 upstreams, 64 rate limits and 512 operations, and at least one operation".to_owned()
-        );
-    }
-    unique("upstream", manifest.upstreams.iter().map(|upstream| upstream.name.as_str()))?;
-    unique("rate limit", manifest.rate_limits.iter().map(|limit| limit.name.as_str()))?;
-    unique("operation", manifest.operations.iter().map(|operation| operation.path.as_str()))?;
-    for operation in &manifest.operations {
-        let path = &operation.path;
-        if operation.input_schema.len() > 256 * 1024 {
-            return Err(format!("the schema of {path} is larger than 256 KiB"));
-        }
-        let schema: Value = serde_json::from_str(&operation.input_schema)
-            .map_err(|error| format!("the schema of {path} is no JSON: {error}"))?;
-        if schema.get("type") != Some(&Value::from("object")) {
-            return Err(format!("the schema of {path} is not that of an object"));
-        }
-        if let Some(example) = &operation.example {
-            let example: Value =
-                serde_json::from_str(example).map_err(|error| format!("the example of {path} is no JSON: {error}"))?;
-            fits(&schema, &example).map_err(|problem| format!("the example of {path} {problem}"))?;
-        }
-        if let Some(limit) = &operation.rate_limit
-            && !manifest.rate_limits.iter().any(|known| known.name == *limit)
-        {
-            return Err(format!("{path} draws on the rate limit {limit}, which is not declared"));
-        }
-    }
-    Ok(())
-}
-
-/// Names of the example are the schema's, and what is required is there. Values are the gateway's to check.
-fn fits(schema: &Value, example: &Value) -> Result<(), String> {
-    let Some(members) = example.as_object() else { return Err("is no object".to_owned()) };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    if let Some(name) = members.keys().find(|name| properties.is_none_or(|known| !known.contains_key(*name))) {
-        return Err(format!("has `{name}`, which the schema does not name"));
-    }
-    let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    match required.iter().filter_map(Value::as_str).find(|name| !members.contains_key(*name)) {
-        Some(name) => Err(format!("lacks `{name}`, which is required")),
-        None => Ok(()),
+    let view = view(&manifest);
+    let violations = rules::check(&view).into_iter().chain(rules::check_schemas(&view));
+    let violations: Vec<String> = violations.map(|violation| violation.to_string()).collect();
+    if !violations.is_empty() {
+        panic!("the manifest of {} breaks rules of the contract:\n{}", connector.identifier, violations.join("\n"));
     }
 }
 
-fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
-    let mut seen: Vec<&str> = Vec::new();
-    for name in names {
-        if name.is_empty() || name.len() > 64 {
-            return Err(format!("the name of a {what} is 1 to 64 characters: {name:?}"));
-        }
-        if seen.contains(&name) {
-            return Err(format!("two {what}s are named {name}"));
-        }
-        seen.push(name);
+/// The manifest in the form that the rules take.
+fn view(manifest: &wit::Manifest) -> rules::Manifest<'_> {
+    let imprint = &manifest.imprint;
+    rules::Manifest {
+        identifier: &manifest.identifier,
+        version: &manifest.version,
+        title: &manifest.title,
+        description: &manifest.description,
+        imprint: rules::Imprint {
+            license: &imprint.license,
+            homepage: imprint.homepage.as_deref(),
+            author: imprint.author.as_deref(),
+            icon: imprint.icon.as_deref(),
+        },
+        auth: auth(&manifest.auth),
+        upstreams: manifest.upstreams.iter().map(upstream).collect(),
+        rate_limits: manifest.rate_limits.iter().map(rate_limit).collect(),
+        settings: manifest.settings.iter().map(setting).collect(),
+        operations: manifest.operations.iter().map(operation).collect(),
     }
-    Ok(())
+}
+
+fn upstream(upstream: &wit::Upstream) -> rules::Upstream<'_> {
+    rules::Upstream {
+        name: &upstream.name,
+        base_url: &upstream.base_url,
+        credential_in_form: upstream.credential == wit::CredentialUse::FormField,
+        link_hosts: upstream.link_hosts.iter().map(String::as_str).collect(),
+        concurrency: upstream.pacing.map(|pacing| pacing.concurrency),
+    }
+}
+
+fn rate_limit(limit: &wit::RateLimit) -> rules::RateLimit<'_> {
+    rules::RateLimit { name: &limit.name, requests: limit.requests, period_seconds: limit.period_seconds }
+}
+
+fn setting(setting: &wit::Setting) -> rules::Setting<'_> {
+    rules::Setting {
+        name: &setting.name,
+        schema: &setting.schema,
+        default: setting.default.as_deref(),
+        documentation: &setting.documentation,
+    }
+}
+
+fn operation(operation: &wit::Operation) -> rules::Operation<'_> {
+    rules::Operation {
+        path: &operation.path,
+        summary: &operation.summary,
+        description: &operation.description,
+        input_schema: &operation.input_schema,
+        example: operation.example.as_deref(),
+        envelope: operation.envelope,
+        answer_schema: operation.answer_schema.as_deref(),
+        pagination: operation.pagination.as_ref().map(|pages| rules::Pagination {
+            items: &pages.items,
+            next: match &pages.next {
+                wit::NextPage::Cursor(pointer) => Some(pointer),
+                wit::NextPage::Link(link) => Some(&link.pointer),
+                wit::NextPage::PageNumber(_) | wit::NextPage::Offset => None,
+            },
+            input: &pages.input,
+        }),
+        rate_limit: operation.rate_limit.as_deref(),
+    }
+}
+
+fn auth(auth: &wit::AuthScheme) -> rules::Auth<'_> {
+    match auth {
+        wit::AuthScheme::None => rules::Auth::None,
+        wit::AuthScheme::Oauth2(client) => rules::Auth::Oauth2(oauth2(client)),
+        wit::AuthScheme::ApiKey(key) => rules::Auth::ApiKey(rules::ApiKey {
+            header: if let wit::KeyPlacement::Header(header) = &key.placement { Some(&header.name) } else { None },
+            query: if let wit::KeyPlacement::Query(name) = &key.placement { Some(name) } else { None },
+            form_field: key.form_field.as_deref(),
+            check: key.check.as_deref(),
+        }),
+    }
+}
+
+fn oauth2(client: &wit::Oauth2) -> rules::Oauth2<'_> {
+    rules::Oauth2 {
+        provider: &client.provider,
+        authorization_url: &client.authorization_url,
+        token_url: &client.token_url,
+        refresh_url: client.refresh_url.as_deref(),
+        revocation_url: client.revocation.as_ref().map(|revocation| match revocation {
+            wit::Revocation::Form(url) | wit::Revocation::Bearer(url) | wit::Revocation::Delete(url) => url.as_str(),
+        }),
+        scope_separator: &client.scope_separator,
+        token_pointer: &client.token_pointer,
+        form_field: client.form_field.as_deref(),
+        identity: client.identity.as_ref().map(|identity| rules::Identity {
+            operation: &identity.operation,
+            pointers: [Some(&identity.id), identity.email.as_ref(), identity.name.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(String::as_str)
+                .collect(),
+        }),
+    }
 }

@@ -1,10 +1,12 @@
-//! The functions of the contract, answered by the test's gateway. They have the shape of the generated ones.
+//! The functions of the contract, answered by the test's gateway. They have the shape of the generated functions.
 
 pub(crate) mod http {
     use std::rc::Rc;
 
+    use contract_rules::{Broken, header, limit, path};
+
     use crate::http::{Error, Request};
-    use crate::testing::{Answer, current, document::Document};
+    use crate::testing::{Answer, State, current, document::Document};
 
     /// A prepared response.
     #[derive(Clone, Debug)]
@@ -17,13 +19,35 @@ pub(crate) mod http {
     pub(crate) fn send(request: Request) -> Result<Response, Error> {
         let state = current();
         let mut state = state.borrow_mut();
+        check(&state, &request)?;
         let unprepared = format!("the test has no answer for {} {}", request.upstream, request.path);
         state.requests.push(Rc::new(request));
         state.answers.pop_front().unwrap_or(Err(Error::Failed(unprepared))).map(Response)
     }
 
     pub(crate) fn send_all(requests: Vec<Request>) -> Vec<Result<Response, Error>> {
-        requests.into_iter().map(send).collect()
+        let too_many = requests.len() > limit::PARALLEL_REQUESTS;
+        let refused =
+            || Err(Error::InvalidRequest(format!("at most {} requests in parallel", limit::PARALLEL_REQUESTS)));
+        requests.into_iter().map(|request| if too_many { refused() } else { send(request) }).collect()
+    }
+
+    /// The rules of `request` that do not need the gateway.
+    pub(in crate::testing) fn check(state: &State, request: &Request) -> Result<(), Error> {
+        let invalid = |broken: Broken| Error::InvalidRequest(broken.to_string());
+        path::check(&request.path).map_err(invalid)?;
+        for (name, value) in &request.headers {
+            let named = |broken: Broken| Error::InvalidRequest(format!("header `{name}`: {broken}"));
+            header::name(name).and_then(|()| header::value(value)).map_err(named)?;
+        }
+        if request.headers.len() > limit::HEADERS {
+            return Err(Error::InvalidRequest(format!("at most {} headers", limit::HEADERS)));
+        }
+        let known = |name: &str| state.upstreams.iter().any(|upstream| upstream.name == name);
+        if !state.upstreams.is_empty() && !known(&request.upstream) {
+            return Err(Error::InvalidRequest(format!("the table has no upstream `{}`", request.upstream)));
+        }
+        Ok(())
     }
 
     impl Response {
@@ -33,7 +57,7 @@ pub(crate) mod http {
             self.0.status
         }
 
-        /// Values of a header, by its name in any case.
+        /// Values of a header. The case of the name does not matter.
         #[must_use]
         pub fn header(&self, name: &str) -> Vec<String> {
             let named = self.0.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -41,18 +65,18 @@ pub(crate) mod http {
         }
 
         pub(crate) fn header_link(&self, name: &str) -> Result<Link, Error> {
-            let none = || Error::BadAnswer(format!("the response has no header `{name}`"));
-            self.header(name).into_iter().next().map(Link).ok_or_else(none)
+            let absent = || Error::BadAnswer(format!("the response has no header `{name}`"));
+            self.header(name).into_iter().next().map(Link).ok_or_else(absent)
         }
 
         pub(crate) fn body_link(&self, pointer: &str) -> Result<Link, Error> {
-            let none = || Error::BadAnswer(format!("the response has no address at `{pointer}`"));
+            let absent = || Error::BadAnswer(format!("the response has no address at `{pointer}`"));
             let address = self.document()?.pointer(pointer).and_then(|value| value.as_string());
-            address.map(Link).ok_or_else(none)
+            address.map(Link).ok_or_else(absent)
         }
 
         pub(crate) fn peek(&self, length: u32) -> Result<Vec<u8>, Error> {
-            let length = usize::try_from(length).unwrap_or(usize::MAX);
+            let length = usize::try_from(length).unwrap_or(usize::MAX).min(limit::PEEK_BYTES);
             Ok(self.0.body.iter().take(length).copied().collect())
         }
 
@@ -76,6 +100,8 @@ pub(crate) mod json {
 }
 
 pub(crate) mod storage {
+    use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
+
     use crate::storage::Error;
     use crate::testing::current;
 
@@ -84,10 +110,15 @@ pub(crate) mod storage {
     }
 
     pub(crate) fn set(key: &str, value: &[u8], _time_to_live_seconds: Option<u32>) -> Result<(), Error> {
-        if key.is_empty() || key.len() > 256 || value.len() > 64 * 1024 {
+        if !(1..=STORAGE_KEY_BYTES).contains(&key.len()) || value.len() > STORAGE_VALUE_BYTES {
             return Err(Error::Invalid("a key is 1 to 256 bytes, a value at most 64 KiB".to_owned()));
         }
-        current().borrow_mut().storage.insert(key.to_owned(), value.to_owned());
+        let state = current();
+        let storage = &mut state.borrow_mut().storage;
+        if storage.len() >= STORAGE_KEYS && !storage.contains_key(key) {
+            return Err(Error::Full);
+        }
+        storage.insert(key.to_owned(), value.to_owned());
         Ok(())
     }
 

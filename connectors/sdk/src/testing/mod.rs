@@ -1,4 +1,4 @@
-//! Testing a connector natively: a gateway in place of the real one, for the thread of a test.
+//! Native tests of connectors: a gateway in place of the real one, for the thread of a test.
 //!
 //! ```
 //! use connector_sdk::testing::{Answer, Gateway};
@@ -9,6 +9,10 @@
 //! assert_eq!(response.document().expect("it is JSON").string("/name").as_deref(), Some("Ada"));
 //! assert_eq!(gateway.requests()[0].path, "/users/1");
 //! ```
+//!
+//! # Layout
+//! - here: [`Gateway`], its prepared answers, and how a test invokes an operation.
+//! - `host`: the functions of the contract. `document`: its JSON documents. `check`: the rules for a manifest.
 
 mod check;
 mod document;
@@ -22,7 +26,7 @@ pub use check::check;
 pub use host::http::Response;
 
 use crate::http::{Error, Link, Request};
-use crate::table::Connector;
+use crate::table::{Connector, Upstream};
 use crate::{Fault, Outcome, run};
 
 thread_local! {
@@ -31,6 +35,8 @@ thread_local! {
 
 #[derive(Default)]
 struct State {
+    /// The upstreams of the connector that the test has invoked last. Empty before.
+    upstreams: &'static [Upstream],
     answers: VecDeque<Result<Answer, Error>>,
     requests: Vec<Rc<Request>>,
     settings: BTreeMap<String, String>,
@@ -43,34 +49,34 @@ fn current() -> Rc<RefCell<State>> {
     CURRENT.with_borrow(Rc::clone)
 }
 
-/// The gateway that the code under test finds, until it is dropped.
-#[must_use = "the gateway is there until it is dropped"]
+/// The gateway that the code under test calls, until the value is dropped.
+#[must_use = "the code under test calls this gateway until the value is dropped"]
 pub struct Gateway {
     state: Rc<RefCell<State>>,
     outer: Rc<RefCell<State>>,
 }
 
 impl Gateway {
-    /// A gateway without settings and stored values, whose upstreams have no answers yet. Its clock stands at 0.
+    /// A gateway without settings, stored values and prepared answers. Its clock says 0.
     pub fn new() -> Self {
         let state: Rc<RefCell<State>> = Rc::default();
         let outer = CURRENT.with(|current| current.replace(Rc::clone(&state)));
         Self { state, outer }
     }
 
-    /// Prepares the answer to the next request that has none yet.
+    /// Prepares an answer. Requests get the answers in the order in which they were prepared.
     pub fn answer(self, answer: Answer) -> Self {
         self.state.borrow_mut().answers.push_back(Ok(answer));
         self
     }
 
-    /// Prepares a failure in place of an answer.
+    /// Prepares a failure in place of the next answer.
     pub fn failure(self, error: Error) -> Self {
         self.state.borrow_mut().answers.push_back(Err(error));
         self
     }
 
-    /// Sets a setting of the operator to a JSON value.
+    /// Sets one of the operator's settings to a JSON value.
     pub fn setting(self, name: &str, json: &str) -> Self {
         self.state.borrow_mut().settings.insert(name.to_owned(), json.to_owned());
         self
@@ -82,13 +88,13 @@ impl Gateway {
         self
     }
 
-    /// The requests so far, in their order.
+    /// The requests that were sent so far, in their order.
     #[must_use]
     pub fn requests(&self) -> Vec<Rc<Request>> {
         self.state.borrow().requests.clone()
     }
 
-    /// The lines logged so far.
+    /// The lines that were logged so far.
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         self.state.borrow().log.clone()
@@ -126,7 +132,7 @@ impl Link {
 pub struct Answer {
     /// Status code.
     pub status: u16,
-    /// Names in any case, and values.
+    /// Names, in any case, and values.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
@@ -153,23 +159,28 @@ impl Answer {
     }
 }
 
-/// Runs an operation of a connector as the gateway would, after validation.
+/// Runs an operation of a connector as the gateway does after it has validated the input.
 ///
 /// # Errors
-/// What the operation says.
+/// The operation's fault, or [`Error::InvalidRequest`] if a request breaks a rule of the contract.
 pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Result<Outcome, Fault> {
-    run::invoke(connector, operation, input)
+    current().borrow_mut().upstreams = connector.upstreams;
+    let outcome = run::invoke(connector, operation, input)?;
+    if let Outcome::Forward(request) = &outcome {
+        host::http::check(&current().borrow(), request)?;
+    }
+    Ok(outcome)
 }
 
 /// The request that an operation forwards.
 ///
 /// # Panics
-/// When it answers anything else: a test that expects a request has then failed.
+/// If the operation answers anything else.
 #[must_use]
 #[expect(clippy::panic, reason = "a failed expectation of a test")]
 pub fn forwarded(connector: &Connector, operation: &str, input: &str) -> Request {
     match invoke(connector, operation, input) {
         Ok(Outcome::Forward(request)) => request,
-        other => panic!("{operation} answered {other:?}, not a request to forward"),
+        other => panic!("{operation} forwards no request; it answered {other:?}"),
     }
 }

@@ -6,8 +6,8 @@ use url::Url;
 
 use super::credential::Credential;
 use super::error::EgressError;
-use super::path::MAX_PATH;
 use super::upstream::Upstream;
+use contract_rules::limit::PATH_BYTES;
 
 /// An address from a response of an upstream. Only [`Upstream::link`] makes one, so a connector cannot make one up.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl Upstream {
             upstream: self.name().to_owned(),
             detail: format!("a link in it is {what}"),
         };
-        if address.is_empty() || address.len() > MAX_PATH {
+        if address.is_empty() || address.len() > PATH_BYTES {
             return Err(bad("empty or longer than 16 KiB"));
         }
         let url = resolve(response_url, address, self.allows_http()).map_err(bad)?;

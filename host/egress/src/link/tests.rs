@@ -123,10 +123,10 @@ async fn a_link_to_another_host_has_the_headers_of_the_request_and_no_credential
         Stub::start(|seen, _| if seen.path == "/moved" { answer(307, &[("location", "/file")], "") } else { ok("") })
             .await;
     let stub = Stub::start(|_, _| ok("")).await;
-    let host = other.address.to_string();
+    let host = [other.address.to_string()];
     let base = Url::parse(&stub.url()).unwrap();
     let headers = || Headers::untrusted([("Content-Range", "bytes 0-1/2")]).unwrap();
-    for upstream in [upstream(&stub.url(), &[host.clone()]), in_form_field(&stub.url(), &[host])] {
+    for upstream in [upstream(&stub.url(), &host), in_form_field(&stub.url(), &host)] {
         let link = upstream.link(&base, &format!("{}/moved", other.url()), None).unwrap();
         for credential in [Credential::bearer(TOKEN.into()).unwrap(), Credential::query("key", TOKEN.into())] {
             let body = Body::Json("{}".into());

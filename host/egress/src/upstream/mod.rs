@@ -11,7 +11,7 @@ use super::credential::CredentialUse;
 use super::error::EgressError;
 use super::host::HostPattern;
 use super::pacing::Pacer;
-use super::path;
+use contract_rules::path;
 
 /// The settings of an upstream.
 #[derive(Clone, Debug, Default)]
@@ -183,7 +183,7 @@ impl Upstream {
         if let Some(refusal) = &base.refusal {
             return Err(refusal.clone());
         }
-        path::check(path)?;
+        path::check(path).map_err(|broken| EgressError::invalid(broken.rule()))?;
         let (path, own_query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
         // Starts from the parsed base URL, so that scheme, host and port are not parsed again.
         let mut url = base.url.clone();

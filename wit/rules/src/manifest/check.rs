@@ -92,8 +92,10 @@ fn check_imprint(imprint: &Imprint<'_>, found: &mut Violations) {
     found.add("imprint.homepage", imprint.homepage.map_or(Ok(()), address::homepage));
     let icon = imprint.icon.unwrap_or_default();
     found.add("imprint.icon", ensure(icon.len() <= ICON_BYTES, "an icon has at most 16 KiB"));
-    let is_svg = imprint.icon.is_none_or(|icon| icon.contains("<svg"));
-    found.add("imprint.icon", ensure(is_svg, "an icon is an SVG image"));
+    found.add(
+        "imprint.icon",
+        ensure(imprint.icon.is_none_or(is_svg), "an icon is an SVG image that begins with `<svg`"),
+    );
 }
 
 fn check_upstream(manifest: &Manifest<'_>, upstream: &Upstream<'_>, index: usize, found: &mut Violations) {
@@ -144,12 +146,24 @@ fn check_input(operation: &Operation<'_>, input: &Value, part: &str, found: &mut
     if let Some(example) = operation.example {
         found.add(part, schema::example(input, example));
     }
-    if let Some(pages) = &operation.pagination {
-        let first = pointer::steps(pages.input).next().unwrap_or_default();
-        if !named(&first) {
-            found.add(part, Err(format!("its pagination is for `{}`, which the input schema does not name", shorten(&first)).into()));
+    if let Some(pages) = &operation.pagination
+        && !(pages.input.len() > 1 && schema::names(input, pages.input))
+    {
+        let input = shorten(pages.input);
+        found.add(part, Err(format!("its pagination is for `{input}`, which the input schema does not name").into()));
+    }
+}
+
+/// Whether a text begins with the element `svg`, behind an XML declaration, comments and a document type.
+fn is_svg(text: &str) -> bool {
+    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
+    for (begin, end) in [("<?xml", "?>"), ("<!--", "-->"), ("<!DOCTYPE", ">"), ("<!--", "-->")] {
+        if rest.starts_with(begin) {
+            rest = rest.split_once(end).map(|(_, after)| after.trim_start()).unwrap_or_default();
         }
     }
+    rest.strip_prefix("<svg")
+        .is_some_and(|after| after.starts_with(|next: char| next.is_whitespace() || matches!(next, '>' | '/')))
 }
 
 fn is_json(what: &str, text: &str) -> Result<(), Broken> {

@@ -130,7 +130,6 @@ pub struct Pagination<'a> {
 
 /// How users authenticate.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "a manifest has one value of this type")]
 pub enum Auth<'a> {
     /// Users need no account.
     None,

@@ -87,7 +87,12 @@ fn names_limits_and_texts_are_checked() {
 #[test]
 fn the_imprint_is_checked() {
     only(|manifest| manifest.imprint.homepage = Some("acme.example"), "imprint.homepage", "https://");
-    only(|manifest| manifest.imprint.icon = Some("png"), "imprint.icon", "SVG");
+    for icon in ["png", "<html><svg></svg></html>", "<svgx>", "", "<!-- <svg>"] {
+        only(|manifest| manifest.imprint.icon = Some(icon), "imprint.icon", "SVG");
+    }
+    for icon in ["<svg/>", "<?xml version=\"1.0\"?>\n<!-- a -->\n<!DOCTYPE svg>\n<svg xmlns=\"x\"></svg>"] {
+        assert!(violations(|manifest| manifest.imprint.icon = Some(icon)).is_empty(), "{icon}");
+    }
     only(|manifest| manifest.imprint.license = Box::leak("x".repeat(257).into_boxed_str()), "imprint.license", "256");
 }
 
@@ -138,5 +143,5 @@ fn schemas_and_examples_are_checked() {
     let pages = |manifest: &mut Manifest<'static>| {
         manifest.operations[0].pagination = Some(Pagination { items: "", next: None, input: "/query/page" });
     };
-    only(pages, "operation `list`", "its pagination is for `query`");
+    only(pages, "operation `list`", "its pagination is for `/query/page`");
 }

@@ -123,7 +123,8 @@ fn accept_entries(entries: &[Entry], members: &Map<String, Value>, fits: fn(&Val
             return Err(Mismatch::new(format!("there is no entry `{name}`")).below(name));
         };
         let listed = |values: &Vec<String>| value.as_str().is_some_and(|text| values.iter().any(|value| value == text));
-        if !value.is_null() && !(fits(value) && entry.values.as_ref().is_none_or(listed)) {
+        let accepted = value.is_null() || (fits(value) && entry.values.as_ref().is_none_or(listed));
+        if !accepted {
             return Err(Mismatch::new(format!("the entry `{name}` does not accept this value")).below(name));
         }
     }

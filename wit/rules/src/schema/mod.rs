@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value, json};
 
 pub use accept::{Mismatch, accept_object};
 pub use consistent::Part;
-pub use text::{closed, example, input, size};
+pub use text::{closed, example, input, names, size};
 
 /// A field of an operation's input, a member of an object, or a setting.
 #[derive(Clone, Debug)]

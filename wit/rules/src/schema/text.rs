@@ -39,6 +39,36 @@ pub fn closed(schema: &Value) -> Result<(), Broken> {
     )
 }
 
+/// Keywords by which a schema can name members elsewhere than in `properties`.
+const COMPOSING: [&str; 8] =
+    ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"];
+
+/// Whether a parsed schema names the member at a JSON Pointer. Where the schema composes other schemas, or leaves the members of
+/// an object open, every member counts as named.
+#[must_use]
+pub fn names(schema: &Value, pointer: &str) -> bool {
+    let mut schema = schema;
+    for step in crate::pointer::steps(pointer) {
+        let is_open = schema.get("properties").is_none() && closed(schema).is_err() && accepts_objects(schema);
+        if is_open || COMPOSING.iter().any(|keyword| schema.get(keyword).is_some()) {
+            return true;
+        }
+        match schema.get("properties").and_then(|properties| properties.get(step.as_ref())) {
+            Some(member) => schema = member,
+            None => return false,
+        }
+    }
+    true
+}
+
+fn accepts_objects(schema: &Value) -> bool {
+    match schema.get("type") {
+        None => true,
+        Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
+        Some(name) => name == "object",
+    }
+}
+
 /// Whether an example, which is JSON text, has the members that a parsed schema names and requires. The gateway checks the values.
 ///
 /// # Errors
@@ -47,8 +77,7 @@ pub fn example(schema: &Value, example: &str) -> Result<(), Broken> {
     let example: Value =
         serde_json::from_str(example).map_err(|error| Broken::from(format!("the example is not JSON: {error}")))?;
     let Some(members) = example.as_object() else { return Err("the example is an object".into()) };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    if let Some(name) = members.keys().find(|name| properties.is_none_or(|known| !known.contains_key(*name))) {
+    if let Some(name) = members.keys().find(|name| !names(schema, &crate::pointer::of(name))) {
         return Err(format!("the example has `{name}`, which the schema does not name").into());
     }
     let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -60,7 +89,7 @@ pub fn example(schema: &Value, example: &str) -> Result<(), Broken> {
 
 #[cfg(test)]
 mod tests {
-    use super::{example, input};
+    use super::{example, input, names};
 
     #[test]
     fn an_input_schema_is_that_of_a_closed_object() {
@@ -75,6 +104,19 @@ mod tests {
             assert!(input(schema).is_err_and(|broken| broken.rule().contains(rule)), "{schema}");
         }
         assert!(input(&" ".repeat(256 * 1024 + 1)).is_err_and(|broken| broken.rule().contains("256 KiB")));
+    }
+
+    #[test]
+    fn a_schema_names_members_and_members_of_members() {
+        let schema = serde_json::json!({"properties": {
+            "query": {"properties": {"a/b": {"type": "string"}}}, "any": {"$ref": "#/$defs/x"}, "body": {"type": ["object", "null"]},
+        }});
+        for pointer in ["", "/query", "/query/a~1b", "/any/thing", "/body/page"] {
+            assert!(names(&schema, pointer), "{pointer}");
+        }
+        for pointer in ["/other", "/query/a", "/query/a~1b/c"] {
+            assert!(!names(&schema, pointer), "{pointer}");
+        }
     }
 
     #[test]

@@ -23,7 +23,13 @@ pub(crate) fn table(table: &Table) -> TokenStream {
     let settings = settings::functions(table);
     let component = component(table);
     let documentation = &table.documentation;
+    let identifier = table.head.as_ref().map_or_else(String::new, |head| head.identifier.to_string());
+    // Only the compiler can evaluate the auth scheme. The span makes it point at the identifier.
+    let check = quote_spanned! {table.span()=>
+        const _: () = ::connector_sdk::auth::check_identifier(#identifier, &CONNECTOR.auth);
+    };
     quote! {
+        #check
         #[doc = #documentation]
         pub static CONNECTOR: ::connector_sdk::table::Connector = #connector;
         #inputs
@@ -44,8 +50,6 @@ fn connector(table: &Table) -> TokenStream {
     };
     let documentation = &table.documentation;
     let auth = table.auth.clone().unwrap_or_else(|| quote!(Auth::None));
-    // The span makes the compiler point at the identifier if it is the provider's name.
-    let checked = quote_spanned!(table.span()=> ::connector_sdk::auth::for_connector);
     let icon = optional(table.icon.as_ref().map(|path| quote!(::core::include_str!(#path))));
     let upstreams = table.upstreams.iter().map(upstream);
     let rate_limits = table.rate_limits.iter().map(|limit| {
@@ -67,10 +71,10 @@ fn connector(table: &Table) -> TokenStream {
                 authors: ::core::env!("CARGO_PKG_AUTHORS"),
                 icon: #icon,
             },
-            auth: #checked(#identifier, {
+            auth: {
                 use ::connector_sdk::auth::*;
                 #auth
-            }),
+            },
             upstreams: &[#(#upstreams),*],
             rate_limits: &[#(#rate_limits),*],
             settings: &[#(#settings),*],

@@ -1,0 +1,282 @@
+//! Functions: links, settings, the table's headers, faults with members; and the parts of a manifest that a row declares.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use connector_sdk::http::{self, Error, Method};
+use connector_sdk::testing::{Answer, Gateway, invoke};
+use connector_sdk::{Document, Fault, Outcome, Request, connector};
+use serde_json::{Value, json};
+
+connector! {
+    /// Files of a service.
+    connector files "Files";
+
+    auth Auth::OAuth2(OAuth2 {
+        provider: "acme",
+        form_field: Some("token"),
+        identity: Some(Identity::USERINFO),
+        ..OAuth2::STANDARD
+    });
+    icon "icon.svg";
+
+    upstream api "https://api.example.com/v1" links ["*.files.example.com"];
+    upstream uploads "https://uploads.example.com" credential form_field;
+    upstream userinfo "{api}/me" credential standard;
+
+    /// Version of the service's API.
+    setting api_version: string default "v1";
+    /// Address of the operator.
+    setting contact: string;
+    /// Most pages that one call reads.
+    setting max_pages: integer(1..=10) default 2;
+
+    header "X-Version" "{settings.api_version}";
+    header "From" "{settings.contact}";
+    header "X-Search" "1" when query ["q"];
+
+    fields paging {
+        /// Items of a page
+        top?: integer(1..=100),
+        query?: entries["$skiptoken", q],
+    };
+
+    /// Files, page by page
+    list: GET api "/files" { ..paging }
+        pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";
+
+    /// Files of a folder
+    children: GET api "/folders/{id}/files" { id: string, ..paging }
+        answer_schema { type: "object", properties: { value: { type: "array" } } }
+        pages "/value" next cursor "/next" into "/query/$skiptoken";
+
+    /// Numbered pages
+    numbered: GET api "/numbered" { page?: integer } pages "" next page_number 1 into "/page";
+
+    /// Items after an offset
+    skipped: read POST api "/skipped" { range?: { start?: integer } } pages "/items" next offset into "/range/start";
+
+    /// A file
+    download: GET api "/files/{id}/content" answers file;
+
+    /// Create a contact
+    create: POST api "/contacts" {
+        name: string,
+        address?: { street: string(1..), zip?: string pattern "^[0-9]+$" },
+        phones?: [{ number: string }],
+    };
+
+    /// All files
+    all: read fn all { address?: { street: string } };
+
+    /// Find a file by its name
+    find: read fn find { name: string };
+
+    /// A request that breaks a rule
+    wrong: read fn wrong { kind: string };
+
+    /// The connected user
+    userinfo: read fn userinfo;
+}
+
+/// Reads up to `max_pages` pages by the links that the service gives.
+fn all(_: All) -> Result<Outcome, Fault> {
+    let mut pages = Vec::new();
+    let mut response = http::send(CONNECTOR.request(Method::Get, "api", "/files")?)?.successful()?;
+    for _ in 0..settings::max_pages()? {
+        pages.push(response.document()?.text());
+        let Some(next) = response.body_link("/@odata.nextLink")? else { break };
+        response = http::send(Request::follow("api", next).without_credential())?.successful()?;
+    }
+    Outcome::json(&pages)
+}
+
+fn find(input: Find) -> Result<Outcome, Fault> {
+    let found = http::send(Request::get("api", "/search").query("q", &input.name))?.successful()?.document()?;
+    let names: Vec<String> = found.items().filter_map(|item| item.string("/name")).collect();
+    match names.as_slice() {
+        [] => Err(Fault::not_found("There is no such file. Search for a part of its name.")),
+        [_] => Ok(Outcome::ReplyDocument(found)),
+        names => Err(Fault::conflict("Several files have this name. Give the id of one.")
+            .with_members(&json!({"candidates": names}))),
+    }
+}
+
+fn wrong(input: Wrong) -> Result<Outcome, Fault> {
+    let request = match input.kind.as_str() {
+        "header" => Request::get("api", "/a").header("Host", "evil.example"),
+        "path" => Request::get("api", "/../a"),
+        "upstream" => Request::get("other", "/a"),
+        _ => {
+            let response = http::send(Request::get("api", "/a"))?;
+            let link = response.header_link("location")?.expect("the test gives one");
+            Request::follow("api", link).query("a", 1)
+        }
+    };
+    Ok(Outcome::Forward(request))
+}
+
+fn userinfo() -> Result<Outcome, Fault> {
+    Ok(Outcome::ReplyDocument(Document::parse("{}").map_err(Fault::Failed)?))
+}
+
+fn reply(outcome: Result<Outcome, Fault>) -> Value {
+    let Ok(Outcome::Reply(text)) = outcome else { panic!("{outcome:?}") };
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn manifest() -> connector_sdk::bindings::Manifest {
+    connector_sdk::run::manifest(&CONNECTOR)
+}
+
+fn schema(operation: &str, field: &str) -> Value {
+    let found = CONNECTOR.operations.iter().find(|known| known.path == operation).expect("an operation");
+    serde_json::from_str::<Value>(found.about.input_schema).expect("JSON")["properties"][field].take()
+}
+
+#[test]
+fn a_function_follows_the_links_of_responses() {
+    let gateway = Gateway::new()
+        .answer(Answer::json(200, r#"{"n":1,"@odata.nextLink":"https://eu.files.example.com/2"}"#))
+        .answer(Answer::json(200, r#"{"n":2,"@odata.nextLink":null}"#));
+    let pages = reply(invoke(&CONNECTOR, "all", "{}"));
+    assert_eq!(pages.as_array().map(Vec::len), Some(2));
+    let requests = gateway.requests();
+    let followed = requests[1].link.as_ref().expect("a link");
+    assert_eq!((followed.address(), requests[1].path.as_str()), ("https://eu.files.example.com/2", ""));
+    assert!(requests[1].omit_credential && !requests[0].omit_credential);
+}
+
+#[test]
+fn an_absent_link_is_none_and_a_value_that_is_no_address_is_an_error() {
+    let gateway = Gateway::new()
+        .answer(Answer::json(201, r#"{"next":1}"#).header("Location", "/a"))
+        .answer(Answer::json(200, "{}"));
+    let response = http::send(Request::get("api", "/a")).expect("a response");
+    assert_eq!(response.header_link("location").expect("a link").expect("a header").address(), "/a");
+    assert!(matches!(response.header_link("link"), Ok(None)));
+    assert!(matches!(response.body_link("/next"), Err(Error::BadAnswer(_))));
+    assert!(matches!(response.body_link("/other"), Ok(None)));
+    drop(gateway);
+}
+
+#[test]
+fn a_functions_request_has_the_headers_of_the_table() {
+    let gateway = Gateway::new().setting("contact", r#""ops@example.org""#);
+    let headers = |request: Result<Request, Fault>| request.expect("a request").headers;
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        headers(CONNECTOR.request(Method::Get, "api", "/a")),
+        [pair("X-Version", "v1"), pair("From", "ops@example.org")]
+    );
+    drop(gateway);
+    let _gateway = Gateway::new();
+    assert_eq!(headers(CONNECTOR.request(Method::Get, "api", "/a")), [pair("X-Version", "v1")], "without the setting");
+}
+
+#[test]
+fn settings_have_the_declared_type_and_default() {
+    let gateway = Gateway::new();
+    assert!(matches!((settings::max_pages(), settings::contact()), (Ok(2), Ok(None))));
+    drop(gateway);
+    let _gateway = Gateway::new().setting("max_pages", "7").setting("contact", "1");
+    assert!(matches!((settings::max_pages(), settings::contact()), (Ok(7), Err(Fault::Failed(_)))));
+}
+
+#[test]
+fn a_conflict_has_members() {
+    let _gateway =
+        Gateway::new().answer(Answer::json(200, r#"[{"name":"a"},{"name":"b"}]"#)).answer(Answer::json(200, "[]"));
+    let Err(Fault::Conflict(conflict)) = invoke(&CONNECTOR, "find", r#"{"name":"a"}"#) else { panic!("a conflict") };
+    assert_eq!(conflict.members.as_deref(), Some(r#"{"candidates":["a","b"]}"#));
+    let Err(Fault::NotFound(nothing)) = invoke(&CONNECTOR, "find", r#"{"name":"a"}"#) else { panic!("not found") };
+    assert!(nothing.members.is_none());
+}
+
+#[test]
+fn the_tests_gateway_refuses_requests_that_break_a_rule() {
+    for (kind, rule) in [
+        ("header", "sets this header"),
+        ("path", "no segments"),
+        ("upstream", "no upstream `other`"),
+        ("link", "follows a link"),
+    ] {
+        let _gateway =
+            Gateway::new().answer(Answer::json(200, "{}").header("location", "https://a.files.example.com/"));
+        let Err(Fault::Http(Error::InvalidRequest(detail))) =
+            invoke(&CONNECTOR, "wrong", &format!(r#"{{"kind":"{kind}"}}"#))
+        else {
+            panic!("{kind} is accepted")
+        };
+        assert!(detail.contains(rule), "{detail}");
+    }
+}
+
+#[test]
+fn the_first_upstream_gets_the_credential_and_others_as_they_say() {
+    let uses: Vec<String> = manifest().upstreams.iter().map(|upstream| format!("{:?}", upstream.credential)).collect();
+    assert_eq!(uses, ["CredentialUse::Standard", "CredentialUse::FormField", "CredentialUse::Standard"]);
+    assert_eq!(manifest().upstreams[0].link_hosts, ["*.files.example.com"]);
+}
+
+#[test]
+fn the_imprint_is_that_of_the_crate() {
+    let imprint = manifest().imprint;
+    assert_eq!((imprint.license.as_str(), imprint.homepage), ("Apache-2.0", None));
+    assert!(imprint.icon.is_some_and(|icon| icon.starts_with("<svg")));
+}
+
+#[test]
+fn settings_are_declared_with_schema_and_default() {
+    let settings = manifest().settings;
+    let pages = settings.iter().find(|setting| setting.name == "max_pages").expect("a setting");
+    assert_eq!(pages.schema, r#"{"type":"integer","minimum":1,"maximum":10}"#);
+    assert_eq!(
+        (pages.default.as_deref(), pages.documentation.as_str()),
+        (Some("2"), "Most pages that one call reads.")
+    );
+}
+
+#[test]
+fn answers_and_pages_are_declared() {
+    let operations = manifest().operations;
+    let find = |name: &str| operations.iter().find(|operation| operation.path == name).expect("an operation");
+    assert_eq!(format!("{:?}", find("download").answer), "Answer::File");
+    assert_eq!(format!("{:?}", find("list").answer), "Answer::Json");
+    assert_eq!(
+        find("children").answer_schema.as_deref(),
+        Some(r#"{"type":"object","properties":{"value":{"type":"array"}}}"#)
+    );
+    let pages = |name: &str| format!("{:?}", find(name).pagination.as_ref().expect("pages").next);
+    assert!(pages("list").contains("$skiptoken") && pages("list").contains("/@odata.nextLink"));
+    assert_eq!(
+        (pages("children"), pages("numbered"), pages("skipped")),
+        ("NextPage::Cursor(\"/next\")".to_owned(), "NextPage::PageNumber(1)".to_owned(), "NextPage::Offset".to_owned())
+    );
+    assert_eq!(find("list").pagination.as_ref().map(|pages| pages.input.as_str()), Some("/query/$skiptoken"));
+}
+
+#[test]
+fn shared_fields_are_those_of_every_row_that_names_them() {
+    assert_eq!(schema("list", "top"), schema("children", "top"));
+    assert_eq!(schema("list", "top")["description"], "Items of a page");
+    assert_eq!(schema("children", "query")["additionalProperties"], false);
+}
+
+#[test]
+fn an_object_has_the_declared_members_only() {
+    let zip = json!({"type": ["string", "null"], "pattern": "^[0-9]+$"});
+    assert_eq!(
+        schema("create", "address"),
+        json!({
+            "type": ["object", "null"],
+            "properties": {"street": {"type": "string", "minLength": 1}, "zip": zip},
+            "required": ["street"],
+            "additionalProperties": false,
+        })
+    );
+    assert_eq!(schema("create", "phones")["items"]["required"], json!(["number"]));
+    let input = r#"{"name":"n","address":{"street":"s"},"phones":[{"number":"1"}]}"#;
+    let _gateway = Gateway::new();
+    let request = connector_sdk::testing::forwarded(&CONNECTOR, "create", input);
+    assert!(matches!(request.body, Some(http::Body::Json(body)) if body == input));
+}

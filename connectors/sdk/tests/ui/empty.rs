@@ -1,0 +1,5 @@
+connector_sdk::connector! {
+    connector x "X";
+}
+
+fn main() {}

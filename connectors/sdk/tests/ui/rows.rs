@@ -1,0 +1,27 @@
+connector_sdk::connector! {
+    connector example "Example";
+    auth Auth::None;
+    upstream api "https://api.example.com";
+
+    undocumented: GET api "/a";
+    /// Method
+    method: FETCH api "/a";
+    /// Path
+    path: GET api a;
+    /// Clause
+    clause: GET api "/a" cached;
+    /// Query
+    query: GET api "/a" query [a];
+    /// Answer
+    answers: GET api "/a" answers text;
+    /// Answer
+    schema: GET api "/a" answer_schema [1];
+    /// Fixed body
+    fixed: POST api "/a" fixed_body 1;
+    /// The end
+    end: GET api "/a"
+    /// A row
+    last: GET api "/a" 1;
+}
+
+fn main() {}

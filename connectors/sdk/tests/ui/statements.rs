@@ -1,0 +1,33 @@
+//! Statements that are not understood. The statements after them are read all the same.
+
+connector_sdk::connector! {
+    connector example "Example";
+    auth Auth::None;
+    upstreams api "https://api.example.com";
+    upstream api "https://api.example.com" redirects ["a.example.com"];
+    upstream api "https://api.example.com" credential always;
+    upstream api "https://api.example.com" pacing { interval_ms: 3000, concurrency: 0, max_wait_ms: 15000 };
+    upstream api https;
+    rate_limit slow many per minute;
+    rate_limit slow 10 each minute;
+    rate_limit slow 10 per fortnight;
+    rate_limit slow 0 per minute;
+    header "X-Version" "1" if query ["q"];
+    header 1 "1";
+    lists separated;
+    values colors "red";
+    fields { a: string };
+    icon logo;
+    #[cfg(test)]
+    icon "logo.svg";
+    /// The main service.
+    upstream api "https://api.example.com";
+    via
+    values colors ["red"];
+
+    /// A row
+    a: GET api "/a";
+    /// Nothing follows
+}
+
+fn main() {}

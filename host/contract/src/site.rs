@@ -1,0 +1,47 @@
+//! Sites: registrable domains, by the Public Suffix List.
+
+use contract_rules::{Broken, address};
+
+/// The registrable domain of a host name (`acme.co.uk` for `api.acme.co.uk`). `None` if the name is itself a public suffix, as
+/// `co.uk` and `github.io` are.
+pub fn registrable(host: &str) -> Option<&str> {
+    psl::domain_str(host)
+}
+
+/// Checks an entry of a list of link hosts: a host name, or `*.` and a registrable domain or a name below one. A wildcard below a
+/// public suffix would cover the hosts of unrelated owners.
+///
+/// # Errors
+/// The rule that the entry breaks.
+pub fn link_host(entry: &str) -> Result<(), Broken> {
+    address::link_host(entry)?;
+    match entry.strip_prefix("*.") {
+        Some(domain) if registrable(&domain.to_ascii_lowercase()).is_none() => Err(format!(
+            "`{domain}` is a public suffix, below which everybody can have a host; give a registrable domain, as in \
+             `*.sharepoint.com`"
+        )
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wildcard_is_below_a_registrable_domain() {
+        for entry in ["files.example.com", "*.sharepoint.com", "*.files.acme.co.uk", "*.ada.github.io"] {
+            assert_eq!(link_host(entry), Ok(()), "{entry}");
+        }
+        for entry in ["*.com", "*.co.uk", "*.CO.UK", "*.github.io", "*.s3.amazonaws.com"] {
+            assert!(link_host(entry).is_err(), "{entry}");
+        }
+    }
+
+    #[test]
+    fn the_site_of_a_host_is_its_registrable_domain() {
+        assert_eq!(registrable("api.acme.co.uk"), Some("acme.co.uk"));
+        assert_eq!(registrable("co.uk"), None);
+    }
+}

@@ -1,0 +1,42 @@
+//! Words of messages to people.
+
+/// A fragment as a sentence: with a capital letter and a full stop.
+pub fn sentence(fragment: &str) -> String {
+    let mut characters = fragment.chars();
+    let mut sentence: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
+    sentence.push_str(characters.as_str());
+    if !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
+}
+
+/// The candidate that is most like a name; `None` if no candidate is like it.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// The least likeness of a misspelt name, from 0 to 1.
+    const LEAST_LIKENESS: f64 = 0.75;
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
+        .filter(|(likeness, _)| *likeness > LEAST_LIKENESS)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fragment_becomes_a_sentence() {
+        assert_eq!(sentence("the host is unknown"), "The host is unknown.");
+        assert_eq!(sentence("Is it? It is!"), "Is it? It is!");
+        assert_eq!(sentence(""), ".");
+    }
+
+    #[test]
+    fn the_nearest_name_is_like_the_given_one() {
+        assert_eq!(nearest("maxResult", ["pageToken", "maxResults"]), Some("maxResults"));
+        assert_eq!(nearest("zzz", ["pageToken", "maxResults"]), None);
+    }
+}
