@@ -7,17 +7,8 @@ use support::{Endpoint, Gateway, Provider, Reply, Seen, Setup, module};
 use super::{Connected, assert_without};
 
 /// Spellings of a form field `token` and of `access_token` that a service could read as the credential.
-const SPELLINGS: [&str; 9] = [
-    "token",
-    "TOKEN",
-    "Token",
-    "token[]",
-    "token[a]",
-    " token ",
-    "access_token",
-    "Access_Token",
-    "ACCESS_TOKEN",
-];
+const SPELLINGS: [&str; 9] =
+    ["token", "TOKEN", "Token", "token[]", "token[a]", " token ", "access_token", "Access_Token", "ACCESS_TOKEN"];
 
 const KEY: &str = "key-of-the-user-0123456789+/==";
 
@@ -195,7 +186,10 @@ fn an_api_key_goes_to_the_declared_upstreams_only() {
             [("text".to_owned(), "hello".to_owned()), ("token".to_owned(), KEY.to_owned())],
             "{placement}"
         );
-        assert_eq!((in_form.query.as_str(), in_form.header("x-api-key"), in_form.header("authorization")), ("", "", ""));
+        assert_eq!(
+            (in_form.query.as_str(), in_form.header("x-api-key"), in_form.header("authorization")),
+            ("", "", "")
+        );
         for request in [json!({"upstream": "other", "path": "/x"}), json!({"path": "/x", "credential": "omitted"})] {
             gateway.call("account/composed", request).ok();
             let seen = service.take_seen().remove(0);

@@ -63,7 +63,8 @@ fn a_link_to_a_host_that_was_not_granted_is_refused_and_nothing_is_sent_there() 
             let passed_on = at(&source, &json!({"as_fault": true}));
             for operation in ["hostile/follow", "hostile/forward_link"] {
                 let answer = gateway.call(operation, passed_on.clone());
-                let kind = if told["error"] == "denied" { (403, "egress-denied") } else { (502, "upstream-not-understood") };
+                let kind =
+                    if told["error"] == "denied" { (403, "egress-denied") } else { (502, "upstream-not-understood") };
                 answer.problem(kind.0, kind.1);
             }
         }
@@ -294,7 +295,8 @@ fn a_link_of_one_upstream_is_refused_by_another() {
 fn a_link_host_of_one_upstream_is_none_of_another() {
     let (provider, elsewhere) = (Provider::start(), Provider::start());
     elsewhere.reply("*", Reply::json(json!({})));
-    let hosts = format!("upstreams.other = \"{}\"\nlink_hosts.other = [\"127.0.0.1:{}\"]", provider.url(), elsewhere.port());
+    let hosts =
+        format!("upstreams.other = \"{}\"\nlink_hosts.other = [\"127.0.0.1:{}\"]", provider.url(), elsewhere.port());
     let gateway = gateway(&provider, &hosts);
     provider.reply("/page", page(&format!("{}/", elsewhere.url())));
     for source in sources() {
