@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::api::server;
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::gateway::Gateway;
 use crate::integrations::Integrations;
 use crate::metrics::Metrics;
@@ -38,6 +38,9 @@ pub enum ServeError {
     /// The HTTP client.
     #[error(transparent)]
     Egress(#[from] EgressError),
+    /// The settings of connectors.
+    #[error(transparent)]
+    Settings(#[from] ConfigError),
     /// The first key.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
@@ -73,6 +76,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let issuers = JwtIssuers::new(&config.jwt_issuers, registry.egress())?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
     registry.scan(false).await?;
+    registry.check_settings()?;
     let integrations =
         Arc::new(Integrations::new(Arc::clone(&config), vault, Arc::clone(&registry), Arc::clone(&metrics)));
     let gateway = Arc::new(Gateway::new(

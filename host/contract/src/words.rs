@@ -11,16 +11,23 @@ pub fn sentence(fragment: &str) -> String {
     sentence
 }
 
-/// The candidate that is most like a name; `None` if no candidate is like it.
+/// The candidate that is most like a name, in any case.
+pub fn most_alike<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    ranked(name, candidates).map(|(_, candidate)| candidate)
+}
+
+/// The candidate that is most like a name; `None` if no candidate is much like it.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// The least likeness of a misspelt name, from 0 to 1.
     const LEAST_LIKENESS: f64 = 0.75;
+    ranked(name, candidates).filter(|(likeness, _)| *likeness > LEAST_LIKENESS).map(|(_, candidate)| candidate)
+}
+
+fn ranked<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<(f64, &'a str)> {
     candidates
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness > LEAST_LIKENESS)
         .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]
@@ -38,5 +45,7 @@ mod tests {
     fn the_nearest_name_is_like_the_given_one() {
         assert_eq!(nearest("maxResult", ["pageToken", "maxResults"]), Some("maxResults"));
         assert_eq!(nearest("zzz", ["pageToken", "maxResults"]), None);
+        assert_eq!(most_alike("zToken", ["pageToken", "maxResults"]), Some("pageToken"));
+        assert_eq!(most_alike("zzz", []), None);
     }
 }

@@ -31,7 +31,7 @@ use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-pub use self::bindings::gateway::connector::outcome::{UpstreamFault, Violation};
+pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
 pub use self::invocation::{Call, Failure, Fault, Outcome, Settings};
 pub use self::limits::{Limit, Limits};
 pub use self::module::Module;

@@ -68,9 +68,9 @@ fn change_problem(error: ChangeError) -> Problem {
         ChangeError::NoEarlierVersion(connector) => {
             problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
         }
-        ChangeError::InvalidHost(host) => {
-            problem::BAD_REQUEST.because(format!("`{host}` is no host name; write it like api.example.com."))
-        }
+        ChangeError::InvalidHost(host) => problem::BAD_REQUEST.because(format!(
+            "`{host}` is not a host name; write it like api.example.com, or *.example.com for link hosts."
+        )),
         ChangeError::Io(error) => problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}.")),
         ChangeError::Store(error) => problem::INTERNAL.because(format!("The store does not answer: {error}.")),
     }

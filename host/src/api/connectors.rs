@@ -9,7 +9,7 @@ use super::problem::Problem;
 use super::system::json_answer;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
-use crate::registry::{Connector, Refused};
+use crate::registry::{Connector, Refused, Service};
 use contract::AuthScheme;
 
 /// Answers the list.
@@ -35,6 +35,8 @@ pub(super) fn record(connector: &Connector) -> Value {
         .operations()
         .map(|operation| json!({"path": operation.manifest.path, "summary": operation.manifest.summary}))
         .collect();
+    let upstreams: Vec<Value> = connector.services().iter().map(upstream).collect();
+    let imprint = &manifest.imprint;
     json!({
         "connector": manifest.identifier,
         "title": manifest.title,
@@ -44,8 +46,16 @@ pub(super) fn record(connector: &Connector) -> Value {
         "live_since": humantime::format_rfc3339_millis(connector.live_since()).to_string(),
         "auth_type": auth,
         "hosts": {"granted": connector.granted_hosts(), "missing": connector.missing_hosts()},
+        "upstreams": upstreams,
+        "imprint": {"license": imprint.license, "homepage": imprint.homepage, "author": imprint.author},
         "operations": operations,
     })
+}
+
+/// One service that a connector calls, with the place of the user's credential in requests to it.
+fn upstream(service: &Service) -> Value {
+    let credential = service.credential.as_ref().map(|place| json!({"in": place.part, "name": place.name}));
+    json!({"name": service.name, "host": service.host, "link_hosts": service.link_hosts, "credential": credential})
 }
 
 fn refusal(refused: &Refused) -> Value {

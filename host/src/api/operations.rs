@@ -15,8 +15,9 @@ use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::metrics;
 use crate::pipeline::body::Body;
-use crate::pipeline::{self, Error};
-use crate::schema::{Violation, nearest};
+use crate::pipeline::{self, Error, Explanation};
+use crate::schema::Violation;
+use contract::words::{nearest, sentence};
 use egress::whole_seconds;
 use sandbox::{Failure, http};
 
@@ -116,7 +117,12 @@ pub(super) fn problem_of(error: Error, connector: &str) -> Problem {
         Error::ConnectorFault(detail) => {
             problem::CONNECTOR_FAILED.because(sentence(&detail)).with("connector", connector)
         }
-        Error::NotFound(detail) => problem::RESOURCE_NOT_FOUND.because(sentence(&detail)),
+        Error::NotFound(Explanation { detail, members }) => {
+            problem::RESOURCE_NOT_FOUND.because(sentence(&detail)).with_all(members)
+        }
+        Error::Conflict(Explanation { detail, members }) => {
+            problem::RESOURCE_CONFLICT.because(sentence(&detail)).with_all(members)
+        }
         Error::Http(error) => http_problem(error),
         Error::Upstream { status, detail, body, retry_after } => upstream_problem(status, &detail, body, retry_after),
         Error::NotUnderstood(detail) => problem::UPSTREAM_NOT_UNDERSTOOD.because(detail),
@@ -171,15 +177,4 @@ fn upstream_problem(status: u16, detail: &str, body: Option<Value>, retry_after:
         _ => problem::UPSTREAM_FAILED.because(sentence(detail)),
     };
     problem.with("upstream", json!({"status": status, "body": body}))
-}
-
-/// A fragment as a sentence.
-pub(super) fn sentence(fragment: &str) -> String {
-    let mut characters = fragment.chars();
-    let mut sentence: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
-    sentence.push_str(characters.as_str());
-    if !sentence.ends_with(['.', '!', '?']) {
-        sentence.push('.');
-    }
-    sentence
 }

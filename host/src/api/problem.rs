@@ -85,6 +85,8 @@ kinds! {
     UNKNOWN_OPERATION = ("unknown-operation", NOT_FOUND, "The connector has no such operation", Caller, false, Gateway);
     /// The connector says that what was asked for does not exist.
     RESOURCE_NOT_FOUND = ("resource-not-found", NOT_FOUND, "What was asked for does not exist", Caller, false, Connector);
+    /// The connector says that the request conflicts with the state of the service, or is ambiguous.
+    RESOURCE_CONFLICT = ("conflict", CONFLICT, "The request conflicts with the state of the service", Caller, false, Connector);
     /// The caller has no such integration.
     UNKNOWN_INTEGRATION = ("unknown-integration", NOT_FOUND, "There is no such integration", Caller, false, Gateway);
     /// The path takes another method.
@@ -210,6 +212,12 @@ impl Problem {
         self
     }
 
+    /// Adds members that a connector gives.
+    pub fn with_all(mut self, members: Map<String, Value>) -> Self {
+        self.members.extend(members);
+        self
+    }
+
     /// Says when to try again, in seconds.
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds);
@@ -250,7 +258,10 @@ impl Problem {
             "retryable": self.kind.retryable,
         });
         if let Value::Object(document) = &mut document {
-            document.extend(self.members);
+            // No member replaces one that every problem has.
+            for (name, value) in self.members {
+                document.entry(name).or_insert(value);
+            }
         }
         let mut response = Response::new(full(Bytes::from(document.to_string())));
         *response.status_mut() = self.status;

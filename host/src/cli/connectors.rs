@@ -15,7 +15,7 @@ use super::new::{self, NewError};
 use super::table::Table;
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::registry::{ChangeError, Connector, Registry};
+use crate::registry::{ChangeError, Connector, Refusal, Registry, Service};
 use crate::serve::{ServeError, open_registry};
 use contract::AuthScheme;
 
@@ -120,7 +120,8 @@ fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
 }
 
 async fn check(registry: &Registry, file: &Path) -> Result<Connector, ConnectorsError> {
-    registry.check(&read(file)?).await.map_err(|reason| ConnectorsError::Refused { file: file.to_owned(), reason })
+    let refused = |refusal: Refusal| ConnectorsError::Refused { file: file.to_owned(), reason: refusal.to_string() };
+    registry.check(&read(file)?).await.map_err(refused)
 }
 
 /// What a connector is, and what it asks for.
@@ -136,6 +137,24 @@ fn describe(connector: &Connector) -> Result<(), ConnectorsError> {
     writeln!(out, "  sha256      {}", connector.digest())?;
     writeln!(out, "  users       {auth}")?;
     writeln!(out, "  operations  {}", connector.operations().count())?;
+    let imprint = &manifest.imprint;
+    for (name, text) in [
+        ("author", imprint.author.as_deref()),
+        ("license", Some(imprint.license.as_str()).filter(|license| !license.is_empty())),
+        ("homepage", imprint.homepage.as_deref()),
+    ] {
+        if let Some(text) = text {
+            writeln!(out, "  {name:<11} {text}")?;
+        }
+    }
+    for service in connector.services() {
+        writeln!(out, "  credential  {}", credential(service))?;
+    }
+    for setting in &manifest.settings {
+        let default = setting.default.as_deref().map(|text| format!(", {text} unless it is set")).unwrap_or_default();
+        let documentation = setting.documentation.lines().next().unwrap_or_default();
+        writeln!(out, "  setting     `{}`{default}: {documentation}", setting.name)?;
+    }
     for host in connector.granted_hosts() {
         writeln!(out, "  reaches     {host}")?;
     }
@@ -143,6 +162,16 @@ fn describe(connector: &Connector) -> Result<(), ConnectorsError> {
         writeln!(out, "  asks for    {host} (not granted: add the module with --grant {host})")?;
     }
     Ok(())
+}
+
+/// The use of the user's credential in requests to a service.
+fn credential(service: &Service) -> String {
+    let host = service.host.as_deref().unwrap_or("no address yet");
+    let place = match &service.credential {
+        None => "none".to_owned(),
+        Some(place) => format!("{} `{}`", place.part.replace('_', " "), place.name),
+    };
+    format!("upstream `{}` ({host}): {place}", service.name)
 }
 
 async fn list(registry: &Registry, arguments: ListArguments) -> Result<(), ConnectorsError> {

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::registry::is_identifier;
-
 /// Where connectors live in the gateway's source tree.
 const FOLDER: &str = "connectors";
 
@@ -39,7 +37,7 @@ pub enum NewError {
 /// # Errors
 /// See [`NewError`]; what is there already is left as it is.
 pub fn write(root: &Path, identifier: &str) -> Result<PathBuf, NewError> {
-    if !is_identifier(identifier) {
+    if contract::name::identifier(identifier).is_err() {
         return Err(NewError::Identifier(identifier.to_owned()));
     }
     let connectors = root.join(FOLDER);

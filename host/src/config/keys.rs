@@ -10,7 +10,9 @@ use super::section::{Report, Section};
 use super::source::Source;
 use sandbox::{CompileLimits, Pool};
 
-use super::{Config, Connector, Limits, Oauth, OauthClient, Pacing, issuer, value};
+use super::{Config, Connector, Limits, Oauth, OauthClient, Pacing, Setting, issuer, value};
+
+const NOT_AN_UPSTREAM: &str = "is not the name of an upstream: 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`";
 
 /// Reads all keys, over the defaults.
 pub(super) fn read(source: Source) -> Result<Config, ConfigError> {
@@ -61,11 +63,8 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         config.jwt_issuers.insert(name.to_owned(), issuer);
     });
     root.each("connectors", |identifier, connectors| {
-        if !value::is_identifier(identifier) {
-            connectors.refuse(
-                identifier,
-                "is no identifier of a connector: 1 to 64 of a-z, 0-9 and _, beginning with a letter",
-            );
+        if let Err(broken) = contract::name::identifier(identifier) {
+            connectors.refuse(identifier, &format!("is not the identifier of a connector: {broken}"));
             return;
         }
         let mut connector = Connector::default();
@@ -121,8 +120,8 @@ fn read_secret(path: &str) -> Result<SecretString, String> {
 
 fn read_connector(section: &mut Section<'_>, connector: &mut Connector) {
     section.each("upstreams", |name, upstreams| {
-        if !value::is_name(name) {
-            upstreams.refuse(name, "is no name of an upstream: 1 to 64 of a-z, 0-9 and _");
+        if contract::name::plain(name).is_err() {
+            upstreams.refuse(name, NOT_AN_UPSTREAM);
             return;
         }
         let mut url = None;
@@ -131,9 +130,22 @@ fn read_connector(section: &mut Section<'_>, connector: &mut Connector) {
     });
     section.section("oauth", |section| read_oauth(section, &mut connector.oauth));
     section.value("allow_private_network", &mut connector.allow_private_network, value::boolean);
+    section.each("link_hosts", |name, link_hosts| {
+        if contract::name::plain(name).is_err() {
+            link_hosts.refuse(name, NOT_AN_UPSTREAM);
+            return;
+        }
+        let mut hosts = Vec::new();
+        link_hosts.value(name, &mut hosts, value::link_hosts);
+        connector.link_hosts.insert(name.to_owned(), hosts);
+    });
     section.each("settings", |key, settings| {
+        let location = settings.location(key);
         let mut setting = None;
-        settings.value(key, &mut setting, |given| value::json(given.value).map(Some));
+        settings.value(key, &mut setting, |given| {
+            let text = given.text.map(str::to_owned);
+            Ok(Some(Setting { value: value::json(given.value)?, text, location }))
+        });
         connector.settings.extend(setting.map(|setting| (key.to_owned(), setting)));
     });
     section.section("limits", |section| read_limits(section, &mut connector.limits));

@@ -16,7 +16,7 @@ mod section;
 mod source;
 mod value;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -112,12 +112,25 @@ pub struct Connector {
     pub oauth: Oauth,
     /// Whether upstreams may lie at loopback and private addresses.
     pub allow_private_network: bool,
-    /// Handed to the connector as they are.
-    pub settings: serde_json::Map<String, serde_json::Value>,
+    /// Hosts that redirects and links from an upstream may lead to, besides those of the manifest. Setting one grants it.
+    pub link_hosts: BTreeMap<String, Vec<String>>,
+    /// Values of the settings that the connector declares. The registry validates them when it loads the connector.
+    pub settings: BTreeMap<String, Setting>,
     /// Bounds of one invocation.
     pub limits: Limits,
     /// Spaces the calls to each of its upstreams, no faster than the manifest asks for.
     pub pacing: Option<Pacing>,
+}
+
+/// The value of one setting of a connector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The value.
+    pub value: serde_json::Value,
+    /// The text of the environment variable, if one sets the value. A text that reads as a number may be meant as a string.
+    pub text: Option<String>,
+    /// For messages about the value.
+    pub location: Location,
 }
 
 /// What replaces parts of a manifest's OAuth scheme; what is `None` stays the manifest's.
@@ -271,13 +284,6 @@ impl Config {
         if !self.public_url_is_set {
             self.public_url = url_of(address);
         }
-    }
-}
-
-impl Connector {
-    /// The settings as the contract hands them out: each as JSON text.
-    pub fn settings_as_json(&self) -> HashMap<String, String> {
-        self.settings.iter().map(|(key, value)| (key.clone(), value.to_string())).collect()
     }
 }
 

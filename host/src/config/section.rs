@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use super::error::{Location, Problem};
 use super::source::Source;
+use contract::words::most_alike;
 
 /// Turns a value into a typed one; the error says what is expected, to follow "must be".
 pub(super) type Expected = String;
@@ -30,8 +31,8 @@ pub(super) struct Section<'a> {
 /// A value as it was set.
 pub(super) struct Given<'a> {
     pub(super) value: &'a Value,
-    /// As the variable had it, if one did.
-    text: Option<&'a str>,
+    /// The text of the variable, if one set the value.
+    pub(super) text: Option<&'a str>,
 }
 
 impl<'a> Given<'a> {
@@ -133,6 +134,11 @@ impl Section<'_> {
         });
     }
 
+    /// The location of a key.
+    pub(super) fn location(&self, name: &str) -> Location {
+        self.report.source.location(&self.named(name))
+    }
+
     /// Drops a key whose name is not acceptable, and says why.
     pub(super) fn refuse(&mut self, name: &str, message: &str) {
         self.table.remove(name);
@@ -152,14 +158,14 @@ fn nearest<'a>(unknown: &str, known: &'a [String]) -> Option<&'a str> {
     let (section, name) = split(unknown);
     let within =
         |key: &&String| section.is_empty() || key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
-    let alike = |key: &String| strsim::jaro_winkler(name, split(key).1);
     known
         .iter()
         .filter(within)
         .find(|key| split(key).1 == name)
         .or_else(|| {
-            let beside = known.iter().filter(|key| split(key).0 == section);
-            beside.max_by(|left, right| alike(left).total_cmp(&alike(right)))
+            let beside = || known.iter().filter(|key| split(key).0 == section);
+            let nearest = most_alike(name, beside().map(|key| split(key).1))?;
+            beside().find(|key| split(key).1 == nearest)
         })
         .map(String::as_str)
 }

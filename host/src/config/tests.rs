@@ -63,6 +63,7 @@ fn the_values_of_a_file_are_read() {
         client_secret = "s3cret"
         [connectors.workspace_calendar]
         upstreams.api = "http://127.0.0.1:9000/calendar/v3"
+        link_hosts.api = ["127.0.0.1:9001", "*.acme.com"]
         oauth.token_url = "http://127.0.0.1:9000/token"
         oauth.scopes = ["a", "b"]
         allow_private_network = true
@@ -81,8 +82,9 @@ fn the_values_of_a_file_are_read() {
     assert_eq!(connector.oauth.token_url.as_ref().unwrap().path(), "/token");
     assert_eq!(connector.oauth.scopes.as_deref(), Some(&["a".to_owned(), "b".to_owned()][..]));
     assert!(connector.allow_private_network);
-    assert_eq!(connector.settings_as_json()["default_organization"], "\"acme\"");
-    assert_eq!(connector.settings_as_json()["nested"], r#"{"list":[1,2.5,true]}"#);
+    assert_eq!(connector.settings["default_organization"].value, "acme");
+    assert_eq!(connector.settings["nested"].value.to_string(), r#"{"list":[1,2.5,true]}"#);
+    assert_eq!(connector.link_hosts["api"], ["127.0.0.1:9001", "*.acme.com"]);
     assert_eq!(connector.limits, Limits { memory_mb: 64, ..Limits::default() });
     assert_eq!(connector.pacing, Some(Pacing { interval_ms: 3000, ..Pacing::default() }));
     assert_eq!(config.largest_memory_mb(), 64);
@@ -105,7 +107,7 @@ fn variables_win_over_the_file_and_merge_with_its_sections() {
     let connector = config.connector("workspace_calendar");
     assert_eq!(connector.upstreams["api"].as_str(), "http://127.0.0.1:9/v3");
     assert_eq!((connector.limits.cpu_ms, connector.limits.memory_mb), (7, 16));
-    assert_eq!(connector.settings_as_json()["a"], "[1]");
+    assert_eq!(connector.settings["a"].value.to_string(), "[1]");
     assert_eq!(config.allowed_callback_origins.len(), 1);
 }
 
@@ -316,7 +318,7 @@ fn a_variable_below_a_value_is_an_error_and_not_ignored() {
 fn what_follows_a_value_in_a_variable_is_part_of_it() {
     for text in ["5 # five", "true\nlisten = 3", "\"a\"#b"] {
         let config = load("", &[("GATEWAY__CONNECTORS__DEMO__SETTINGS__X", text)]).unwrap();
-        assert_eq!(config.connector("demo").settings["x"], text);
+        assert_eq!(config.connector("demo").settings["x"].value, text);
     }
 }
 
@@ -330,6 +332,6 @@ proptest! {
     fn a_variable_brings_any_text_into_a_setting(text in "[a-zA-Z][ -~]{0,40}[a-zA-Z]") {
         prop_assume!(!["true", "false", "inf", "nan"].contains(&text.as_str()));
         let config = load("", &[("GATEWAY__CONNECTORS__DEMO__SETTINGS__X", &text)]).unwrap();
-        prop_assert_eq!(&config.connector("demo").settings["x"], &serde_json::Value::from(text));
+        prop_assert_eq!(&config.connector("demo").settings["x"].value, &serde_json::Value::from(text));
     }
 }

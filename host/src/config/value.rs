@@ -160,6 +160,25 @@ pub(super) fn strings(given: &Given<'_>) -> Result<Vec<String>, Expected> {
         .ok_or_else(|| found("a list of strings, such as [\"one\", \"two\"]", given))
 }
 
+/// Hosts such as `files.example.com` and `127.0.0.1:9000`, and wildcards such as `*.example.com`.
+pub(super) fn link_hosts(given: &Given<'_>) -> Result<Vec<String>, Expected> {
+    let hosts = strings(given)?;
+    match hosts.iter().find(|host| !is_link_host(host)) {
+        None => Ok(hosts),
+        Some(_) => Err(
+            "a list of hosts, such as [\"files.example.com\", \"*.example.com\"]; a wildcard is `*.` and a registrable domain"
+                .to_owned(),
+        ),
+    }
+}
+
+/// A name or address, with a port if it is not the default of the scheme, or a wildcard.
+fn is_link_host(text: &str) -> bool {
+    let (host, port) = text.rsplit_once(':').unwrap_or((text, "443"));
+    contract::site::link_host(text).is_ok()
+        || !host.starts_with('*') && contract::site::link_host(host).is_ok() && port.parse::<u16>().is_ok()
+}
+
 /// A free value, as the connector is to see it.
 pub(super) fn json(value: &Value) -> Result<Json, Expected> {
     Ok(match value {
@@ -175,15 +194,4 @@ pub(super) fn json(value: &Value) -> Result<Json, Expected> {
             table.iter().map(|(key, value)| Ok((key.clone(), json(value)?))).collect::<Result<_, Expected>>()?,
         ),
     })
-}
-
-/// A name as it may stand in a path: an identifier of a connector.
-pub(super) fn is_identifier(name: &str) -> bool {
-    is_name(name) && name.starts_with(|first: char| first.is_ascii_lowercase())
-}
-
-/// A name of an upstream.
-pub(super) fn is_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }

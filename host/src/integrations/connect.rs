@@ -1,5 +1,7 @@
 //! The storing of a connected account.
 
+use std::sync::Arc;
+
 use secrecy::ExposeSecret;
 
 use super::{AccountSecret, IntegrationError, Integrations};
@@ -16,7 +18,7 @@ impl Integrations {
     /// # Errors
     /// If the secret cannot be sealed or the store fails.
     pub async fn connect(
-        &self,
+        self: &Arc<Self>,
         holder: &Holder,
         user_identifier: Option<&str>,
         account: Account,
@@ -31,8 +33,12 @@ impl Integrations {
             }
         };
         let details = secret.details(account, sealed);
+        let former = self.store.integration(holder, &user_identifier).await?;
         let integration = self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details).await?;
         self.cache.changed(holder).await;
+        if let Some(former) = former {
+            self.revoke_replaced(former);
+        }
         tracing::info!(
             integration = integration.id,
             connector = holder.connector,

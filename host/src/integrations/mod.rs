@@ -34,6 +34,7 @@ mod record;
 mod refresh;
 mod refresh_limit;
 mod remove;
+mod replaced;
 mod schema;
 mod sweep;
 

@@ -11,47 +11,47 @@ use url::Url;
 use super::answer::Answer;
 use super::error::TokenError;
 use super::recipients::Recipients;
-use egress::{Body, Credential, Egress, EgressError, Headers, Request, Upstream, retry_after};
+use egress::{Body, Credential, Egress, EgressError, Headers, Request, Target, Upstream, retry_after};
 
-/// How long one call to a provider may take, the reading of its answer included. A lease on a refresh has to outlive it.
+/// Longest time for one call to a provider, including the answer's body. A refresh lease must outlive it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Tokens that are documents of their own have some kilobytes, and there are at most three in an answer.
+/// Largest answer. Tokens that are documents have some kilobytes, and an answer contains at most three.
 const MAX_ANSWER_BYTES: u64 = 256 << 10;
 
-/// A URL that may be called, and nothing beside it: its own host is granted, and redirects are not followed, so that what is
-/// sent to a provider stays with it.
+/// A URL of a provider that may be called.
 ///
-/// Every secret that leaves for a provider leaves through one, so here it is decided whether it may.
+/// Only its own host is granted and redirects are not followed, so that secrets stay with the provider. Every secret that goes
+/// to a provider passes through an endpoint, so this is the place that refuses hosts that are not recipients.
 pub(super) struct Endpoint {
     upstream: Upstream,
     path: String,
-    /// Why nothing may be sent to it, if so.
+    /// Set if nothing may be sent to this URL. Each call then fails with it.
     refusal: Option<TokenError>,
 }
 
-/// How one connector's endpoints may be called.
+/// Rules for all endpoints of one connector.
 #[derive(Clone, Copy)]
 pub(super) struct EndpointPolicy<'a> {
-    /// Who may be sent its secrets.
+    /// The sites that may receive the connector's secrets.
     pub(super) recipients: &'a Recipients,
-    /// Whether they may lie at loopback and private addresses.
+    /// `true` if endpoints at loopback and private addresses may be called.
     pub(super) private_network: bool,
 }
 
 impl Endpoint {
     /// # Errors
-    /// When the URL is none that egress calls.
+    /// If egress cannot call the URL.
     pub(super) fn new(name: &str, url: &Url, policy: EndpointPolicy<'_>) -> Result<Self, EgressError> {
         let (upstream, path) = Upstream::of_url(name, url, policy.private_network)?;
         let refusal = (!policy.recipients.include(url)).then(|| TokenError::not_granted(name, url));
         Ok(Self { upstream: upstream.without_redirects(), path, refusal })
     }
 
-    /// Sends what the OAuth library composed; the URL is this endpoint's.
+    /// Sends a request that the OAuth library built for this URL.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// If there is no answer.
     pub(super) async fn forward(&self, egress: &Egress, request: HttpRequest) -> Result<Answer, TokenError> {
         let (mut head, body) = request.into_parts();
         if let Some(authorization) = head.headers.get_mut(AUTHORIZATION) {
@@ -65,7 +65,7 @@ impl Endpoint {
     /// Sends one request.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// If there is no answer.
     pub(super) async fn send(
         &self,
         egress: &Egress,
@@ -79,10 +79,11 @@ impl Endpoint {
         }
         let request = Request {
             method,
-            path: self.path.clone(),
+            target: Target::Path(self.path.clone()),
             headers,
             body,
             credential,
+            omit_credential: false,
             deadline: Instant::now() + CALL_TIMEOUT,
             limit: MAX_ANSWER_BYTES,
         };

@@ -1,4 +1,4 @@
-//! Why there are no tokens, and who can mend it.
+//! Errors of OAuth, by who can fix them.
 
 use std::time::Duration;
 
@@ -7,27 +7,26 @@ use url::Url;
 
 use egress::{EgressError, Owner};
 
-/// The gateway itself does not let a call go.
+/// The error code of a call that the gateway itself does not allow.
 const DENIED: &str = "egress-denied";
 
-/// Why the provider gave no tokens. What it says about the reason is short, and holds no secret.
+/// Why the provider gave no tokens. The provider's words are short and contain no secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TokenError {
-    /// The code or the refresh token is no longer good: the user must come back.
-    #[error("the provider refused the grant: {}", with_description(error, description.as_deref()))]
+    /// The code or the refresh token is no longer valid. The user must authorize again.
+    #[error("the provider refused the code or token: {}", with_description(error, description.as_deref()))]
     Refused {
-        /// The provider's code for it.
+        /// The provider's error code.
         error: String,
-        /// What the provider adds.
+        /// The provider's explanation.
         description: Option<String>,
     },
-    /// The provider does not take this client, its registration is another, or its host was not granted: the operator must
-    /// change something.
+    /// The provider does not accept the client, or its host was not granted. The operator must change a setting.
     #[error("the gateway is not set up to be the provider's client: {}", with_description(error, description.as_deref()))]
     Misconfigured {
-        /// The provider's code for it, or the gateway's.
+        /// The error code of the provider or of the gateway.
         error: String,
-        /// What there is to add.
+        /// An explanation.
         description: Option<String>,
     },
     /// The provider cannot answer now.
@@ -35,13 +34,13 @@ pub enum TokenError {
     Unavailable {
         /// What happened.
         detail: String,
-        /// When the provider wants to be asked again.
+        /// Time after which the provider accepts another request.
         retry_after: Option<Duration>,
     },
-    /// The provider's answer makes no sense.
+    /// The provider's answer does not have the expected form.
     #[error("the provider's answer is not understood: {detail}")]
     NotUnderstood {
-        /// What is wrong with it.
+        /// What is wrong with the answer.
         detail: String,
     },
 }
@@ -51,7 +50,7 @@ impl TokenError {
         Self::NotUnderstood { detail: detail.into() }
     }
 
-    /// The operator does not vouch for the host of an endpoint, so no secret goes there.
+    /// The host of an endpoint is not one of the recipients, so no secret is sent there.
     pub(super) fn not_granted(endpoint: &str, url: &Url) -> Self {
         let host = url.host_str().unwrap_or_default();
         let description = format!("the {endpoint} is at {host}, which was not granted to this connector");
@@ -77,15 +76,15 @@ fn with_description(error: &str, description: Option<&str>) -> String {
     description.map_or_else(|| error.to_owned(), |description| format!("{error} ({description})"))
 }
 
-/// The operator has not said all that is needed to be the provider's client.
+/// Settings or grants are missing, without which the gateway cannot be the provider's client.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("the connector `{connector}` cannot be authorized yet; {}", self.wanted().join("; "))]
+#[error("the connector `{connector}` cannot be authorized yet; {}", self.missing_parts().join("; "))]
 pub struct NotConfigured {
     /// Identifier of the connector.
     pub connector: String,
-    /// Keys of the configuration by their full names: `oauth_clients.acme.client_id`.
+    /// Full names of configuration keys, such as `oauth_clients.acme.client_id`.
     pub missing: Vec<String>,
-    /// Hosts where its users' tokens would go, and which the operator has to grant first.
+    /// Hosts that would receive users' tokens, and that the operator has not granted.
     pub ungranted: Vec<String>,
 }
 
@@ -95,12 +94,12 @@ impl NotConfigured {
         self.missing.iter().map(|key| variable(key)).collect()
     }
 
-    fn wanted(&self) -> Vec<String> {
+    fn missing_parts(&self) -> Vec<String> {
         let keys: Vec<_> = self.missing.iter().map(|key| format!("`{key}` (or {})", variable(key))).collect();
         [("the configuration lacks", keys), ("it was not granted", self.ungranted.clone())]
             .into_iter()
-            .filter(|(_, lacking)| !lacking.is_empty())
-            .map(|(what, lacking)| format!("{what} {}", lacking.join(", ")))
+            .filter(|(_, missing)| !missing.is_empty())
+            .map(|(message, missing)| format!("{message} {}", missing.join(", ")))
             .collect()
     }
 }

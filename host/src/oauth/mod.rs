@@ -1,20 +1,22 @@
-//! OAuth 2.0 as a client (RFC 6749, 6750, 7009, 7636): where a user is sent to, what a code or a refresh token is exchanged
-//! for, and how a grant is given back.
+//! The OAuth 2.0 client (RFC 6749, 6750, 7009, 7636): the authorization URL, the exchange of a code, the refresh of tokens, and
+//! their revocation.
 //!
-//! What differs between providers is data of the connector's manifest, and what the operator puts in its place; no provider
-//! is known here by name. Nothing here keeps anything: whoever calls decides when, and stores what comes of it.
+//! Differences between providers are data of the connector's manifest, which the operator's settings can replace. The code
+//! knows no provider by name. It keeps no state: callers decide when to refresh, and store the tokens.
 //!
 //! # Layout
-//! - [`provider`]: one connector's provider; authorization, exchange, refresh
-//! - [`revoke`]: giving a grant back
-//! - [`recipients`]: who may be sent secrets
-//! - `endpoint`: one URL of the provider, called through egress
-//! - `answer`: from what a provider answers to the form of RFC 6749, or to an error
-//! - [`error`]: why there are no tokens, and who can mend it
-//! - `remark`: what a provider says about an error, made safe to show
-//! - [`tokens`]: what a provider gave
+//! - [`provider`]: the provider of one connector; authorization, exchange and refresh
+//! - [`revoke`]: the revocation of tokens
+//! - [`tokens`]: an access token and a refresh token
+//! - [`recipients`]: the sites that may receive secrets
+//! - `endpoint`: one URL of a provider, called through egress
+//! - `answer`: a provider's answer, and the meaning of its error codes; `token_answer`: the tokens in it
+//! - `remark`: a provider's error text, made safe to show
+//! - [`error`]: why there are no tokens, and who can fix it
 //!
-//! Secrets go to the provider's own hosts only, as far as the operator vouches for them, and into no error text and no log, whatever a provider echoes.
+//! # Invariants
+//! - Secrets go only to hosts of [`recipients`].
+//! - No error and no log line contains a secret, even if a provider echoes it.
 
 mod answer;
 mod endpoint;
@@ -23,6 +25,7 @@ mod provider;
 mod recipients;
 mod remark;
 mod revoke;
+mod token_answer;
 mod tokens;
 
 pub use self::endpoint::CALL_TIMEOUT;

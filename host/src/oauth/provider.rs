@@ -1,10 +1,10 @@
-//! One connector's provider: what its manifest says, and what the operator puts in its place.
+//! The OAuth provider of one connector, as the manifest describes it and the operator's settings replace it.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use oauth2::basic::{BasicClient, BasicTokenResponse};
+use oauth2::basic::{BasicClient, BasicErrorResponse, BasicTokenResponse};
 use oauth2::{
     AsyncHttpClient, AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointNotSet,
     EndpointSet, HttpRequest, HttpResponse, PkceCodeChallenge, PkceCodeVerifier, RefreshToken, RequestTokenError,
@@ -13,19 +13,19 @@ use oauth2::{
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use super::answer::{self, TokenLocation};
 use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::{NotConfigured, TokenError};
 use super::recipients::Recipients;
 use super::remark::Remarks;
-use super::revoke::Revoker;
+use super::revoke::{Revocation, Revoker};
+use super::token_answer::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use crate::config::{self, Config, OauthClient};
 use contract::{ClientAuthentication, Oauth2};
 use egress::Egress;
 
-/// Set by the protocol itself. A manifest that names them would have the provider see them twice, and take either.
-const OWN_PARAMETERS: [&str; 13] = [
+/// Parameters that the protocol sets. A manifest cannot add them: the provider would see them twice and could use either.
+const PROTOCOL_PARAMETERS: [&str; 13] = [
     "client_id",
     "client_secret",
     "code",
@@ -41,33 +41,44 @@ const OWN_PARAMETERS: [&str; 13] = [
     "token_type_hint",
 ];
 
+/// The OAuth library's client, with the URLs that it needs.
 type Library = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-/// The OAuth side of one connector. Cheap to make: nothing is called, and nothing kept from one call to the next.
+type LibraryError = RequestTokenError<TokenError, BasicErrorResponse>;
+
+/// The OAuth provider of one connector. Building it is cheap and calls nothing, so each use builds one.
 pub struct Provider {
-    pub(super) egress: Egress,
-    pub(super) client: OauthClient,
-    pub(super) client_in_body: bool,
-    pub(super) revoker: Option<Revoker>,
+    egress: Egress,
+    client: OauthClient,
     scheme: Oauth2,
     scopes: Vec<String>,
     authorization_url: Url,
-    token: Called,
-    /// As a rule where tokens are got.
-    refresh: Option<Called>,
+    token: TokenEndpoint,
+    /// Set if refresh tokens go to another URL than codes.
+    refresh: Option<TokenEndpoint>,
+    /// Set if the provider offers revocation.
+    revoker: Option<Revoker>,
 }
 
-/// A URL as the library wants it, and as egress does.
-struct Called {
+/// A URL, for the library and for egress.
+struct TokenEndpoint {
     url: Url,
     endpoint: Endpoint,
 }
 
+impl TokenEndpoint {
+    fn new(name: &str, url: Url, policy: EndpointPolicy<'_>) -> Option<Self> {
+        let endpoint = Endpoint::new(name, &url, policy).ok()?;
+        Some(Self { url, endpoint })
+    }
+}
+
 impl Provider {
-    /// Puts the operator's settings over the manifest's scheme. To a URL that is none of the `recipients`' nothing is sent.
+    /// Combines the manifest's scheme with the operator's settings, which win. Requests go only to URLs that `recipients`
+    /// includes.
     ///
     /// # Errors
-    /// When the gateway has no registration with the provider, or a URL is known to the operator only and not set.
+    /// If the gateway is not registered with the provider, or if a URL is neither in the manifest nor in the settings.
     pub fn new(
         connector: &str,
         scheme: &Oauth2,
@@ -83,12 +94,13 @@ impl Provider {
             missing.extend(["client_id", "client_secret"].map(|key| format!("oauth_clients.{name}.{key}")));
         }
         let policy = EndpointPolicy { recipients, private_network: settings.allow_private_network };
-        let authorization_url = settings.oauth.authorization_url.clone().or_else(|| url(&scheme.authorization_url));
+        let authorization_url =
+            settings.oauth.authorization_url.clone().or_else(|| manifest_url(&scheme.authorization_url));
         if authorization_url.is_none() {
             missing.push(format!("connectors.{connector}.oauth.authorization_url"));
         }
-        let token_url = settings.oauth.token_url.clone().or_else(|| url(&scheme.token_url));
-        let token = token_url.and_then(|url| Called::new("token endpoint", url, policy));
+        let token_url = settings.oauth.token_url.clone().or_else(|| manifest_url(&scheme.token_url));
+        let token = token_url.and_then(|url| TokenEndpoint::new("token endpoint", url, policy));
         if token.is_none() {
             missing.push(format!("connectors.{connector}.oauth.token_url"));
         }
@@ -97,28 +109,27 @@ impl Provider {
         };
         Ok(Self {
             egress,
-            client_in_body: scheme.client_authentication == ClientAuthentication::Body,
-            revoker: Revoker::new(scheme.revocation.as_ref(), settings, &client.client_id, policy),
+            revoker: Revoker::new(scheme, settings, &client, policy),
             scopes: settings.oauth.scopes.clone().unwrap_or_else(|| scheme.scopes.clone()),
             authorization_url,
             token,
-            refresh: refresh_url(scheme, settings).and_then(|url| Called::new("refresh endpoint", url, policy)),
+            refresh: refresh_url(scheme, settings).and_then(|url| TokenEndpoint::new("refresh endpoint", url, policy)),
             scheme: scheme.clone(),
             client,
         })
     }
 
-    /// What users are asked to policy.
+    /// The scopes that users are asked to permit.
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
 
-    /// Where a user is sent to, and the secret that proves later who sent them, where the provider takes one (PKCE, S256).
+    /// The provider's page for the user, and the PKCE verifier (S256) if the provider supports PKCE.
     pub fn authorization_url(&self, redirect_uri: &str, state: &str) -> (Url, Option<SecretString>) {
         let library = self.library(&self.token.url);
         let mut request = library
             .authorize_url(|| CsrfToken::new(state.to_owned()))
-            // As it is: a provider compares it with what was registered, letter by letter.
+            // Sent as text, not as a parsed URL: a provider compares it letter by letter with the registered one.
             .add_extra_param("redirect_uri", redirect_uri);
         let mut verifier = None;
         if self.scheme.pkce {
@@ -130,16 +141,16 @@ impl Provider {
             let scopes = self.scopes.join(&self.scheme.scope_separator);
             request = request.add_extra_param(self.scheme.scope_parameter.as_str(), scopes);
         }
-        for (name, value) in not_own(&self.scheme.authorization_parameters) {
+        for (name, value) in additional(&self.scheme.authorization_parameters) {
             request = request.add_extra_param(name, value);
         }
         (request.url().0, verifier)
     }
 
-    /// Exchanges the code that the provider sent the user back with.
+    /// Exchanges the code that the user came back with.
     ///
     /// # Errors
-    /// See [`TokenError`]. The code is used up, whatever happens.
+    /// See [`TokenError`]. The code cannot be used again after any error.
     pub async fn exchange(
         &self,
         code: SecretString,
@@ -155,31 +166,50 @@ impl Provider {
         if let Some(verifier) = &verifier {
             request = request.set_pkce_verifier(PkceCodeVerifier::new(verifier.expose_secret().to_owned()));
         }
-        for (name, value) in not_own(&self.scheme.token_parameters) {
+        for (name, value) in additional(&self.scheme.token_parameters) {
             request = request.add_extra_param(name, value);
         }
         self.tokens(request.request_async(&http).await)
     }
 
-    /// Gets the next access token. Where the provider gives no other refresh token, the result holds the former one.
+    /// Fetches the next access token. If the provider gives no new refresh token, the result contains the former one.
     ///
     /// # Errors
-    /// See [`TokenError`]. After anything but `Refused`, the refresh token may be good still.
+    /// See [`TokenError`]. After any error but `Refused`, the refresh token may still be valid.
     pub async fn refresh(&self, refresh_token: &SecretString) -> Result<Tokens, TokenError> {
-        let called = self.refresh.as_ref().unwrap_or(&self.token);
-        let http = self.http(called, [Some(refresh_token), self.client.client_secret.as_ref(), None], true);
-        let library = self.library(&called.url);
+        let endpoint = self.refresh.as_ref().unwrap_or(&self.token);
+        let http = self.http(endpoint, [Some(refresh_token), self.client.client_secret.as_ref(), None], true);
+        let library = self.library(&endpoint.url);
         let former = RefreshToken::new(refresh_token.expose_secret().to_owned());
         let mut request = library.exchange_refresh_token(&former);
-        for (name, value) in not_own(&self.scheme.token_parameters) {
+        for (name, value) in additional(&self.scheme.token_parameters) {
             request = request.add_extra_param(name, value);
         }
         let tokens = self.tokens(request.request_async(&http).await)?;
         Ok(Tokens { refresh_token: tokens.refresh_token.or_else(|| Some(refresh_token.clone())), ..tokens })
     }
 
+    /// Returns whether [`Provider::revoke`] needs an access token that has not expired.
+    pub fn revokes_by_access_token(&self) -> bool {
+        self.revoker.as_ref().is_some_and(Revoker::needs_access_token)
+    }
+
+    /// Revokes the tokens, if the provider offers it. Revoking a refresh token also ends its access tokens.
+    ///
+    /// # Errors
+    /// See [`TokenError`]. The provider did not confirm that the tokens are revoked.
+    pub async fn revoke(&self, tokens: &Tokens) -> Result<Revocation, TokenError> {
+        match &self.revoker {
+            None => Ok(Revocation::NotOffered),
+            Some(revoker) => revoker.revoke(&self.egress, tokens).await,
+        }
+    }
+
     fn library(&self, token_url: &Url) -> Library {
-        let auth_type = if self.client_in_body { AuthType::RequestBody } else { AuthType::BasicAuth };
+        let auth_type = match self.scheme.client_authentication {
+            ClientAuthentication::Body => AuthType::RequestBody,
+            ClientAuthentication::Basic => AuthType::BasicAuth,
+        };
         let mut library = BasicClient::new(ClientId::new(self.client.client_id.clone())).set_auth_type(auth_type);
         if let Some(secret) = &self.client.client_secret {
             library = library.set_client_secret(ClientSecret::new(secret.expose_secret().to_owned()));
@@ -189,11 +219,11 @@ impl Provider {
             .set_token_uri(TokenUrl::from_url(token_url.clone()))
     }
 
-    fn http<'a>(&'a self, called: &'a Called, secrets: [Option<&SecretString>; 3], or_top: bool) -> Http<'a> {
+    fn http<'a>(&'a self, token: &'a TokenEndpoint, secrets: [Option<&SecretString>; 3], or_top: bool) -> Http<'a> {
         let secrets: Vec<_> = secrets.into_iter().flatten().collect();
         Http {
             egress: &self.egress,
-            endpoint: &called.endpoint,
+            endpoint: &token.endpoint,
             location: TokenLocation { pointer: &self.scheme.token_pointer, or_top },
             remarks: Remarks::without(&secrets),
         }
@@ -202,32 +232,23 @@ impl Provider {
     fn tokens(&self, result: Result<BasicTokenResponse, LibraryError>) -> Result<Tokens, TokenError> {
         let response = result.map_err(|error| match error {
             RequestTokenError::Request(error) => error,
-            // The library's own words quote the answer.
-            _ => TokenError::not_understood("it does not hold tokens in the form of RFC 6749"),
+            // The library's own message is not used, because it quotes the answer.
+            _ => TokenError::not_understood("it does not contain tokens in the form of RFC 6749"),
         })?;
-        let default_life = self.scheme.default_lifetime_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        let default_lifetime = self.scheme.default_lifetime_seconds.map(|seconds| Duration::from_secs(seconds.into()));
         let scopes = response.scopes().map(|scopes| {
             scopes.iter().map(|scope| scope.as_str().to_owned()).filter(|scope| !scope.is_empty()).collect()
         });
         Ok(Tokens {
             access_token: response.access_token().secret().as_str().into(),
             refresh_token: response.refresh_token().map(|token| token.secret().as_str().into()),
-            expires_in: response.expires_in().or(default_life),
+            expires_in: response.expires_in().or(default_lifetime),
             scopes,
         })
     }
 }
 
-impl Called {
-    fn new(name: &str, url: Url, policy: EndpointPolicy<'_>) -> Option<Self> {
-        let endpoint = Endpoint::new(name, &url, policy).ok()?;
-        Some(Self { url, endpoint })
-    }
-}
-
-type LibraryError = RequestTokenError<TokenError, oauth2::basic::BasicErrorResponse>;
-
-/// The library's way to the provider. What comes back is in the form of RFC 6749, or an error of ours.
+/// The HTTP client that the library uses. It returns answers in the form of RFC 6749, or a [`TokenError`].
 struct Http<'a> {
     egress: &'a Egress,
     endpoint: &'a Endpoint,
@@ -243,29 +264,30 @@ impl<'c> AsyncHttpClient<'c> for Http<'_> {
         Box::pin(async move {
             let answer = self.endpoint.forward(self.egress, request).await?;
             let body = answer.accepted(&self.remarks)?;
-            let standard = answer::standard(body.as_ref(), &self.location)?;
-            Ok(HttpResponse::new(standard.to_string().into_bytes()))
+            let tokens = standard_tokens(body.as_ref(), &self.location)?;
+            Ok(HttpResponse::new(tokens.to_string().into_bytes()))
         })
     }
 }
 
-/// A URL of the manifest, which may be empty.
-fn url(text: &str) -> Option<Url> {
+/// A URL of the manifest, or `None` if the manifest leaves it empty.
+fn manifest_url(text: &str) -> Option<Url> {
     Url::parse(text).ok()
 }
 
-/// The operator's token URL stands for both: a refresh token is not sent to a location the operator has replaced.
+/// The manifest's refresh URL. It is not used if the operator replaced the token URL: refresh tokens then go to that URL too,
+/// and not to a host that the operator has replaced.
 fn refresh_url(scheme: &Oauth2, settings: &config::Connector) -> Option<Url> {
     if settings.oauth.token_url.is_some() {
         return None;
     }
-    scheme.refresh_url.as_deref().and_then(url)
+    scheme.refresh_url.as_deref().and_then(manifest_url)
 }
 
-/// The parameters that the protocol does not set itself.
-fn not_own(parameters: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+/// The manifest's parameters, without those that the protocol sets.
+fn additional(parameters: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     parameters
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
-        .filter(|(name, _)| !OWN_PARAMETERS.contains(name))
+        .filter(|(name, _)| !PROTOCOL_PARAMETERS.contains(name))
 }

@@ -1,4 +1,4 @@
-//! Who may be sent codes, tokens and a client's secret.
+//! The sites that may receive authorization codes, tokens and client secrets.
 
 use std::collections::BTreeSet;
 
@@ -6,28 +6,31 @@ use url::{Host, Url};
 
 use crate::config;
 
-/// Who may be sent a connector's secrets.
+/// The sites that may receive a connector's secrets.
 ///
-/// A manifest is its author's word, and the next version of it may name another place; so a stranger's is not enough.
+/// The author of a connector writes its manifest, and the next version may name another host. So the manifest of a foreign
+/// connector does not decide it.
 #[derive(Clone, Debug)]
 pub enum Recipients {
-    /// Whomever the manifest names: it came with the gateway.
+    /// Every URL of the manifest. Only for shipped connectors.
     OfManifest,
-    /// The sites that the operator vouches for.
+    /// The registrable domains that the operator approved.
     Sites(BTreeSet<String>),
 }
 
 impl Recipients {
-    /// The sites of the hosts that are granted to a connector, and of every address that the operator set for it.
-    pub fn vouched_for(grants: &[String], set: &config::Connector) -> Self {
-        let oauth = &set.oauth;
+    /// The sites of the hosts that are granted to a connector, and of every URL in its settings.
+    pub fn vouched_for(grants: &[String], settings: &config::Connector) -> Self {
+        let oauth = &settings.oauth;
         let of_oauth = [&oauth.authorization_url, &oauth.token_url, &oauth.revocation_url, &oauth.userinfo_url];
-        let addresses = set.upstreams.values().chain(of_oauth.into_iter().flatten());
-        let granted = grants.iter().filter_map(|host| Url::parse(&format!("https://{host}/")).ok());
-        Self::Sites(granted.chain(addresses.cloned()).map(|url| site(&url).to_owned()).collect())
+        let urls = settings.upstreams.values().chain(of_oauth.into_iter().flatten());
+        // A wildcard covers the hosts of many owners, so it does not approve the site.
+        let hosts = grants.iter().filter(|host| !host.starts_with("*."));
+        let granted = hosts.filter_map(|host| Url::parse(&format!("https://{host}/")).ok());
+        Self::Sites(granted.chain(urls.cloned()).map(|url| site(&url).to_owned()).collect())
     }
 
-    /// Whether secrets may be sent to this URL.
+    /// Returns whether secrets may be sent to this URL.
     pub fn include(&self, url: &Url) -> bool {
         match self {
             Self::OfManifest => true,
@@ -36,10 +39,10 @@ impl Recipients {
     }
 }
 
-/// The registrable domain of a URL; the whole host where it has none.
+/// The registrable domain of a URL, or its host if it has no registrable domain.
 pub fn site(url: &Url) -> &str {
     match url.host() {
-        Some(Host::Domain(name)) => psl::domain_str(name).unwrap_or(name),
+        Some(Host::Domain(name)) => contract::site::registrable(name).unwrap_or(name),
         _ => url.host_str().unwrap_or_default(),
     }
 }
@@ -48,17 +51,18 @@ pub fn site(url: &Url) -> &str {
 mod tests {
     use super::*;
 
-    fn set(upstream: &str, authorization_url: &str) -> config::Connector {
-        let mut set = config::Connector::default();
-        set.upstreams.extend(Url::parse(upstream).ok().map(|url| ("api".to_owned(), url)));
-        set.oauth.authorization_url = Url::parse(authorization_url).ok();
-        set
+    fn settings(upstream: &str, authorization_url: &str) -> config::Connector {
+        let mut settings = config::Connector::default();
+        settings.upstreams.extend(Url::parse(upstream).ok().map(|url| ("api".to_owned(), url)));
+        settings.oauth.authorization_url = Url::parse(authorization_url).ok();
+        settings
     }
 
     #[test]
-    fn the_operator_vouches_for_sites_by_granting_a_host_and_by_setting_an_address() {
+    fn the_operator_approves_sites_by_granting_a_host_and_by_setting_a_url() {
         let granted = ["api.acme.co.uk".to_owned(), "10.0.0.1:8443".to_owned()];
-        let recipients = Recipients::vouched_for(&granted, &set("http://hr.intern/api", "https://id.corp.example/a"));
+        let recipients =
+            Recipients::vouched_for(&granted, &settings("http://hr.intern/api", "https://id.corp.example/a"));
         for url in [
             "https://api.acme.co.uk/token",
             "https://accounts.acme.co.uk/token",
@@ -80,14 +84,20 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_on_a_shared_domain_do_not_vouch_for_one_another() {
-        let recipients = Recipients::vouched_for(&["ada.github.io".to_owned()], &set("", ""));
+    fn a_grant_for_one_user_of_a_shared_domain_is_none_for_its_neighbours() {
+        let recipients = Recipients::vouched_for(&["ada.github.io".to_owned()], &settings("", ""));
         assert!(!recipients.include(&Url::parse("https://thief.github.io/token").unwrap()));
     }
 
     #[test]
-    fn nobody_is_vouched_for_where_the_operator_said_nothing() {
-        let recipients = Recipients::vouched_for(&[], &set("", ""));
+    fn a_wildcard_grant_approves_no_site() {
+        let recipients = Recipients::vouched_for(&["*.acme.co.uk".to_owned()], &settings("", ""));
+        assert!(!recipients.include(&Url::parse("https://api.acme.co.uk/token").unwrap()));
+    }
+
+    #[test]
+    fn without_grants_and_settings_no_site_is_a_recipient() {
+        let recipients = Recipients::vouched_for(&[], &settings("", ""));
         assert!(!recipients.include(&Url::parse("https://acme.example/token").unwrap()));
         assert!(Recipients::OfManifest.include(&Url::parse("https://acme.example/token").unwrap()));
     }

@@ -1,4 +1,4 @@
-//! What a provider says about an error, made safe to show: short, on one line, without secrets.
+//! A provider's error text, made safe to show: short, on one line, without secrets.
 
 use std::sync::Arc;
 
@@ -7,37 +7,37 @@ use secrecy::SecretString;
 
 use egress::Masker;
 
-/// Of an error's code. Those in use have fewer than 40.
+/// Longest error code. Those in use have fewer than 40 characters.
 const CODE_CHARACTERS: usize = 80;
 
-/// Of a description: some sentences.
+/// Longest description: some sentences.
 const DESCRIPTION_CHARACTERS: usize = 300;
 
-/// Takes the secrets of one call out of what is said about it.
+/// Removes the secrets of one call from the provider's words about it.
 pub(super) struct Remarks {
     secrets: Vec<SecretString>,
 }
 
 impl Remarks {
-    /// `secrets` is all that was sent, or is known, and must not be shown.
+    /// `secrets` are all secrets that the call sends.
     pub(super) fn without(secrets: &[&SecretString]) -> Self {
         Self { secrets: secrets.iter().map(|secret| (*secret).clone()).collect() }
     }
 
     pub(super) fn code(&self, text: &str) -> String {
-        self.tidy(text, CODE_CHARACTERS)
+        self.clean(text, CODE_CHARACTERS)
     }
 
     pub(super) fn description(&self, text: &str) -> String {
-        self.tidy(text, DESCRIPTION_CHARACTERS)
+        self.clean(text, DESCRIPTION_CHARACTERS)
     }
 
-    /// Masked before it is cut, since the beginning of a secret would not be recognised.
-    fn tidy(&self, text: &str, most: usize) -> String {
+    /// Masks before it cuts, because the beginning of a secret would not be recognised.
+    fn clean(&self, text: &str, max_characters: usize) -> String {
         let line: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-        // Made only here, since as a rule nothing goes wrong.
+        // The masker is built here because most calls succeed and need none.
         let masked = Arc::new(Masker::new(&self.secrets)).mask(Bytes::from(line));
-        String::from_utf8_lossy(&masked).trim().chars().take(most).collect()
+        String::from_utf8_lossy(&masked).trim().chars().take(max_characters).collect()
     }
 }
 

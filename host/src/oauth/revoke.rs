@@ -1,4 +1,4 @@
-//! Giving a grant back.
+//! The revocation of tokens at the provider.
 
 use hyper::header::{ACCEPT, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode};
@@ -8,85 +8,85 @@ use url::{Url, form_urlencoded};
 
 use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::TokenError;
-use super::provider::Provider;
 use super::remark::Remarks;
 use super::tokens::Tokens;
 use crate::config::{self, OauthClient};
-use egress::{Body, Credential, EgressError, Headers};
+use contract::{ClientAuthentication, Oauth2};
+use egress::{Body, Credential, Egress, EgressError, Headers};
 
-/// In a manifest's URL, and as a URL spells it that was parsed before.
+/// The placeholder in a manifest's URL, as it is written there and as a URL parser encodes it.
 const CLIENT_ID: [&str; 2] = ["{client_id}", "%7Bclient_id%7D"];
 
-/// What became of a grant.
+/// The result of a revocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Revocation {
-    /// The provider has taken it back, or had done so before.
+    /// The provider has revoked the tokens, now or earlier.
     Revoked,
-    /// The provider offers no way.
+    /// The provider has no revocation endpoint.
     NotOffered,
 }
 
-/// How, and where.
+/// Revokes tokens at one provider.
 pub(super) struct Revoker {
-    manner: Manner,
+    method: RevocationMethod,
     endpoint: Endpoint,
+    client: OauthClient,
+    /// `true` if the provider takes the client's id and secret in the body, `false` if in the `Authorization` header.
+    client_in_body: bool,
 }
 
+/// The ways of `contract::Revocation`, without their URLs.
 #[derive(Clone, Copy)]
-enum Manner {
+enum RevocationMethod {
     Form,
     Bearer,
     Delete,
 }
 
 impl Revoker {
-    /// None where neither manifest nor operator know of a way. What the operator alone knows of is a form after RFC 7009.
+    /// Returns `None` if neither the manifest nor the operator names a URL. A URL that only the operator names takes a form, as
+    /// in RFC 7009.
     pub(super) fn new(
-        revocation: Option<&contract::Revocation>,
+        scheme: &Oauth2,
         settings: &config::Connector,
-        client_id: &str,
+        client: &OauthClient,
         policy: EndpointPolicy<'_>,
     ) -> Option<Self> {
-        let (manner, url) = match revocation {
-            None => (Manner::Form, ""),
-            Some(contract::Revocation::Form(url)) => (Manner::Form, url.as_str()),
-            Some(contract::Revocation::Bearer(url)) => (Manner::Bearer, url.as_str()),
-            Some(contract::Revocation::Delete(url)) => (Manner::Delete, url.as_str()),
+        let (method, url) = match &scheme.revocation {
+            None => (RevocationMethod::Form, ""),
+            Some(contract::Revocation::Form(url)) => (RevocationMethod::Form, url.as_str()),
+            Some(contract::Revocation::Bearer(url)) => (RevocationMethod::Bearer, url.as_str()),
+            Some(contract::Revocation::Delete(url)) => (RevocationMethod::Delete, url.as_str()),
         };
         let mut url = settings.oauth.revocation_url.as_ref().map_or(url, Url::as_str).to_owned();
-        let client_id: String = form_urlencoded::byte_serialize(client_id.as_bytes()).collect();
+        let client_id: String = form_urlencoded::byte_serialize(client.client_id.as_bytes()).collect();
         for placeholder in CLIENT_ID {
             url = url.replace(placeholder, &client_id);
         }
         let url = Url::parse(&url).ok()?;
         let endpoint = Endpoint::new("revocation endpoint", &url, policy).ok()?;
-        Some(Self { manner, endpoint })
-    }
-}
-
-impl Provider {
-    /// Whether a grant is given back by its access token, which therefore must not have expired.
-    pub fn revokes_by_access_token(&self) -> bool {
-        self.revoker.as_ref().is_some_and(|revoker| !matches!(revoker.manner, Manner::Form))
+        let client_in_body = scheme.client_authentication == ClientAuthentication::Body;
+        Some(Self { method, endpoint, client: client.clone(), client_in_body })
     }
 
-    /// Gives the grant back, as far as the provider lets it: with the refresh token, where there is one, goes all that came
-    /// of it.
-    ///
+    /// Returns whether the access token authenticates the revocation, so that it must not have expired.
+    pub(super) fn needs_access_token(&self) -> bool {
+        !matches!(self.method, RevocationMethod::Form)
+    }
+
     /// # Errors
-    /// See [`TokenError`]: the provider did not say that the grant is gone.
-    pub async fn revoke(&self, tokens: &Tokens) -> Result<Revocation, TokenError> {
-        let Some(revoker) = &self.revoker else { return Ok(Revocation::NotOffered) };
-        let (method, body, credential) = self.composed(revoker.manner, tokens)?;
+    /// If the provider did not confirm that the tokens are revoked.
+    pub(super) async fn revoke(&self, egress: &Egress, tokens: &Tokens) -> Result<Revocation, TokenError> {
+        let (method, body, credential) = self.request(tokens)?;
         let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         let secrets: Vec<_> =
             [Some(&tokens.access_token), tokens.refresh_token.as_ref(), self.client.client_secret.as_ref()]
                 .into_iter()
                 .flatten()
                 .collect();
-        let answer = revoker.endpoint.send(&self.egress, method, Headers::trusted(headers), body, credential).await?;
-        // What there is no longer cannot be deleted.
-        if matches!(revoker.manner, Manner::Delete) && answer.status == StatusCode::NOT_FOUND {
+        let answer = self.endpoint.send(egress, method, Headers::trusted(headers), body, credential).await?;
+        // The provider no longer has what should be deleted.
+        if matches!(self.method, RevocationMethod::Delete) && answer.status == StatusCode::NOT_FOUND {
             return Ok(Revocation::Revoked);
         }
         match answer.accepted(&Remarks::without(&secrets)) {
@@ -99,15 +99,15 @@ impl Provider {
         }
     }
 
-    fn composed(&self, manner: Manner, tokens: &Tokens) -> Result<(Method, Body, Option<Credential>), EgressError> {
+    fn request(&self, tokens: &Tokens) -> Result<(Method, Body, Option<Credential>), EgressError> {
         let access_token = &tokens.access_token;
-        Ok(match manner {
-            Manner::Bearer => (Method::POST, Body::Empty, Some(Credential::bearer(access_token.clone())?)),
-            Manner::Delete => {
+        Ok(match self.method {
+            RevocationMethod::Bearer => (Method::POST, Body::Empty, Some(Credential::bearer(access_token.clone())?)),
+            RevocationMethod::Delete => {
                 let body = json!({ "access_token": access_token.expose_secret() });
                 (Method::DELETE, Body::Json(body.to_string().into()), Some(basic(&self.client)?))
             }
-            Manner::Form => {
+            RevocationMethod::Form => {
                 let (token, hint) = match &tokens.refresh_token {
                     Some(token) => (token, "refresh_token"),
                     None => (access_token, "access_token"),
@@ -125,7 +125,7 @@ impl Provider {
     }
 }
 
-/// The provider knows the token no longer: what was wanted is so.
+/// Returns whether an error says that the provider no longer accepts the token, which is the aim of a revocation.
 fn is_gone(error: &str) -> bool {
     matches!(error, "account_inactive" | "invalid_token" | "token_revoked")
 }
@@ -134,7 +134,7 @@ fn field(name: &str, secret: &SecretString) -> (String, String) {
     (name.to_owned(), secret.expose_secret().to_owned())
 }
 
-/// RFC 6749, section 2.3.1: both parts are encoded as in a form before they are joined.
+/// RFC 6749, section 2.3.1: both parts are form-encoded before they are joined.
 fn basic(client: &OauthClient) -> Result<Credential, EgressError> {
     let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let secret = client.client_secret.as_ref().map(|secret| encode(secret.expose_secret())).unwrap_or_default();

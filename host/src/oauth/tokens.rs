@@ -1,4 +1,4 @@
-//! What a provider gave.
+//! The tokens of one authorization.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The tokens of one grant, and what the provider said about them.
+/// An access token, a refresh token, and what the provider said about them.
 #[derive(Clone, Debug)]
 pub struct Tokens {
-    /// Goes with every request to the service.
+    /// Authenticates requests to the service.
     pub access_token: SecretString,
-    /// Gets the next access token. After a refresh, the former one where the provider gave no other.
+    /// Fetches the next access token. After a refresh without a new one, the former refresh token.
     pub refresh_token: Option<SecretString>,
-    /// How long the access token is good, from now on; none when it does not expire.
+    /// Lifetime of the access token from now on, or `None` if it does not expire.
     pub expires_in: Option<Duration>,
-    /// What the user permitted; none where the provider does not say, which means all that was asked for.
+    /// The scopes that the user permitted, or `None` if the provider gave all requested ones without naming them.
     pub scopes: Option<Vec<String>>,
 }
 
-/// The bytes hold no tokens.
+/// The bytes contain no tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("what was stored holds no tokens")]
+#[error("the stored bytes contain no tokens")]
 pub struct NoTokens;
 
-/// What is sealed: the secrets alone. Names stay as they are, since they stand in every database.
+/// The sealed form, which contains only the secrets. The names never change, because every database contains them.
 #[derive(Serialize, Deserialize)]
-struct Stored<'a> {
+struct TokensJson<'a> {
     #[serde(borrow)]
     access_token: Cow<'a, str>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
@@ -35,25 +35,25 @@ struct Stored<'a> {
 }
 
 impl Tokens {
-    /// Both tokens as JSON text, to be sealed.
+    /// The JSON text of both tokens, to seal.
     pub fn to_bytes(&self) -> SecretSlice<u8> {
-        let stored = Stored {
+        let json = TokensJson {
             access_token: self.access_token.expose_secret().into(),
             refresh_token: self.refresh_token.as_ref().map(|token| token.expose_secret().into()),
         };
-        // Strings and options of strings are always JSON.
-        serde_json::to_vec(&stored).unwrap_or_default().into()
+        // Strings and optional strings can always be written as JSON.
+        serde_json::to_vec(&json).unwrap_or_default().into()
     }
 
-    /// The tokens that [`Tokens::to_bytes`] wrote. What the provider said about them is stored elsewhere.
+    /// Reads the tokens that [`Tokens::to_bytes`] wrote. Lifetime and scopes are stored elsewhere, so they are `None`.
     ///
     /// # Errors
-    /// When the bytes are something else.
+    /// If the bytes have another form.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, NoTokens> {
-        let stored: Stored<'_> = serde_json::from_slice(bytes).map_err(|_| NoTokens)?;
+        let json: TokensJson<'_> = serde_json::from_slice(bytes).map_err(|_| NoTokens)?;
         Ok(Self {
-            access_token: stored.access_token.into_owned().into(),
-            refresh_token: stored.refresh_token.map(|token| token.into_owned().into()),
+            access_token: json.access_token.into_owned().into(),
+            refresh_token: json.refresh_token.map(|token| token.into_owned().into()),
             expires_in: None,
             scopes: None,
         })

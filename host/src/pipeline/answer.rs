@@ -1,47 +1,55 @@
-//! From what came back to what the caller gets: JSON as it is or shaped, nothing as `{}`, anything else as a file.
+//! From the outcome of an operation to the answer: JSON, shaped if the caller wants it, or a file.
 
 use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Error;
 use super::body::{Body, full, streamed};
+use super::disposition::{attachment, file_name};
 use crate::media_type::{essence, is_json};
 use crate::metrics;
 use crate::registry::Operation;
+use contract::Answer as Kind;
 use egress::{EgressError, retry_after};
 use sandbox::Limits;
 use sandbox::http::ResponseBody;
 use sandbox::invocation::{Content, File};
 use shape::{Shape, ShapeError};
+use store::digest::sha256_hex;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// Of an upstream's error, this much is shown to the caller.
+/// Maximum size of an upstream's error that is shown to the caller.
 pub(super) const MAX_SHOWN_BYTES: u64 = 64 << 10;
+
+/// Maximum number of white-space characters before a JSON document.
+const MAX_BLANK_BYTES: usize = 64 << 10;
 
 /// The answer to a call that succeeded.
 pub struct Answer {
-    /// Media type and, for a file, its name and length.
+    /// The media type, and the name and length of a file.
     pub headers: HeaderMap,
-    /// Its bytes.
+    /// The content.
     pub body: Body,
 }
 
-/// What the caller wants of an answer.
+/// The form that the caller and the operation want an answer to have.
 pub struct Form<'a> {
-    /// What to keep of it.
+    /// The parts of the answer that the caller wants.
     pub shape: &'a Shape,
     /// The header `Accept`.
     pub accept: Option<&'a str>,
-    /// How much may be read into memory.
+    /// Limits what is read into memory.
     pub limits: Limits,
-    /// The operation that answers.
+    /// The operation. Its manifest declares the kind of answer.
     pub operation: &'a Operation,
 }
 
@@ -53,56 +61,128 @@ impl Answer {
     }
 }
 
-/// Answers with an upstream's response, streamed where nothing is to be done to it.
+/// Answers with the response of an upstream, as the kind of answer that the operation declares.
+///
+/// # Errors
+/// `Upstream` for a status that is not a success, `NotUnderstood` for a response that is not JSON though the operation answers
+/// JSON, and errors of reading the body.
 pub(super) async fn of_response(
     mut response: egress::Response,
     form: &Form<'_>,
     permit: OwnedSemaphorePermit,
 ) -> Result<Answer, Error> {
-    let status = response.status;
-    if !status.is_success() {
+    if !response.status.is_success() {
         return Err(rejection(response).await);
     }
-    let is_empty = status.as_u16() == 204 || status.as_u16() == 205 || response.body.peek(1).await?.is_empty();
-    if is_empty {
-        return of_json(Bytes::from_static(b"{}"), form);
-    }
-    let media_type = media_type(&response.headers);
-    if is_json(media_type) {
-        if form.shape.is_identity() {
-            return Ok(Answer::json(streamed(response.body, permit)));
+    let is_json = match form.operation.manifest.answer {
+        Kind::Json => true,
+        Kind::File => false,
+        Kind::Any => {
+            is_json(media_type(&response.headers))
+                || has_no_content(&response)
+                || response.body.peek(1).await?.is_empty()
         }
-        let document = response.body.collect(form.limits.response_bytes).await?;
-        return of_json(document, form);
+    };
+    if is_json {
+        of_json_response(response, form, permit).await
+    } else {
+        Box::pin(of_file(downloaded(response, form), form, permit)).await
     }
-    let file = File {
-        file_name: file_name(&response.headers).unwrap_or_else(|| form.operation.manifest.path.clone()),
-        content_type: if media_type.is_empty() {
-            "application/octet-stream".to_owned()
-        } else {
-            media_type.to_ascii_lowercase()
+}
+
+/// Answers with a response that must be JSON. It is streamed if nothing is to be done with it. An empty body becomes `{}`.
+async fn of_json_response(
+    mut response: egress::Response,
+    form: &Form<'_>,
+    permit: OwnedSemaphorePermit,
+) -> Result<Answer, Error> {
+    let first = if has_no_content(&response) { None } else { first_byte(&mut response.body).await? };
+    let Some(first) = first else { return of_json(Bytes::from_static(b"{}"), form) };
+    let media_type = media_type(&response.headers);
+    let is_declared = is_json(media_type);
+    if !is_declared && !media_type.is_empty() && !media_type.eq_ignore_ascii_case("text/plain") {
+        return Err(not_json(&format!("it has the media type `{}`", shorten(media_type))));
+    }
+    match first {
+        b'{' | b'[' => {}
+        b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' if is_declared => {}
+        // Plain text may begin like a number or a word of JSON.
+        b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
+            let document = response.body.collect(form.limits.response_bytes).await?;
+            serde_json::from_slice::<IgnoredAny>(&document).map_err(|error| not_json(&error.to_string()))?;
+            return of_json(document, form);
+        }
+        _ => return Err(not_json("it does not begin like JSON")),
+    }
+    if form.shape.is_identity() {
+        return Ok(Answer::json(streamed(response.body, permit)));
+    }
+    let document = response.body.collect(form.limits.response_bytes).await?;
+    of_json(document, form)
+}
+
+/// The response as a file.
+fn downloaded(response: egress::Response, form: &Form<'_>) -> File {
+    let media_type = media_type(&response.headers);
+    let name = response.headers.get(CONTENT_DISPOSITION).and_then(file_name);
+    File {
+        file_name: name.unwrap_or_else(|| form.operation.manifest.path.clone()),
+        content_type: match media_type {
+            "" => "application/octet-stream".to_owned(),
+            media_type => media_type.to_ascii_lowercase(),
         },
         content: Content::Response(Box::new(response.into())),
         members: String::new(),
         digest: false,
         max_bytes: 0,
-    };
-    Box::pin(of_file(file, form, permit)).await
+    }
+}
+
+/// Answers with a document that the connector composed.
+///
+/// # Errors
+/// `ConnectorFault` if the operation answers files, or as [`of_json`].
+pub(super) fn of_reply(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
+    if form.operation.manifest.answer == Kind::File {
+        return Err(Error::ConnectorFault(
+            "The operation is declared to answer a file, and it answered JSON.".to_owned(),
+        ));
+    }
+    of_json(document, form)
+}
+
+/// Answers with a file of the connector.
+///
+/// # Errors
+/// `ConnectorFault` if the operation answers JSON, or as [`of_file`].
+pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {
+    if form.operation.manifest.answer == Kind::Json {
+        return Err(Error::ConnectorFault(
+            "The operation is declared to answer JSON, and it answered a file.".to_owned(),
+        ));
+    }
+    of_file(file, form, permit).await
 }
 
 /// Answers with a JSON document.
-pub(super) fn of_json(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
+///
+/// # Errors
+/// `NotUnderstood` if the document is to be shaped and is not JSON.
+fn of_json(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
     if form.shape.is_identity() {
         return Ok(Answer::json(full(document)));
     }
     let started = Instant::now();
-    let shaped = form.shape.apply(&document).map_err(not_understood)?;
+    let shaped = form.shape.apply(&document).map_err(|error: ShapeError| not_json(&error.to_string()))?;
     metrics::record(&form.operation.metrics.shape, started.elapsed());
     Ok(Answer::json(full(shaped)))
 }
 
-/// Answers with a file: its bytes where the caller's `Accept` names its media type, else as JSON.
-pub(super) async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {
+/// Answers with the bytes of a file if the caller's `Accept` names its media type, else with the file as JSON.
+///
+/// # Errors
+/// If the file is over its limit, cannot be read, or has a name, media type or members that the connector got wrong.
+async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {
     let limit = match file.max_bytes {
         0 => form.limits.download_bytes,
         asked => asked.min(form.limits.download_bytes),
@@ -132,14 +212,14 @@ pub(super) async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphoreP
     });
     if !file.members.is_empty() {
         let members: Map<String, Value> = serde_json::from_str(&file.members).map_err(|error| {
-            Error::ConnectorFault(format!("the connector's members for a file are no JSON object: {error}"))
+            Error::ConnectorFault(format!("the connector's members for a file are not a JSON object: {error}"))
         })?;
         if let Value::Object(document) = &mut document {
             document.extend(members);
         }
     }
     if file.digest {
-        document["sha256"] = crate::registry::digest(&content).into();
+        document["sha256"] = sha256_hex(&content).into();
     }
     document["content_base64"] = STANDARD.encode(&content).into();
     drop(content);
@@ -148,11 +228,10 @@ pub(super) async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphoreP
 
 fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {
     let mut headers = HeaderMap::new();
-    let wrong = |_| Error::ConnectorFault("the file's media type or name cannot stand in a header".to_owned());
-    headers.insert(CONTENT_TYPE, HeaderValue::from_str(&file.content_type).map_err(wrong)?);
-    let name = file.file_name.replace(|character: char| character.is_control() || "\"\\".contains(character), "_");
-    let disposition = format!("attachment; filename=\"{name}\"");
-    headers.insert(CONTENT_DISPOSITION, HeaderValue::from_bytes(disposition.as_bytes()).map_err(wrong)?);
+    let wrong =
+        || Error::ConnectorFault("the file's media type or name has a character that headers cannot have".to_owned());
+    headers.insert(CONTENT_TYPE, HeaderValue::from_str(&file.content_type).map_err(|_| wrong())?);
+    headers.insert(CONTENT_DISPOSITION, attachment(&file.file_name).ok_or_else(wrong)?);
     if let Some(length) = length {
         headers.insert(CONTENT_LENGTH, length.into());
     }
@@ -167,11 +246,11 @@ fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit
     Ok(Answer { headers, body })
 }
 
-/// What an upstream's refusal is to the caller.
+/// The error for a response whose status is not a success.
 async fn rejection(response: egress::Response) -> Error {
     let status = response.status;
     let retry_after = retry_after(&response.headers);
-    // Too long or broken: then it is not shown.
+    // A body that is too long or broken is not shown.
     let body = response.body.collect(MAX_SHOWN_BYTES).await.ok().filter(|body| !body.is_empty());
     Error::Upstream {
         status: status.as_u16(),
@@ -181,21 +260,47 @@ async fn rejection(response: egress::Response) -> Error {
     }
 }
 
-/// A body for a person to read: JSON where it is, else text.
+/// A body for a person to read: JSON if it is JSON, else text.
 pub(super) fn shown(body: &Bytes) -> Value {
     serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
 }
 
-fn not_understood(error: ShapeError) -> Error {
-    Error::NotUnderstood(format!("The answer cannot be shaped, as it is not good JSON: {error}."))
+fn not_json(reason: &str) -> Error {
+    Error::NotUnderstood(format!(
+        "The operation answers JSON, and the upstream's response is not JSON: {reason}. Try again later; if this happens \
+         again, the operator should check the upstream's URL."
+    ))
 }
 
-/// The media type without parameters; empty where there is none.
+/// Whether the status says that there is no content (RFC 9110, sections 15.3.5 and 15.3.6).
+fn has_no_content(response: &egress::Response) -> bool {
+    matches!(response.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT)
+}
+
+/// The first byte of a body that is not white space of JSON. `None` if there is no such byte. It stays in the body.
+async fn first_byte(body: &mut egress::ResponseBody) -> Result<Option<u8>, EgressError> {
+    let mut length = 1;
+    loop {
+        let ahead = body.peek(length).await?;
+        let first = ahead.iter().find(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+        if first.is_some() || ahead.len() < length || length > MAX_BLANK_BYTES {
+            return Ok(first.or_else(|| ahead.get(MAX_BLANK_BYTES)).copied());
+        }
+        length *= 16;
+    }
+}
+
+/// The media type without parameters; empty if there is none.
 fn media_type(headers: &HeaderMap) -> &str {
     headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(essence).unwrap_or_default()
 }
 
-/// Whether an `Accept` header names a media type itself, not by a wildcard.
+/// A text of the upstream at a length that fits a sentence.
+fn shorten(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// Returns `true` if an `Accept` header names a media type itself, not by a wildcard.
 fn names(accept: &str, media_type: &str) -> bool {
     accept.split(',').any(|range| {
         let mut parts = range.split(';').map(str::trim);
@@ -204,31 +309,16 @@ fn names(accept: &str, media_type: &str) -> bool {
     })
 }
 
-/// The name in `Content-Disposition` (RFC 6266), without any folder.
-fn file_name(headers: &HeaderMap) -> Option<String> {
-    let value = headers.get(CONTENT_DISPOSITION)?.to_str().ok()?;
-    let name = value.split(';').find_map(|parameter| parameter.trim().strip_prefix("filename="))?;
-    let name = name.trim_matches('"').rsplit(['/', '\\']).next()?;
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn only_a_media_type_that_is_named_is_taken_raw() {
+    fn only_a_media_type_that_accept_names_is_answered_as_bytes() {
         assert!(names("application/pdf", "application/pdf"));
         assert!(names("application/json;q=0.5, Application/PDF; q=1", "application/pdf"));
         assert!(!names("*/*", "application/pdf"));
         assert!(!names("application/*", "application/pdf"));
         assert!(!names("application/pdf;q=0, */*", "application/pdf"));
-    }
-
-    #[test]
-    fn a_file_name_has_no_folder() {
-        let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"../etc/passwd\""));
-        assert_eq!(file_name(&headers).as_deref(), Some("passwd"));
     }
 }

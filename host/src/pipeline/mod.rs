@@ -3,11 +3,13 @@
 pub mod answer;
 pub mod body;
 pub mod connect;
+mod disposition;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 pub use self::answer::Answer;
@@ -17,6 +19,7 @@ use crate::integrations::{AccessError, Integrations, LiveCredential};
 use crate::metrics::{self, Metrics, OutcomeLabels};
 use crate::registry::{Connector, Operation, Registry};
 use crate::schema::{self, Rejection, Violation};
+use contract::limit::FAULT_MEMBERS_BYTES;
 use contract::{AuthScheme, Effect};
 use egress::{Credential, EgressError};
 use sandbox::http::{self, CredentialSource, Outbound};
@@ -55,9 +58,12 @@ pub enum Error {
     /// The connector says that it failed.
     #[error("{0}")]
     ConnectorFault(String),
-    /// The connector says that what was asked for does not exist.
-    #[error("{0}")]
-    NotFound(String),
+    /// The connector says that the thing that the caller asked for does not exist.
+    #[error("{}", .0.detail)]
+    NotFound(Explanation),
+    /// The connector says that the request conflicts with the state of the service, or is ambiguous.
+    #[error("{}", .0.detail)]
+    Conflict(Explanation),
     /// A call failed, in a way that the connector has nothing to add to.
     #[error("{0}")]
     Http(http::Error),
@@ -76,6 +82,15 @@ pub enum Error {
     /// The answer is not JSON where it has to be.
     #[error("{0}")]
     NotUnderstood(String),
+}
+
+/// The words of a connector for a problem.
+#[derive(Debug)]
+pub struct Explanation {
+    /// A sentence that says what happened and what to do.
+    pub detail: String,
+    /// Further members of the problem document.
+    pub members: Map<String, Value>,
 }
 
 impl From<EgressError> for Error {
@@ -193,8 +208,8 @@ pub async fn run(
             metrics::lap(&operation.metrics.upstream, &mut stage);
             answer::of_response(response, &form, permit).await.map_err(|error| account.explain(error))
         }
-        Ok(Outcome::Reply(json)) => answer::of_json(json, &form),
-        Ok(Outcome::File(file)) => Box::pin(answer::of_file(file, &form, permit)).await,
+        Ok(Outcome::Reply(json)) => answer::of_reply(json, &form),
+        Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
     }
 }
 
@@ -290,7 +305,8 @@ fn error_of(fault: Fault) -> Error {
                 .map(|violation| Violation { pointer: cut(violation.pointer), detail: cut(violation.detail) })
                 .collect(),
         ),
-        Fault::NotFound(detail) => Error::NotFound(cut(detail)),
+        Fault::NotFound(explanation) => explained(explanation).map_or_else(Error::ConnectorFault, Error::NotFound),
+        Fault::Conflict(explanation) => explained(explanation).map_or_else(Error::ConnectorFault, Error::Conflict),
         Fault::Upstream(fault) => Error::Upstream {
             status: if (400..600).contains(&fault.status) { fault.status } else { 502 },
             detail: cut(fault.detail),
@@ -305,10 +321,47 @@ fn error_of(fault: Fault) -> Error {
     }
 }
 
+/// Parses the members of an explanation.
+///
+/// # Errors
+/// A sentence that says how they break the contract.
+fn explained(explanation: sandbox::Explanation) -> Result<Explanation, String> {
+    let members = match explanation.members {
+        None => Map::new(),
+        Some(members) if members.len() > FAULT_MEMBERS_BYTES => {
+            return Err(format!("The members of the connector's fault have more than {FAULT_MEMBERS_BYTES} bytes."));
+        }
+        Some(members) => serde_json::from_str(&members)
+            .map_err(|error| format!("The members of the connector's fault are not a JSON object: {error}."))?,
+    };
+    Ok(Explanation { detail: cut(explanation.detail), members })
+}
+
 fn cut(mut text: String) -> String {
     if text.len() > MAX_DETAIL_BYTES {
         text.truncate(text.floor_char_boundary(MAX_DETAIL_BYTES));
         text.push('…');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn explanation(members: Option<&str>) -> Result<Explanation, String> {
+        explained(sandbox::Explanation { detail: "No.".to_owned(), members: members.map(str::to_owned) })
+    }
+
+    #[test]
+    fn the_members_of_a_fault_are_a_json_object_of_limited_size() {
+        assert!(explanation(None).unwrap().members.is_empty());
+        let members = explanation(Some(r#"{"candidates": ["a", "b"]}"#)).unwrap().members;
+        assert_eq!(members["candidates"], serde_json::json!(["a", "b"]));
+        for members in ["[]", "{", "null", "1", ""] {
+            assert!(explanation(Some(members)).is_err(), "{members}");
+        }
+        let large = format!(r#"{{"a": "{}"}}"#, "x".repeat(FAULT_MEMBERS_BYTES));
+        assert!(explanation(Some(&large)).is_err_and(|reason| reason.contains("65536 bytes")));
+    }
 }

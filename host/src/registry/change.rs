@@ -7,8 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use thiserror::Error;
 
-use super::{Connector, Registry, connector, digest, seen};
+use super::{Connector, Registry, connector, seen};
 use store::StoreError;
+use store::digest::sha256_hex;
 
 /// Why a change of the live connectors was not made.
 #[derive(Debug, Error)]
@@ -23,7 +24,7 @@ pub enum ChangeError {
     #[error("`{0}` has had no other version here")]
     NoEarlierVersion(String),
     /// A grant is not a host.
-    #[error("`{0}` is no host name; write it like api.example.com")]
+    #[error("`{0}` is not a host name; write it like api.example.com, or *.example.com for link hosts")]
     InvalidHost(String),
     /// The modules folder or the versions.
     #[error("the modules cannot be changed: {0}")]
@@ -41,12 +42,13 @@ impl Registry {
     /// When it is refused, and when files or grants cannot be written; then what is live stays.
     pub async fn install(&self, module: Bytes, grants: Option<&[String]>) -> Result<Arc<Connector>, ChangeError> {
         for host in grants.unwrap_or_default() {
-            if !connector::is_host(host) {
+            if !connector::is_grant(host) {
                 return Err(ChangeError::InvalidHost(host.clone()));
             }
         }
         let mut files = self.files.lock().await;
-        let candidate = self.load(&module, None, grants).await.map_err(ChangeError::Refused)?;
+        let candidate =
+            self.load(&module, None, grants).await.map_err(|refusal| ChangeError::Refused(refusal.to_string()))?;
         let identifier = candidate.manifest().identifier.clone();
         if let Some(grants) = grants {
             self.store.set_grants(&identifier, grants).await?;
@@ -65,7 +67,7 @@ impl Registry {
     pub async fn remove(&self, identifier: &str) -> Result<(), ChangeError> {
         let mut files = self.files.lock().await;
         let path = self.path(identifier);
-        if !connector::is_identifier(identifier) || !path.exists() && self.get(identifier).is_none() {
+        if contract::name::identifier(identifier).is_err() || !path.exists() && self.get(identifier).is_none() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
         match fs::remove_file(&path) {
@@ -84,14 +86,14 @@ impl Registry {
     /// When there is none, or it is no longer good.
     pub async fn rollback(&self, identifier: &str) -> Result<Arc<Connector>, ChangeError> {
         let mut files = self.files.lock().await;
-        if !connector::is_identifier(identifier) {
+        if contract::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
         let path = self.path(identifier);
         let present = match self.get(identifier) {
             Some(live) => Some(live.digest().to_owned()),
             // Not serving: then the file that lies there, if any.
-            None => fs::read(&path).ok().map(|module| digest(&module)),
+            None => fs::read(&path).ok().map(|module| sha256_hex(&module)),
         };
         let Some(module) = self.versions.before(identifier, present.as_deref())? else {
             return Err(match present {
@@ -99,7 +101,10 @@ impl Registry {
                 None => ChangeError::Unknown(identifier.to_owned()),
             });
         };
-        let candidate = self.load(&module, Some(identifier), None).await.map_err(ChangeError::Refused)?;
+        let candidate = self
+            .load(&module, Some(identifier), None)
+            .await
+            .map_err(|refusal| ChangeError::Refused(refusal.to_string()))?;
         store::files::write_atomically(&path, |file| file.write_all(&module))?;
         files.changing.remove(&path);
         files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);

@@ -4,38 +4,37 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
-use super::manifest::below;
+use super::reach::{Reach, Service, reach};
+use super::refusal::Refusal;
+use super::{settings, token_hosts};
 use crate::config::{self, Config};
 use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
-use crate::schema::Schema;
+use crate::schema::{Schema, ValueSchema};
 use contract::{AuthScheme, Manifest};
-use egress::{Budget, Budgets, Pacing, Upstream, UpstreamSettings};
+use egress::{Budget, Budgets, Upstream};
 use sandbox::{Limits, Module, Settings};
 
-pub(super) use super::manifest::is_identifier;
-use super::token_hosts;
-
-/// What a connector is built from.
-pub(super) struct Parts<'a> {
+/// A described module that may become a connector.
+pub(super) struct Candidate<'a> {
     pub(super) manifest: Manifest,
     pub(super) module: Module,
     pub(super) digest: String,
     pub(super) shipped: bool,
-    /// Hosts that the operator granted to this identifier.
+    /// The hosts that the operator granted to this identifier.
     pub(super) granted: Vec<String>,
     pub(super) config: &'a Config,
     pub(super) metrics: &'a Metrics,
-    /// The version that serves now; its rate limits go on counting.
+    /// The version that is live now. The new one takes over the counts of its rate limits.
     pub(super) predecessor: Option<&'a Connector>,
 }
 
 /// A connector that is, or could be, live.
 pub struct Connector {
-    /// Its identifier, cheap to hand on.
     name: Arc<str>,
     manifest: Manifest,
     module: Module,
@@ -47,54 +46,70 @@ pub struct Connector {
     budgets: Budgets,
     settings: Arc<Settings>,
     limits: Limits,
-    /// Invocations at once.
+    /// One for each concurrent call.
     permits: Arc<Semaphore>,
+    services: Vec<Service>,
     granted: BTreeSet<String>,
     missing: BTreeSet<String>,
     recipients: Recipients,
     missing_token_hosts: BTreeSet<String>,
 }
 
-/// The upstream that the operator's `oauth.userinfo_url` replaces.
-const USERINFO: &str = "userinfo";
-
-/// The services of a connector, by the names in its manifest.
+/// The upstreams of a connector, by the names in its manifest.
 pub(super) type Upstreams = HashMap<String, Upstream>;
 
 /// One operation.
 pub struct Operation {
-    /// As the connector describes it.
+    /// The description in the manifest.
     pub manifest: contract::Operation,
-    /// Of its request body.
+    /// The schema of the request body.
     pub schema: Schema,
-    /// Its instruments.
+    /// The schema of the answer, for the documentation.
+    pub answer_schema: Option<Value>,
+    /// The metrics.
     pub metrics: OperationMetrics,
 }
 
+impl Operation {
+    fn new(operation: contract::Operation, metrics: OperationMetrics) -> Result<Self, String> {
+        let wrong = |what: &str, reason: &str| format!("operation `{}`: {what} {reason}", operation.path);
+        let schema = Schema::compile(&operation.input_schema, operation.envelope)
+            .map_err(|reason| wrong("its input-schema", &reason))?;
+        if let Some(example) = &operation.example
+            && schema.read(example.as_bytes()).is_err()
+        {
+            return Err(wrong("its example", "is refused by its input-schema"));
+        }
+        let answer_schema = operation.answer_schema.as_deref().map(ValueSchema::compile).transpose();
+        let answer_schema = answer_schema.map_err(|reason| wrong("its answer-schema", &reason))?;
+        let answer_schema = answer_schema.map(|schema| schema.document().clone());
+        Ok(Self { schema, answer_schema, manifest: operation, metrics })
+    }
+}
+
 impl Connector {
-    pub(super) fn build(parts: Parts<'_>) -> Result<Self, String> {
-        let Parts { mut manifest, module, digest, shipped, granted, config, metrics: all_metrics, predecessor } = parts;
+    /// Makes a connector of a module whose manifest has passed the rules.
+    ///
+    /// # Errors
+    /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the operator's settings are wrong.
+    pub(super) fn build(candidate: Candidate<'_>) -> Result<Self, Refusal> {
+        let Candidate { mut manifest, module, digest, shipped, granted, config, metrics, predecessor } = candidate;
         let config = config.connector(&manifest.identifier);
         let mut operations = HashMap::with_capacity(manifest.operations.len());
         for operation in std::mem::take(&mut manifest.operations) {
-            let schema = Schema::compile(&operation.input_schema, operation.envelope)
-                .map_err(|wrong| format!("operation `{}`: input-schema {wrong}", operation.path))?;
-            if let Some(example) = &operation.example
-                && schema.read(example.as_bytes()).is_err()
-            {
-                return Err(format!("operation `{}`: its schema does not accept its example", operation.path));
-            }
-            let metrics = all_metrics.operation(&manifest.identifier, &operation.path);
-            operations.insert(operation.path.clone(), Operation { manifest: operation, schema, metrics });
+            let metrics = metrics.operation(&manifest.identifier, &operation.path);
+            operations.insert(operation.path.clone(), Operation::new(operation, metrics)?);
         }
+        let settings = settings::values(&manifest, config)?;
         let recipients = if shipped { Recipients::OfManifest } else { Recipients::vouched_for(&granted, config) };
         let mut missing_token_hosts = BTreeSet::new();
         if let AuthScheme::Oauth2(scheme) = &manifest.auth {
             token_hosts::check(scheme, &config.oauth, |host| shipped || granted.iter().any(|grant| grant == host))?;
             missing_token_hosts = token_hosts::missing(scheme, &config.oauth, &recipients);
         }
-        let mut reach = reach(&manifest, shipped, &granted, config, all_metrics, predecessor)?;
-        reach.missing.extend(missing_token_hosts.iter().cloned());
+        let Reach { upstreams, services, granted, mut missing } =
+            reach(&manifest, shipped, &granted, config, metrics, predecessor)?;
+        missing.extend(missing_token_hosts.iter().cloned());
         let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
             name: limit.name.clone(),
             requests: limit.requests,
@@ -105,9 +120,9 @@ impl Connector {
         }
         Ok(Self {
             operations,
-            upstreams: Arc::new(reach.upstreams),
+            upstreams: Arc::new(upstreams),
             budgets,
-            settings: Arc::new(config.settings_as_json()),
+            settings: Arc::new(settings),
             limits: limits(&config.limits),
             permits: Arc::new(Semaphore::new(config.limits.concurrency)),
             live_since: SystemTime::now(),
@@ -116,24 +131,25 @@ impl Connector {
             module,
             digest,
             shipped,
-            granted: reach.granted,
-            missing: reach.missing,
+            services,
+            granted,
+            missing,
             recipients,
             missing_token_hosts,
         })
     }
 
-    /// Its identifier.
+    /// The identifier, cheap to clone.
     pub fn name(&self) -> Arc<str> {
         Arc::clone(&self.name)
     }
 
-    /// What it says of itself, less its operations.
+    /// The manifest without the operations, which [`Connector::operations`] has.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Its operations, by path.
+    /// The operations, sorted by path.
     pub fn operations(&self) -> impl Iterator<Item = &Operation> {
         let mut operations: Vec<_> = self.operations.values().collect();
         operations.sort_by_key(|operation| &operation.manifest.path);
@@ -145,67 +161,72 @@ impl Connector {
         self.operations.get(path)
     }
 
-    /// Its module.
+    /// The module.
     pub fn module(&self) -> &Module {
         &self.module
     }
 
-    /// SHA-256 of its module, in hexadecimal digits.
+    /// SHA-256 of the module in hexadecimal digits.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Whether it was built with the gateway.
+    /// Whether the connector came with the gateway.
     pub fn is_shipped(&self) -> bool {
         self.shipped
     }
 
-    /// When it became live, or was loaded.
+    /// The time at which this version was loaded.
     pub fn live_since(&self) -> SystemTime {
         self.live_since
     }
 
-    /// The services it may call.
+    /// The upstreams, ready for requests.
     pub fn upstreams(&self) -> &Arc<Upstreams> {
         &self.upstreams
     }
 
-    /// Its rate limits.
+    /// The rate limits.
     pub fn budgets(&self) -> &Budgets {
         &self.budgets
     }
 
-    /// The operator's settings for it.
+    /// The values of its settings, as JSON text.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings
     }
 
-    /// Bounds of one invocation.
+    /// The limits of one invocation.
     pub fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// A place among the invocations under way; `None` when all are taken.
+    /// Takes a permit for one concurrent call. `None` if all permits are taken.
     pub fn admit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).try_acquire_owned().ok()
     }
 
-    /// Hosts that it may reach.
+    /// The services that it calls, in the order of the manifest.
+    pub fn services(&self) -> &[Service] {
+        &self.services
+    }
+
+    /// The hosts that it may reach.
     pub fn granted_hosts(&self) -> Vec<&str> {
         self.granted.iter().map(String::as_str).collect()
     }
 
-    /// Hosts that it asks for and was not granted.
+    /// The hosts that it needs and that were not granted.
     pub fn missing_hosts(&self) -> Vec<&str> {
         self.missing.iter().map(String::as_str).collect()
     }
 
-    /// Who may be sent its users' tokens.
+    /// The sites that may receive its users' tokens.
     pub fn recipients(&self) -> &Recipients {
         &self.recipients
     }
 
-    /// Those of the missing hosts where its users' tokens would go.
+    /// The missing hosts that would receive its users' tokens.
     pub fn missing_token_hosts(&self) -> Vec<String> {
         self.missing_token_hosts.iter().cloned().collect()
     }
@@ -223,15 +244,16 @@ pub(super) fn limits(limits: &config::Limits) -> Limits {
     }
 }
 
-/// Whether a grant names a host: a name or an address, with a port where it is not the scheme's own.
-pub(super) fn is_host(host: &str) -> bool {
-    Url::parse(&format!("https://{host}/")).is_ok_and(|url| {
-        url.path() == "/"
-            && url.username().is_empty()
-            && url.password().is_none()
-            && !host.contains('*')
-            && !host.is_empty()
-    })
+/// Returns `true` if a grant names a host (a name or an address, with a port unless it is the default of the scheme), or link
+/// hosts by a wildcard.
+pub(super) fn is_grant(text: &str) -> bool {
+    if text.starts_with("*.") {
+        return contract::site::link_host(text).is_ok();
+    }
+    let url = Url::parse(&format!("https://{text}/"));
+    !text.is_empty()
+        && !text.contains('*')
+        && url.is_ok_and(|url| url.path() == "/" && url.username().is_empty() && url.password().is_none())
 }
 
 /// The host of a URL as grants write it.
@@ -243,160 +265,17 @@ pub(super) fn host_of(url: &Url) -> String {
     }
 }
 
-/// What comes of a manifest's upstreams.
-struct Reach {
-    upstreams: Upstreams,
-    granted: BTreeSet<String>,
-    missing: BTreeSet<String>,
-}
-
-/// Compiles the upstreams, and tells which of the hosts they ask for are granted.
-///
-/// A connector that was built with the gateway gets what its manifest asks for; any other what the operator granted. A base
-/// URL that the operator set is granted by being set, and what lies below it with it.
-fn reach(
-    manifest: &Manifest,
-    shipped: bool,
-    grants: &[String],
-    config: &config::Connector,
-    metrics: &Metrics,
-    predecessor: Option<&Connector>,
-) -> Result<Reach, String> {
-    for name in config.upstreams.keys() {
-        if !manifest.upstreams.iter().any(|upstream| upstream.name == *name) {
-            tracing::warn!(
-                connector = manifest.identifier,
-                upstream = name,
-                "the configuration sets an upstream that the connector does not have"
-            );
-        }
-    }
-    let mut reach = Reach { upstreams: Upstreams::new(), granted: BTreeSet::new(), missing: BTreeSet::new() };
-    let mut places = HashMap::new();
-    for upstream in &manifest.upstreams {
-        let Place { base_url, by_operator } = place(upstream, config, &places);
-        let mut granted_hosts = Vec::new();
-        let base_host = Url::parse(&base_url).ok().map(|base| (host_of(&base), by_operator));
-        let redirect_hosts = upstream.redirect_hosts.iter().map(|host| (host.clone(), false));
-        for (host, by_operator) in base_host.into_iter().chain(redirect_hosts) {
-            if by_operator || shipped || grants.contains(&host) {
-                granted_hosts.push(host.clone());
-                reach.granted.insert(host);
-            } else {
-                reach.missing.insert(host);
-            }
-        }
-        // The pause is the service's own wish; where the operator named another service, it is the operator's to set.
-        let asked = upstream.pacing.filter(|_| !by_operator).map(pacing);
-        let settings = UpstreamSettings {
-            name: upstream.name.clone(),
-            base_url: base_url.clone(),
-            granted_hosts,
-            redirect_hosts: upstream.redirect_hosts.clone(),
-            pacing: config.pacing.as_ref().map_or(asked, |wanted| Some(no_faster(wanted, asked))),
-            allow_private_network: config.allow_private_network,
-        };
-        let mut compiled = Upstream::new(settings)
-            .map_err(|error| format!("upstream `{}`: {error}", upstream.name))?
-            .observed(metrics.upstream(&manifest.identifier, &upstream.name));
-        if let Some(former) = predecessor.and_then(|old| old.upstreams.get(&upstream.name)) {
-            compiled.inherit(former);
-        }
-        // A service that spaces calls counts all of a client's, on whichever of its hosts.
-        for other in reach.upstreams.values() {
-            compiled.share_queue(other);
-        }
-        reach.upstreams.insert(upstream.name.clone(), compiled);
-        places.insert(upstream.name.as_str(), Place { base_url, by_operator });
-    }
-    Ok(reach)
-}
-
-/// Where an upstream is. The address is empty while only the operator knows it.
-struct Place {
-    base_url: String,
-    /// The operator said so, which grants the host.
-    by_operator: bool,
-}
-
-/// The operator's address of an upstream, else the manifest's. One that lies below an earlier upstream goes where that one goes.
-fn place(upstream: &contract::Upstream, config: &config::Connector, earlier: &HashMap<&str, Place>) -> Place {
-    let userinfo = config.oauth.userinfo_url.as_ref().filter(|_| upstream.name == USERINFO);
-    if let Some(url) = config.upstreams.get(&upstream.name).or(userinfo) {
-        return Place { base_url: url.to_string(), by_operator: true };
-    }
-    let Some((name, path)) = below(&upstream.base_url) else {
-        return Place { base_url: upstream.base_url.clone(), by_operator: false };
-    };
-    match earlier.get(name).filter(|place| !place.base_url.is_empty()) {
-        Some(place) => Place {
-            base_url: format!("{}{path}", place.base_url.trim_end_matches('/')),
-            by_operator: place.by_operator,
-        },
-        None => Place { base_url: String::new(), by_operator: false },
-    }
-}
-
-fn pacing(pacing: contract::Pacing) -> Pacing {
-    Pacing {
-        interval: Duration::from_millis(pacing.interval_ms.into()),
-        concurrency: pacing.concurrency,
-        max_wait: Duration::from_millis(pacing.max_wait_ms.into()),
-    }
-}
-
-/// The operator's pacing, but no faster than the service asks for.
-fn no_faster(wanted: &config::Pacing, asked: Option<Pacing>) -> Pacing {
-    let wanted = Pacing {
-        interval: Duration::from_millis(wanted.interval_ms),
-        concurrency: wanted.concurrency,
-        max_wait: Duration::from_millis(wanted.max_wait_ms),
-    };
-    match asked {
-        Some(asked) => Pacing {
-            interval: wanted.interval.max(asked.interval),
-            concurrency: wanted.concurrency.min(asked.concurrency),
-            ..wanted
-        },
-        None => wanted,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::is_grant;
 
-    fn upstream(name: &str, base_url: &str) -> contract::Upstream {
-        contract::Upstream {
-            name: name.to_owned(),
-            base_url: base_url.to_owned(),
-            redirect_hosts: Vec::new(),
-            pacing: None,
+    #[test]
+    fn a_grant_is_a_host_or_a_wildcard_below_a_registrable_domain() {
+        for text in ["api.example.com", "example.com:8443", "127.0.0.1:9000", "[::1]:80", "*.sharepoint.com"] {
+            assert!(is_grant(text), "{text}");
         }
-    }
-
-    /// Where `userinfo` lies, which the manifest puts below `api`.
-    fn userinfo(api: &str, config: &config::Connector) -> (String, bool) {
-        let api = place(&upstream("api", api), config, &HashMap::new());
-        let place = place(&upstream("userinfo", "{api}/me"), config, &HashMap::from([("api", api)]));
-        (place.base_url, place.by_operator)
-    }
-
-    #[test]
-    fn an_upstream_below_another_goes_where_that_one_goes() {
-        let mut config = config::Connector::default();
-        assert_eq!(userinfo("https://a.test/v1", &config), ("https://a.test/v1/me".to_owned(), false));
-        assert_eq!(userinfo("", &config), (String::new(), false));
-        config.upstreams.insert("api".to_owned(), "http://localhost:9000".parse().unwrap());
-        assert_eq!(userinfo("https://a.test/v1", &config), ("http://localhost:9000/me".to_owned(), true));
-    }
-
-    #[test]
-    fn the_operator_can_place_userinfo_apart() {
-        let mut config = config::Connector::default();
-        config.oauth.userinfo_url = Some("https://id.test/claims".parse().unwrap());
-        assert_eq!(userinfo("https://a.test/v1", &config), ("https://id.test/claims".to_owned(), true));
-        let other = place(&upstream("api", "https://a.test"), &config, &HashMap::new());
-        assert_eq!((other.base_url.as_str(), other.by_operator), ("https://a.test", false));
+        for text in ["", "*", "*.com", "*.co.uk", "a.*.com", "https://a.com", "a.com/x", "u@a.com", "*.acme.com:1"] {
+            assert!(!is_grant(text), "{text}");
+        }
     }
 }

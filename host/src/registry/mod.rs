@@ -7,7 +7,10 @@
 
 mod change;
 mod connector;
-mod manifest;
+mod provider_names;
+mod reach;
+mod refusal;
+mod settings;
 mod token_hosts;
 mod versions;
 mod watch;
@@ -25,37 +28,23 @@ use tokio::sync::Mutex;
 
 pub use self::change::ChangeError;
 pub use self::connector::{Connector, Operation};
-pub use self::manifest::is_identifier;
+pub use self::reach::{CredentialPlace, Service};
+pub use self::refusal::{Refusal, Refused};
 pub use self::watch::watch;
 
 use self::versions::Versions;
-use crate::config::Config;
+use crate::config::{Config, ConfigError, Problem};
 use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
 use egress::Egress;
 use sandbox::Sandbox;
 use store::Store;
-pub(crate) use store::digest::sha256_hex as digest;
+use store::digest::sha256_hex;
 
 /// The live connectors by identifier.
 pub type Live = HashMap<String, Arc<Connector>>;
 
 /// Modules that were built with the gateway, in `modules_dir`: lines of `sha256  file name`. They need no grants.
 const SHIPPED: &str = "SHIPPED";
-
-/// A file that did not become a connector.
-#[derive(Clone, Debug)]
-pub struct Refused {
-    /// Its name in `modules_dir`.
-    pub file: String,
-    /// SHA-256 of its content, in hexadecimal digits; empty when it could not be read.
-    pub digest: String,
-    /// Why, in a sentence.
-    pub reason: String,
-    /// When.
-    pub at: SystemTime,
-    /// SHA-256 of the version that serves in its place, if one does.
-    pub serving: Option<String>,
-}
 
 /// What the registry last saw of a file.
 #[derive(Clone, PartialEq, Eq)]
@@ -137,6 +126,17 @@ impl Registry {
         self.refused.load_full()
     }
 
+    /// Checks that no module was refused because of the operator's settings for it.
+    ///
+    /// # Errors
+    /// `Invalid` with all wrong and unknown settings.
+    pub fn check_settings(&self) -> Result<(), ConfigError> {
+        let refused = self.refused();
+        let mut problems: Vec<Problem> = refused.iter().flat_map(|refused| refused.wrong_settings.clone()).collect();
+        problems.sort();
+        if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
+    }
+
     /// The way out that its connectors use.
     pub fn egress(&self) -> &Egress {
         &self.egress
@@ -179,7 +179,7 @@ impl Registry {
     ///
     /// # Errors
     /// Why it would be refused, in a sentence.
-    pub async fn check(&self, module: &[u8]) -> Result<Connector, String> {
+    pub async fn check(&self, module: &[u8]) -> Result<Connector, Refusal> {
         self.load(module, None, None).await
     }
 
@@ -192,19 +192,19 @@ impl Registry {
             Ok(module) => module,
             // It went away again; the next scan sees that.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => return self.refuse(path, String::new(), format!("it cannot be read: {error}")),
+            Err(error) => return self.refuse(path, String::new(), format!("it cannot be read: {error}").into()),
         };
-        let digest = digest(&module);
+        let digest = sha256_hex(&module);
         match self.load(&module, Some(identifier), None).await {
             Ok(candidate) => {
                 let outcome = if self.get(identifier).is_some() { "swapped" } else { "added" };
                 self.activate(path, candidate, &module, outcome);
             }
-            Err(reason) => {
+            Err(refusal) => {
                 if self.get(identifier).is_none() {
                     self.bring_back(path, identifier, &digest).await;
                 }
-                self.refuse(path, digest, reason);
+                self.refuse(path, digest, refusal);
             }
         }
     }
@@ -225,8 +225,8 @@ impl Registry {
         module: &[u8],
         expected: Option<&str>,
         grants: Option<&[String]>,
-    ) -> Result<Connector, String> {
-        let digest = digest(module);
+    ) -> Result<Connector, Refusal> {
+        let digest = sha256_hex(module);
         let loaded = self.sandbox.load(module, &digest).await.map_err(|error| error.to_string())?;
         let outcome = if loaded.cached { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
@@ -234,19 +234,21 @@ impl Registry {
         let limits = connector::limits(&self.config.connector(expected.unwrap_or_default()).limits);
         let described = self.sandbox.describe(&loaded.module, call, limits).await;
         let manifest = described.map_err(|failure| format!("`describe` failed: {failure}"))?;
-        manifest::check(&manifest).map_err(|wrong| format!("its manifest is wrong: {}", wrong.join("; ")))?;
+        let violations: Vec<String> = contract::check(&manifest).iter().map(ToString::to_string).collect();
+        if !violations.is_empty() {
+            return Err(Refusal::Module(format!("its manifest breaks rules: {}", violations.join("; "))));
+        }
         if let Some(expected) = expected
             && manifest.identifier != expected
         {
-            return Err(format!(
-                "it describes itself as `{0}`, but its file is named `{expected}.wasm`; a module serves under the name of its file, \
-                 so name it `{0}.wasm` if that is what you want",
+            return Err(Refusal::Module(format!(
+                "it describes itself as `{0}`, but its file is named `{expected}.wasm`; name the file `{0}.wasm`",
                 manifest.identifier
-            ));
+            )));
         }
         let shipped = self.is_shipped(&digest);
         if !shipped {
-            manifest::check_foreign(&manifest)?;
+            provider_names::check(&manifest.identifier, &self.live())?;
         }
         let granted = match grants {
             Some(grants) => grants.to_vec(),
@@ -257,7 +259,7 @@ impl Registry {
                 .map_err(|error| format!("its grants cannot be read: {error}"))?,
         };
         let predecessor = self.get(&manifest.identifier);
-        Connector::build(connector::Parts {
+        Connector::build(connector::Candidate {
             manifest,
             module: loaded.module,
             digest,
@@ -274,11 +276,23 @@ impl Registry {
         let connector = Arc::new(candidate);
         let identifier = connector.manifest().identifier.clone();
         let started = Instant::now();
+        // A shipped connector may bring the name of a provider that a foreign connector already has as identifier.
+        let misnamed = provider_names::provider_of(&connector)
+            .and_then(|provider| self.get(provider))
+            .filter(|other| !other.is_shipped());
         self.live.rcu(|live| {
             let mut live = Live::clone(live);
             live.insert(identifier.clone(), Arc::clone(&connector));
+            if let Some(misnamed) = &misnamed {
+                live.remove(&*misnamed.name());
+            }
             live
         });
+        if let Some(misnamed) = misnamed {
+            let name = misnamed.name();
+            let reason = Refusal::Module(provider_names::refusal(&name));
+            self.refuse(&self.path(&name), misnamed.digest().to_owned(), reason);
+        }
         self.forget_refusal(path);
         self.count(&identifier, outcome);
         if let Err(error) = self.versions.activated(&identifier, connector.digest(), module) {
@@ -314,13 +328,18 @@ impl Registry {
         tracing::info!(connector = identifier, "connector removed");
     }
 
-    fn refuse(&self, path: &Path, digest: String, reason: String) {
+    fn refuse(&self, path: &Path, digest: String, refusal: Refusal) {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let identifier = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let serving = self.get(identifier).map(|live| live.digest().to_owned());
+        let reason = refusal.to_string();
         tracing::warn!(file, sha256 = digest, reason, serving, "module refused");
         self.count(identifier, "refused");
-        let refused = Refused { file, digest, reason, at: SystemTime::now(), serving };
+        let wrong_settings = match refusal {
+            Refusal::Module(_) => Vec::new(),
+            Refusal::Settings(problems) => problems,
+        };
+        let refused = Refused { file, digest, reason, wrong_settings, at: SystemTime::now(), serving };
         self.refused.rcu(|known| {
             let mut known: Vec<Refused> = known.iter().filter(|other| other.file != refused.file).cloned().collect();
             known.push(refused.clone());

@@ -1,78 +1,77 @@
-//! The request body: checked against the operation's schema, and parted into what shapes the answer and what the
-//! connector gets.
+//! The schemas of operations: they validate request bodies, and separate the members for the connector from those that shape
+//! the answer.
+//!
+//! - here: the schema of a request body
+//! - `compile`: any JSON Schema; `explain`: violations in words; `members`: the members of an object as text
+
+mod compile;
+mod explain;
+mod members;
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
 
-use jsonschema::error::{TypeKind, ValidationErrorKind};
-use jsonschema::{ValidationError, Validator};
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use self::members::{Members, join};
+use contract::pointer;
 use shape::Shape;
 
-/// Violations named in one answer; a body with more has its rest counted.
+pub use self::compile::ValueSchema;
+pub use self::explain::unknown_field;
+
+/// Maximum number of violations in one answer. Further violations are only counted.
 pub const MAX_VIOLATIONS: usize = 100;
 
-/// A member of a body that is wrong.
+/// A wrong part of a value.
 #[derive(Debug)]
 pub struct Violation {
-    /// JSON Pointer (RFC 6901) into the body.
+    /// JSON Pointer (RFC 6901) into the value.
     pub pointer: String,
     /// A sentence that says what to do.
     pub detail: String,
 }
 
-/// The schema of an operation's body, compiled once.
+/// The schema of an operation's request body.
 pub struct Schema {
-    document: Value,
-    validator: Validator,
+    schema: ValueSchema,
     /// Whether callers may shape the answer.
     envelope: bool,
 }
 
-/// A body that its schema accepted.
+/// A valid request body.
 pub struct Input<'a> {
-    /// JSON text of an object, for the connector: what the caller wrote, less the envelope's members and nulls.
+    /// JSON text of an object for the connector: the body without the members of the envelope and without nulls.
     pub text: Cow<'a, str>,
-    /// What to keep of the answer.
+    /// How the caller wants the answer shaped.
     pub shape: Shape,
 }
 
-/// A body that goes no further.
+/// Why a request body is not accepted.
 #[derive(Debug)]
 pub enum Rejection {
-    /// It is not JSON; says where.
+    /// The body is not JSON. The text says where.
     NotJson(String),
-    /// It breaks the schema; all violations at once.
+    /// The body breaks the schema. All violations are here.
     Invalid(Vec<Violation>),
 }
 
 impl Schema {
-    /// Compiles a JSON Schema of draft 2020-12.
+    /// Compiles a JSON Schema of an object. `envelope` says whether callers may shape the answer.
     ///
     /// # Errors
-    /// Says what is wrong with the schema.
+    /// A phrase that says what is wrong, to follow the name of the schema.
     pub fn compile(text: &str, envelope: bool) -> Result<Self, String> {
-        let document: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
-        if document.get("type").and_then(Value::as_str) != Some("object") {
+        let schema = ValueSchema::compile(text)?;
+        if schema.document().get("type").and_then(Value::as_str) != Some("object") {
             return Err("must have \"type\": \"object\"".to_owned());
         }
-        jsonschema::draft202012::meta::validate(&document)
-            .map_err(|error| format!("is no JSON Schema: {} at {}", error.masked(), error.instance_path()))?;
-        let validator = jsonschema::draft202012::options()
-            // Patterns come from connectors and are run on input from callers: no backtracking.
-            .with_pattern_options(jsonschema::PatternOptions::regex())
-            .should_validate_formats(false)
-            .build(&document)
-            .map_err(|error| format!("cannot be compiled: {}", error.masked()))?;
-        Ok(Self { document, validator, envelope })
+        Ok(Self { schema, envelope })
     }
 
-    /// The schema as the connector gave it.
+    /// The schema as the connector wrote it.
     pub fn document(&self) -> &Value {
-        &self.document
+        self.schema.document()
     }
 
     /// Whether callers may shape the answer.
@@ -80,16 +79,15 @@ impl Schema {
         self.envelope
     }
 
-    /// Checks a request body. Nothing but white space counts as `{}`, and so does `null`.
+    /// Validates a request body. White space alone and `null` count as `{}`.
     ///
     /// # Errors
-    /// When it is not JSON, or breaks the schema or the rules of the envelope.
+    /// If the body is not JSON, or breaks the schema or the rules of the envelope.
     pub fn read<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, Rejection> {
         let body = body.trim_ascii();
         let body = if body.is_empty() || body == b"null" { b"{}" } else { body };
         let text = std::str::from_utf8(body)
             .map_err(|error| Rejection::NotJson(format!("the body is not UTF-8 at byte {}", error.valid_up_to())))?;
-        let not_json = |error: serde_json::Error| Rejection::NotJson(format!("the body is not JSON: {error}"));
         if !text.starts_with('{') {
             serde_json::from_str::<&RawValue>(text).map_err(not_json)?;
             return Err(Rejection::Invalid(vec![Violation {
@@ -98,15 +96,19 @@ impl Schema {
             }]));
         }
         let Members(members) = serde_json::from_str(text).map_err(not_json)?;
-        self.part(text, &members)
+        self.read_members(text, &members)
     }
 
-    fn part<'a>(&self, text: &'a str, members: &[(Cow<'a, str>, &'a RawValue)]) -> Result<Input<'a>, Rejection> {
-        let not_json = |error: serde_json::Error| Rejection::NotJson(format!("the body is not JSON: {error}"));
+    /// Validates the members of a body whose text is `text`.
+    fn read_members<'a>(
+        &self,
+        text: &'a str,
+        members: &[(Cow<'a, str>, &'a RawValue)],
+    ) -> Result<Input<'a>, Rejection> {
         let mut violations = Vec::new();
         let mut value = serde_json::Map::with_capacity(members.len());
         let (mut fields, mut filters) = (None, None);
-        let mut kept = Vec::with_capacity(members.len());
+        let mut for_connector = Vec::with_capacity(members.len());
         for (name, raw) in members {
             let is_null = raw.get() == "null";
             if self.envelope && name == "response_fields" {
@@ -114,17 +116,17 @@ impl Schema {
             } else if self.envelope && name == "response_filters" {
                 filters = Some(serde_json::from_str(raw.get()).map_err(not_json)?);
             } else if name == "query" && is_null {
-                // Callers that always send `query` may leave it empty everywhere.
+                // Every operation accepts an empty `query`, so that callers may always send the member.
             } else {
                 let member = serde_json::from_str(raw.get()).map_err(not_json)?;
                 if value.insert(name.clone().into_owned(), member).is_some() {
                     violations.push(Violation {
-                        pointer: format!("/{}", escape(name)),
-                        detail: format!("`{name}` stands in the body more than once; send it once."),
+                        pointer: pointer::of(name),
+                        detail: format!("The body contains `{name}` more than once; send it once."),
                     });
                 }
                 if !is_null {
-                    kept.push((name, *raw));
+                    for_connector.push((name, *raw));
                 }
             }
         }
@@ -137,197 +139,29 @@ impl Schema {
                 }),
             );
         }
-        let value = Value::Object(value);
-        if !self.validator.is_valid(&value) {
-            for error in self.validator.iter_errors(&value) {
-                self.explain(&error, &mut violations);
-            }
-        }
+        violations.extend(self.schema.violations(&Value::Object(value)));
         let (true, Ok(shape)) = (violations.is_empty(), shape) else {
-            let over = violations.len().saturating_sub(MAX_VIOLATIONS);
-            if over > 0 {
-                violations.truncate(MAX_VIOLATIONS);
-                violations.push(Violation {
-                    pointer: String::new(),
-                    detail: format!("{over} more violations are not listed."),
-                });
-            }
-            return Err(Rejection::Invalid(violations));
+            return Err(Rejection::Invalid(cut(violations)));
         };
-        let text = if kept.len() == members.len() { Cow::Borrowed(text) } else { Cow::Owned(join(&kept)) };
+        let is_whole = for_connector.len() == members.len();
+        let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(join(&for_connector)) };
         Ok(Input { text, shape })
     }
+}
 
-    /// Says what to do about a violation. The caller's values are not repeated: they may be secrets.
-    fn explain(&self, error: &ValidationError<'_>, violations: &mut Vec<Violation>) {
-        let pointer = error.instance_path().as_str();
-        let mut add = |pointer: String, detail: String| violations.push(Violation { pointer, detail });
-        match error.kind() {
-            ValidationErrorKind::AdditionalProperties { unexpected } => {
-                let declared = self.declared(error);
-                for name in unexpected {
-                    add(format!("{pointer}/{}", escape(name)), unknown_field(name, &declared));
-                }
-            }
-            ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
-                add(format!("{pointer}/{}", escape(name)), format!("`{name}` is required."));
-            }
-            kind => add(pointer.to_owned(), sentence(kind).unwrap_or_else(|| format!("{}.", error.masked()))),
-        }
+fn not_json(error: serde_json::Error) -> Rejection {
+    Rejection::NotJson(format!("the body is not JSON: {error}"))
+}
+
+/// Leaves out violations over the maximum, and adds their number.
+fn cut(mut violations: Vec<Violation>) -> Vec<Violation> {
+    let over = violations.len().saturating_sub(MAX_VIOLATIONS);
+    if over > 0 {
+        violations.truncate(MAX_VIOLATIONS);
+        violations
+            .push(Violation { pointer: String::new(), detail: format!("{over} more violations are not listed.") });
     }
-
-    /// Names that the schema declares where an undeclared one was found.
-    fn declared(&self, error: &ValidationError<'_>) -> Vec<&str> {
-        error
-            .schema_path()
-            .as_str()
-            .strip_suffix("/additionalProperties")
-            .and_then(|parent| self.document.pointer(&format!("{parent}/properties")))
-            .and_then(Value::as_object)
-            .map(|properties| properties.keys().map(String::as_str).collect())
-            .unwrap_or_default()
-    }
-}
-
-/// What to do about a violation, where the schema library's own words would not say.
-fn sentence(kind: &ValidationErrorKind) -> Option<String> {
-    let text = match kind {
-        ValidationErrorKind::Type { kind } => format!("Must be {}.", types(kind)),
-        ValidationErrorKind::Enum { options } => match options.as_array() {
-            // That null stands for an absent field need not be said.
-            Some(options) => format!("Must be one of {}.", list(options.iter().filter(|option| !option.is_null()))),
-            None => return None,
-        },
-        ValidationErrorKind::Constant { expected_value } => format!("Must be {expected_value}."),
-        ValidationErrorKind::Minimum { limit } => format!("Must be at least {limit}."),
-        ValidationErrorKind::Maximum { limit } => format!("Must be at most {limit}."),
-        ValidationErrorKind::MinLength { limit } => format!("Must have at least {limit} characters."),
-        ValidationErrorKind::MaxLength { limit } => format!("Must have at most {limit} characters."),
-        ValidationErrorKind::MinItems { limit } => format!("Must have at least {limit} items."),
-        ValidationErrorKind::MaxItems { limit } => format!("Must have at most {limit} items."),
-        ValidationErrorKind::UniqueItems => "Must not have the same item twice.".to_owned(),
-        ValidationErrorKind::Pattern { pattern } => format!("Must match the pattern {pattern}."),
-        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-            let mut reasons: Vec<String> =
-                context.iter().flatten().filter_map(|error| sentence(error.kind())).collect();
-            reasons.dedup();
-            if reasons.is_empty() {
-                return None;
-            }
-            reasons.join(" Or: ")
-        }
-        _ => return None,
-    };
-    Some(text)
-}
-
-fn types(kind: &TypeKind) -> String {
-    match kind {
-        TypeKind::Single(kind) => article(&kind.to_string()),
-        TypeKind::Multiple(kinds) => {
-            let names: Vec<String> = kinds.iter().map(|kind| article(&kind.to_string())).collect();
-            names.join(" or ")
-        }
-    }
-}
-
-fn article(kind: &str) -> String {
-    match kind {
-        "null" => kind.to_owned(),
-        "integer" | "object" | "array" => format!("an {kind}"),
-        _ => format!("a {kind}"),
-    }
-}
-
-/// The sentence for a field that is not declared, with the nearest declared one.
-pub fn unknown_field(name: &str, declared: &[&str]) -> String {
-    match nearest(name, declared.iter().copied()) {
-        Some(nearest) => format!("`{name}` is not a field here; did you mean `{nearest}`?"),
-        None if declared.is_empty() => format!("`{name}` is not a field here; no fields are declared."),
-        None => format!("`{name}` is not a field here; the fields are {}.", list(declared.iter())),
-    }
-}
-
-/// The candidate most like a name, if any is like it at all.
-pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(likeness, _)| *likeness > 0.75)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, candidate)| candidate)
-}
-
-fn list<T: fmt::Display>(items: impl Iterator<Item = T>) -> String {
-    let items: Vec<String> = items.map(|item| item.to_string()).collect();
-    items.join(", ")
-}
-
-/// Escapes a name for a JSON Pointer (RFC 6901).
-fn escape(name: &str) -> Cow<'_, str> {
-    if name.contains(['~', '/']) { Cow::Owned(name.replace('~', "~0").replace('/', "~1")) } else { Cow::Borrowed(name) }
-}
-
-/// An object's text from the texts of its members.
-fn join(members: &[(&Cow<'_, str>, &RawValue)]) -> String {
-    let mut text = String::from("{");
-    for (index, (name, value)) in members.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        // Writing to a string does not fail.
-        let _ = write!(text, "{comma}{}:{}", Value::from(name.as_ref()), value.get());
-    }
-    text.push('}');
-    text
-}
-
-/// The members of an object, each value as its text.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'de> Deserialize<'de> for Members<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(Name(name)) = map.next_key()? {
-                    members.push((name, map.next_value()?));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-/// A member's name, borrowed from the text where it has no escapes.
-struct Name<'a>(Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Borrow;
-        impl<'de> Visitor<'de> for Borrow {
-            type Value = Name<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a name")
-            }
-
-            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(name)))
-            }
-
-            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(name.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Borrow)
-    }
+    violations
 }
 
 #[cfg(test)]
@@ -368,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_envelope_and_nulls_are_taken_out() {
+    fn the_connector_does_not_get_the_envelope_and_nulls() {
         let schema = schema();
         let body = br#"{"calendar_id":"a","response_fields":["x"],"count":null,"query":null,"body":{"n":1.0}}"#;
         let input = schema.read(body).unwrap();
@@ -403,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_object_is_a_violation_and_what_is_not_json_is_not() {
+    fn a_body_that_is_not_an_object_is_a_violation_and_a_body_that_is_not_json_is_not_json() {
         assert_eq!(violations("[1]")[0].0, "");
         for body in ["{", "{\"a\":}", "nul", "\u{feff}{}"] {
             assert!(matches!(schema().read(body.as_bytes()), Err(Rejection::NotJson(_))), "{body}");
@@ -417,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_is_none_is_refused() {
+    fn a_text_that_is_not_a_schema_is_refused() {
         assert!(Schema::compile("{", true).is_err());
         assert!(Schema::compile("[]", true).is_err());
         assert!(Schema::compile(r#"{"type":"object","properties":7}"#, true).is_err());

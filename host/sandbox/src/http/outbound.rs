@@ -40,7 +40,7 @@ pub trait CredentialSource: Send + Sync {
     fn refresh<'a>(&'a self, refused: &'a Credential) -> BoxFuture<'a, Option<Credential>>;
 }
 
-/// A credential that nothing renews.
+/// A credential that nothing refreshes.
 impl CredentialSource for Credential {
     fn credential(&self) -> Credential {
         self.clone()

@@ -65,7 +65,7 @@ pub(super) async fn begin(
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
     let input = schema.read(&body).map_err(|rejection| match rejection {
-        Rejection::NotJson(detail) => problem::NOT_JSON.because(super::operations::sentence(&detail)),
+        Rejection::NotJson(detail) => problem::NOT_JSON.because(contract::words::sentence(&detail)),
         Rejection::Invalid(violations) => violations_problem(violations),
     })?;
     let init: Init<'_> =

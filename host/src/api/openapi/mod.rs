@@ -1,13 +1,14 @@
 //! The API's own description: an OpenAPI 3.1 document, made from the manifests of the live connectors.
 
 mod lifecycle;
+mod operation;
 
 use serde_json::{Map, Value, json};
 
 use crate::api::problem::KINDS;
 use crate::config::Config;
 use crate::registry::{Connector, Registry};
-use contract::{AuthScheme, Effect};
+use contract::AuthScheme;
 
 /// Describes the API with the connectors that are live now.
 pub fn of_registry(config: &Config, registry: &Registry) -> Value {
@@ -33,7 +34,7 @@ fn document(public_url: &str, connectors: &[&Connector]) -> Value {
         }));
         for operation in connector.operations() {
             let path = format!("/connectors/{}/{}", manifest.identifier, operation.manifest.path);
-            let mut item = operation_item(&manifest.identifier, operation);
+            let mut item = operation::path_item(&manifest.identifier, operation);
             if !matches!(manifest.auth, AuthScheme::None) {
                 item["post"]["parameters"] = json!([{"$ref": "#/components/parameters/UserIdentifier"}]);
                 item["post"]["responses"]["424"] = json!({"$ref": "#/components/responses/AccountNeeded"});
@@ -46,8 +47,11 @@ fn document(public_url: &str, connectors: &[&Connector]) -> Value {
         "info": {
             "title": "Connector Gateway",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Many third-party services through one scheme: each operation is a POST of JSON, and answers are \
-                shaped by `response_filters` and `response_fields`. Errors are problem details (RFC 9457).",
+            "description": format!(
+                "Many third-party services through one scheme: each operation is a POST of JSON, and answers are shaped by \
+                 `response_filters` and `response_fields`. Errors are problem details (RFC 9457).\n\n{}",
+                operation::PAGINATION
+            ),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": public_url.trim_end_matches('/')}],
@@ -60,100 +64,6 @@ fn document(public_url: &str, connectors: &[&Connector]) -> Value {
 
 fn join_lines(one: &str, other: &str) -> String {
     if other.is_empty() { one.to_owned() } else { format!("{one}\n\n{other}") }
-}
-
-fn operation_item(connector: &str, operation: &crate::registry::Operation) -> Value {
-    let manifest = &operation.manifest;
-    let mut media = Map::new();
-    media.insert("schema".to_owned(), body_schema(connector, operation));
-    let required = operation
-        .schema
-        .document()
-        .get("required")
-        .and_then(Value::as_array)
-        .is_some_and(|required| !required.is_empty());
-    let example = manifest.example.as_deref().and_then(|text| serde_json::from_str(text).ok());
-    if let Some(example) = example.or_else(|| (!required).then(|| json!({}))) {
-        media.insert("example".to_owned(), example);
-    }
-    let effect = match manifest.effect {
-        Effect::Read => "read",
-        Effect::Write => "write",
-        Effect::Destructive => "destructive",
-    };
-    json!({
-        "post": {
-            "operationId": format!("{connector}.{}", manifest.path),
-            "tags": [connector],
-            "summary": manifest.summary,
-            "description": manifest.description,
-            "x-effect": effect,
-            "requestBody": {"required": required, "content": {"application/json": media}},
-            "responses": {
-                "200": {
-                    "description": "The service's answer, shaped as the request asked.",
-                    "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
-                    "content": {"application/json": {"schema": {}}},
-                },
-                "422": {"$ref": "#/components/responses/ValidationError"},
-                "default": {"$ref": "#/components/responses/Problem"},
-            },
-        }
-    })
-}
-
-/// The operation's schema with the envelope's members.
-fn body_schema(connector: &str, operation: &crate::registry::Operation) -> Value {
-    let mut schema = operation.schema.document().clone();
-    let Value::Object(members) = &mut schema else {
-        return schema;
-    };
-    members.remove("$schema");
-    // References inside the schema are meant from its own root, so such a schema becomes a resource of its own, from which
-    // in turn nothing of this document can be referred to.
-    let has_references = operation.manifest.input_schema.contains("\"$ref\"");
-    if has_references {
-        let id = format!("urn:connector-gateway:schema:{connector}:{}", operation.manifest.path);
-        members.entry("$id").or_insert_with(|| id.into());
-    }
-    if operation.schema.envelope()
-        && let Value::Object(properties) = members.entry("properties").or_insert_with(|| json!({}))
-    {
-        for (name, component, inline) in [
-            ("response_fields", "ResponseFields", response_fields as fn() -> Value),
-            ("response_filters", "ResponseFilters", response_filters),
-        ] {
-            let member =
-                if has_references { inline() } else { json!({"$ref": format!("#/components/schemas/{component}")}) };
-            properties.insert(name.to_owned(), member);
-        }
-    }
-    schema
-}
-
-fn response_fields() -> Value {
-    json!({
-        "type": ["array", "null"], "items": {"type": "string", "minLength": 1},
-        "description": "Dot-notation paths of the fields to keep.",
-        "examples": [["id", "authors.name"]],
-    })
-}
-
-fn response_filters() -> Value {
-    json!({
-        "type": ["array", "null"],
-        "description": "Filters applied to items of the answer, one after the other, before the fields are chosen.",
-        "items": {
-            "type": "object", "additionalProperties": false,
-            "required": ["field_name", "type", "values"],
-            "properties": {
-                "field_name": {"type": "string", "minLength": 1, "description": "Field to test; dots lead into objects."},
-                "type": {"const": "string_list"},
-                "values": {"type": "array", "items": {"type": "string"}, "description": "Values to match."},
-                "root": {"type": ["string", "null"], "description": "Path to the array whose elements are tested."},
-            },
-        },
-    })
 }
 
 fn system_paths() -> Map<String, Value> {
@@ -248,8 +158,9 @@ fn components() -> Value {
             },
         },
         "schemas": {
-            "ResponseFields": response_fields(),
-            "ResponseFilters": response_filters(),
+            "File": operation::file(),
+            "ResponseFields": operation::response_fields(),
+            "ResponseFilters": operation::response_filters(),
             "Problem": {
                 "type": "object",
                 "required": ["type", "title", "status", "detail", "instance", "owner", "retryable"],

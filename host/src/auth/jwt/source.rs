@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 use url::Url;
 
 use super::keys::KeySet;
-use egress::{Body, Egress, EgressError, Headers, Request, Upstream};
+use egress::{Body, Egress, EgressError, Headers, Request, Target, Upstream};
 
 /// Callers may be waiting.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -116,10 +116,11 @@ impl KeySource {
             HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/jwk-set+json, application/json"))]);
         let request = Request {
             method: Method::GET,
-            path: self.path.clone(),
+            target: Target::Path(self.path.clone()),
             headers: Headers::trusted(headers),
             body: Body::Empty,
             credential: None,
+            omit_credential: false,
             deadline: Instant::now() + FETCH_TIMEOUT,
             limit: MAX_ANSWER_BYTES,
         };

@@ -10,6 +10,7 @@ use crate::integrations::freshness::retry_at;
 use crate::integrations::reason::{Owner, Reason};
 use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::{TokenError, Tokens};
+use contract::words::sentence;
 use store::{Details, Status};
 
 impl Integrations {
@@ -90,11 +91,4 @@ impl Integrations {
         self.store.update_leased(&integration.id, integration.version, lease.fence, details).await?;
         Ok(())
     }
-}
-
-/// Turns the fragment that an error is into a sentence.
-fn sentence(fragment: &str) -> String {
-    let mut characters = fragment.chars();
-    let first: String = characters.next().map(|first| first.to_uppercase().collect()).unwrap_or_default();
-    format!("{first}{}.", characters.as_str().trim_end_matches('.'))
 }

@@ -119,7 +119,10 @@ impl Integrations {
             Ok(tokens) => {
                 match self.write_tokens(lease, &former, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),
-                    // The new tokens are not revoked: that might end the access that the user has just given.
+                    // Without this flag, the provider might end the access that the user has just given.
+                    Written::Replaced if scheme.revokes_replaced_grants => {
+                        self.revoke_unless_in_use(&provider, integration, &tokens).await;
+                    }
                     Written::Replaced => {}
                     Written::Gone => {
                         if let Err(error) = provider.revoke(&tokens).await {

@@ -9,7 +9,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn a_user_is_sent_off_with_everything_that_the_standard_asks_for() {
+fn the_authorization_url_has_every_parameter_of_the_standard() {
     let (url, verifier) = provider(&scheme()).authorization_url(REDIRECT_URI, "the state");
     let verifier = verifier.unwrap();
     assert_eq!(verifier.expose_secret().len(), 43);
@@ -30,21 +30,21 @@ fn a_user_is_sent_off_with_everything_that_the_standard_asks_for() {
 }
 
 #[test]
-fn two_users_never_have_the_same_verifier() {
+fn two_authorizations_have_different_verifiers() {
     let provider = provider(&scheme());
     let verifier = || provider.authorization_url(REDIRECT_URI, "s").1.unwrap().expose_secret().to_owned();
     assert_ne!(verifier(), verifier());
 }
 
 #[test]
-fn a_provider_without_pkce_is_sent_none() {
+fn a_provider_without_pkce_gets_no_challenge() {
     let (url, verifier) = provider(&Oauth2 { pkce: false, ..scheme() }).authorization_url(REDIRECT_URI, "s");
     assert!(verifier.is_none());
     assert!(!url.as_str().contains("code_challenge"), "{url}");
 }
 
 #[test]
-fn scopes_are_joined_and_named_as_the_provider_has_it() {
+fn scopes_are_joined_and_named_as_the_manifest_says() {
     let scheme = Oauth2 {
         scopes: vec!["channels:read".to_owned(), "users:read".to_owned()],
         scope_separator: ",".to_owned(),
@@ -63,7 +63,7 @@ fn without_scopes_there_is_no_scope_parameter() {
 }
 
 #[test]
-fn the_manifests_own_parameters_go_along_and_a_query_stays() {
+fn the_manifests_parameters_are_added_and_the_urls_query_is_kept() {
     let scheme = Oauth2 {
         authorization_url: "https://accounts.acme.example/authorize?request=authorize".to_owned(),
         authorization_parameters: pairs(&[("access_type", "offline"), ("prompt", "consent")]),
@@ -76,7 +76,7 @@ fn the_manifests_own_parameters_go_along_and_a_query_stays() {
 }
 
 #[test]
-fn a_manifest_cannot_set_what_the_protocol_sets() {
+fn a_manifest_cannot_set_parameters_of_the_protocol() {
     let scheme = Oauth2 {
         authorization_parameters: pairs(&[
             ("redirect_uri", "https://evil.example"),

@@ -26,7 +26,7 @@ async fn failed(status: u16, body: &str) -> TokenError {
 }
 
 #[tokio::test]
-async fn errors_are_told_apart_by_who_can_mend_them() {
+async fn errors_are_classified_by_who_can_fix_them() {
     let cases = [
         (400, r#"{"error":"invalid_grant","error_description":"Token has been expired or revoked."}"#, "refused"),
         (400, r#"{"error":"invalid_grant","error_subtype":"invalid_rapt"}"#, "refused"),
@@ -61,18 +61,18 @@ async fn errors_are_told_apart_by_who_can_mend_them() {
 }
 
 #[tokio::test]
-async fn what_the_provider_says_is_passed_on() {
+async fn the_providers_error_text_is_passed_on() {
     let error =
         failed(400, r#"{"error":"invalid_grant","error_description":"Reauth.","error_subtype":"invalid_rapt"}"#).await;
     let description = Some("invalid_rapt: Reauth.".to_owned());
     assert_eq!(error, TokenError::Refused { error: "invalid_grant".to_owned(), description });
-    assert_eq!(error.to_string(), "the provider refused the grant: invalid_grant (invalid_rapt: Reauth.)");
+    assert_eq!(error.to_string(), "the provider refused the code or token: invalid_grant (invalid_rapt: Reauth.)");
     let error = failed(400, r#"{"error":"odd","error_description":"Very."}"#).await;
     assert_eq!(error.to_string(), "the provider's answer is not understood: status 400 with the error odd (Very.)");
 }
 
 #[tokio::test]
-async fn what_the_provider_echoes_of_the_secrets_is_not_shown() {
+async fn secrets_that_the_provider_echoes_are_masked() {
     let stub = Stub::start(|seen, _| {
         let form = form(seen);
         let echo: Vec<_> = form.into_values().collect();
@@ -93,14 +93,14 @@ async fn what_the_provider_echoes_of_the_secrets_is_not_shown() {
 }
 
 #[tokio::test]
-async fn what_the_provider_says_at_length_is_cut() {
+async fn a_long_error_text_of_the_provider_is_cut() {
     let body = serde_json::json!({ "error": "x".repeat(9999), "error_description": "y".repeat(9999) });
     let text = failed(400, &body.to_string()).await.to_string();
     assert!(text.len() < 500, "{}", text.len());
 }
 
 #[tokio::test]
-async fn a_provider_that_asks_for_time_is_given_it() {
+async fn the_providers_retry_after_is_passed_on() {
     let stub = Stub::start(|_, before| match before {
         0 => answer(429, &[("retry-after", "30")], ""),
         _ => answer(200, &[("retry-after", "40")], r#"{"ok":false,"error":"ratelimited"}"#),
@@ -127,31 +127,31 @@ async fn a_failed_token_call_is_not_repeated() {
 
 #[tokio::test]
 async fn a_provider_that_does_not_answer_in_time_is_unavailable() {
-    for said in ["", "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"] {
+    for beginning in ["", "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"] {
         let silent = Arc::new(Notify::new());
-        let teller = Arc::clone(&silent);
+        let notifier = Arc::clone(&silent);
         let address = raw(move |_, mut stream| {
-            let silent = Arc::clone(&teller);
+            let silent = Arc::clone(&notifier);
             async move {
                 assert_ne!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
-                stream.write_all(said.as_bytes()).await.unwrap();
+                stream.write_all(beginning.as_bytes()).await.unwrap();
                 silent.notify_one();
                 pending().await
             }
         })
         .await;
         let provider = provider(&Oauth2 { token_url: format!("http://{address}/token"), ..scheme() });
-        let began = Instant::now();
-        // From there on time passes as soon as nothing else happens.
+        let started = Instant::now();
+        // From here on, time advances whenever all tasks are idle.
         let (result, ()) = tokio::join!(refresh(&provider), async {
             silent.notified().await;
             tokio::time::pause();
         });
-        let waited = began.elapsed();
+        let waited = started.elapsed();
         tokio::time::resume();
         let error = result.unwrap_err();
-        assert_eq!(kind(&error), "unavailable", "{said}: {error:?}");
-        assert!((CALL_TIMEOUT..CALL_TIMEOUT + Duration::from_secs(1)).contains(&waited), "{said}: {waited:?}");
+        assert_eq!(kind(&error), "unavailable", "{beginning}: {error:?}");
+        assert!((CALL_TIMEOUT..CALL_TIMEOUT + Duration::from_secs(1)).contains(&waited), "{beginning}: {waited:?}");
     }
 }
 
@@ -164,14 +164,14 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_not_read_to_its_end() {
+async fn an_answer_over_the_limit_is_not_read_to_its_end() {
     let stub = Stub::start(|_, _| answer(200, &[], vec![b' '; 1 << 20])).await;
     let error = exchange(&provider_at(&stub, scheme())).await.unwrap_err();
     assert_eq!(kind(&error), "not understood", "{error:?}");
 }
 
 #[tokio::test]
-async fn a_private_address_is_the_operators_to_allow() {
+async fn a_private_address_is_called_only_if_the_operator_allows_it() {
     let stub = Stub::start(|_, _| json(200, r#"{"access_token":"at"}"#)).await;
     let scheme = Oauth2 { token_url: format!("{}/token", stub.url()), ..scheme() };
     let mut config = config();

@@ -16,7 +16,7 @@ async fn a_code_is_exchanged_with_the_client_in_the_body() {
     })
     .await;
     let tokens = exchange(&provider_at(&stub, scheme())).await.unwrap();
-    assert_eq!((access(&tokens), refreshing(&tokens)), ("at", Some("rt")));
+    assert_eq!((access(&tokens), refresh_token(&tokens)), ("at", Some("rt")));
     assert_eq!(tokens.expires_in, Some(Duration::from_secs(3600)));
     assert_eq!(tokens.scopes, Some(vec!["profile".to_owned()]));
 
@@ -50,7 +50,7 @@ async fn a_client_in_the_header_is_form_encoded_before_it_is_base64() {
 }
 
 #[tokio::test]
-async fn a_public_client_sends_its_id_alone_whatever_the_manifest_says() {
+async fn a_public_client_sends_only_its_id_with_both_kinds_of_client_authentication() {
     for client_authentication in [ClientAuthentication::Basic, ClientAuthentication::Body] {
         let stub = Stub::start(|_, _| json(200, r#"{"access_token":"at","token_type":"bearer"}"#)).await;
         let scheme = Oauth2 { client_authentication, token_url: format!("{}/token", stub.url()), ..scheme() };
@@ -65,7 +65,7 @@ async fn a_public_client_sends_its_id_alone_whatever_the_manifest_says() {
 }
 
 #[tokio::test]
-async fn the_manifests_token_parameters_go_along_but_never_in_place_of_the_protocols() {
+async fn the_manifests_token_parameters_are_added_and_never_replace_those_of_the_protocol() {
     let stub = Stub::start(|_, _| json(200, r#"{"access_token":"at","token_type":"bearer"}"#)).await;
     let parameters = [("request", "token"), ("grant_type", "password"), ("redirect_uri", "https://evil.example")];
     let scheme = Oauth2 {
@@ -90,7 +90,7 @@ async fn a_token_endpoint_with_a_query_is_called_with_it() {
     assert_eq!(stub.seen()[0].path, "/token.php?request=token");
 }
 
-/// The user's token beside one for a robot, as where `token-pointer` is `/authed_user`.
+/// The user's token beside one for a robot. The manifest's `token-pointer` is `/authed_user`.
 const NESTED: &str = r#"{"ok":true,"access_token":"bot-token","token_type":"bot","scope":"commands",
     "authed_user":{"id":"U1","access_token":"user-token","token_type":"user","scope":"channels:read,users:read",
     "refresh_token":"user-refresh","expires_in":43200}}"#;
@@ -100,9 +100,9 @@ fn nested() -> Oauth2 {
 }
 
 #[tokio::test]
-async fn nested_tokens_are_taken_from_where_the_manifest_points() {
+async fn nested_tokens_are_read_at_the_manifests_pointer() {
     let tokens = exchanged(nested(), 200, NESTED).await.unwrap();
-    assert_eq!((access(&tokens), refreshing(&tokens)), ("user-token", Some("user-refresh")));
+    assert_eq!((access(&tokens), refresh_token(&tokens)), ("user-token", Some("user-refresh")));
     assert_eq!(tokens.expires_in, Some(Duration::from_secs(43_200)));
     assert_eq!(tokens.scopes.unwrap(), ["channels:read", "users:read"]);
 }
@@ -132,7 +132,7 @@ async fn scopes_are_read_in_every_spelling() {
 }
 
 #[tokio::test]
-async fn lifetimes_are_read_in_every_spelling_and_absurd_ones_say_nothing() {
+async fn lifetimes_are_read_in_every_spelling_and_invalid_ones_are_ignored() {
     let ten_years = 10 * 365 * 24 * 60 * 60;
     let cases = [
         ("3600", Some(3600)),
@@ -161,7 +161,7 @@ async fn lifetimes_are_read_in_every_spelling_and_absurd_ones_say_nothing() {
 }
 
 #[tokio::test]
-async fn the_manifests_lifetime_holds_where_the_answer_has_none() {
+async fn the_manifests_lifetime_applies_if_the_answer_has_none() {
     let scheme = || Oauth2 { default_lifetime_seconds: Some(7200), ..scheme() };
     let tokens = exchanged(scheme(), 200, r#"{"access_token":"at"}"#).await.unwrap();
     assert_eq!(tokens.expires_in, Some(Duration::from_secs(7200)));
@@ -172,14 +172,17 @@ async fn the_manifests_lifetime_holds_where_the_answer_has_none() {
 #[tokio::test]
 async fn answers_without_a_usable_token_are_not_understood() {
     let cases = [
-        ("", "it is no JSON"),
-        ("access_token=at&token_type=bearer", "it is no JSON"),
+        ("", "it is not JSON"),
+        ("access_token=at&token_type=bearer", "it is not JSON"),
         ("[]", "it has no access token"),
         ("{}", "it has no access token"),
         (r#"{"access_token":""}"#, "it has no access token"),
         (r#"{"access_token":7}"#, "it has no access token"),
-        (r#"{"access_token":"a\nb"}"#, "its access_token holds characters that no token may hold"),
-        (r#"{"access_token":"at","refresh_token":"ü"}"#, "its refresh_token holds characters that no token may hold"),
+        (r#"{"access_token":"a\nb"}"#, "its access_token contains characters that a token must not contain"),
+        (
+            r#"{"access_token":"at","refresh_token":"ü"}"#,
+            "its refresh_token contains characters that a token must not contain",
+        ),
     ];
     for (body, expected) in cases {
         let error = exchanged(scheme(), 200, body).await.unwrap_err();
@@ -188,13 +191,13 @@ async fn answers_without_a_usable_token_are_not_understood() {
 }
 
 #[tokio::test]
-async fn the_form_in_which_tokens_are_sealed_holds_both_and_shows_neither() {
+async fn the_sealed_form_contains_both_tokens_and_debug_output_shows_neither() {
     let tokens = exchanged(scheme(), 200, r#"{"access_token":"at \"1\"","refresh_token":"rt\\"}"#).await.unwrap();
     let again = Tokens::from_bytes(tokens.to_bytes().expose_secret()).unwrap();
-    assert_eq!((access(&again), refreshing(&again)), ("at \"1\"", Some("rt\\")));
+    assert_eq!((access(&again), refresh_token(&again)), ("at \"1\"", Some("rt\\")));
     let without = Tokens { refresh_token: None, ..tokens };
     assert_eq!(without.to_bytes().expose_secret(), br#"{"access_token":"at \"1\""}"#);
-    assert_eq!(refreshing(&Tokens::from_bytes(without.to_bytes().expose_secret()).unwrap()), None);
+    assert_eq!(refresh_token(&Tokens::from_bytes(without.to_bytes().expose_secret()).unwrap()), None);
     for text in [format!("{without:?}"), format!("{:?}", without.to_bytes())] {
         assert!(!text.contains("at \\\""), "{text}");
     }

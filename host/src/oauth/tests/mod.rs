@@ -1,4 +1,4 @@
-//! Against a stand-in on loopback that answers as the providers do which the shipped connectors need.
+//! Tests with a stub on loopback, which answers like the providers of the shipped connectors.
 
 mod authorization;
 mod errors;
@@ -25,7 +25,7 @@ const VERIFIER: &str = "verifier-dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const SECRET: &str = "s3cret/with+signs:and=more";
 const REFRESH_TOKEN: &str = "refresh-token-1";
 
-/// A provider that keeps to the standards: PKCE, the client in the body.
+/// A provider that follows the standards: PKCE, and the client in the body.
 pub(crate) fn scheme() -> Oauth2 {
     Oauth2 {
         provider: "acme".to_owned(),
@@ -42,11 +42,13 @@ pub(crate) fn scheme() -> Oauth2 {
         client_authentication: ClientAuthentication::Body,
         token_pointer: String::new(),
         default_lifetime_seconds: None,
+        form_field: None,
+        revokes_replaced_grants: false,
         identity: None,
     }
 }
 
-/// The gateway is registered, and may call loopback.
+/// A configuration with a registration that may call loopback.
 fn config() -> Config {
     let client = OauthClient { client_id: "client:1".to_owned(), client_secret: Some(SECRET.into()) };
     let connector = Connector { allow_private_network: true, ..Connector::default() };
@@ -61,7 +63,7 @@ fn provider(scheme: &Oauth2) -> Provider {
     Provider::new("demo", scheme, &config(), &Recipients::OfManifest, egress()).unwrap()
 }
 
-/// A provider whose token endpoint is a stand-in's.
+/// A provider whose token endpoint is the stub.
 fn provider_at(stub: &Stub, scheme: Oauth2) -> Provider {
     provider(&Oauth2 { token_url: format!("{}/token", stub.url()), ..scheme })
 }
@@ -74,12 +76,13 @@ async fn refresh(provider: &Provider) -> Result<Tokens, TokenError> {
     provider.refresh(&REFRESH_TOKEN.into()).await
 }
 
-/// What is got for a code where the token endpoint answers this.
+/// Exchanges a code at a token endpoint that gives this answer.
 async fn exchanged(scheme: Oauth2, status: u16, body: &'static str) -> Result<Tokens, TokenError> {
     let stub = Stub::start(move |_, _| json(status, body)).await;
     exchange(&provider_at(&stub, scheme)).await
 }
 
+/// Refreshes at a token endpoint that gives this answer.
 async fn refreshed(scheme: Oauth2, status: u16, body: &'static str) -> Result<Tokens, TokenError> {
     let stub = Stub::start(move |_, _| json(status, body)).await;
     refresh(&provider_at(&stub, scheme)).await
@@ -97,7 +100,7 @@ fn form(seen: &Seen) -> HashMap<String, String> {
     form
 }
 
-/// Sorted, as text, so that nothing is overlooked.
+/// All fields as sorted text, so that a test sees each of them.
 fn fields(form: &HashMap<String, String>) -> Vec<String> {
     let mut fields: Vec<_> = form.iter().map(|(name, value)| format!("{name}={value}")).collect();
     fields.sort();
@@ -115,11 +118,11 @@ fn access(tokens: &Tokens) -> &str {
     tokens.access_token.expose_secret()
 }
 
-fn refreshing(tokens: &Tokens) -> Option<&str> {
+fn refresh_token(tokens: &Tokens) -> Option<&str> {
     tokens.refresh_token.as_ref().map(ExposeSecret::expose_secret)
 }
 
-/// The way out, with the system's resolver.
+/// An HTTP client with the system's resolver.
 fn egress() -> Egress {
     Egress::new(&egress::Settings::default()).unwrap()
 }

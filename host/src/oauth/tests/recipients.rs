@@ -1,7 +1,7 @@
 use super::*;
 
 #[tokio::test]
-async fn no_secret_is_sent_to_a_host_that_the_operator_does_not_vouch_for() {
+async fn no_secret_is_sent_to_a_host_that_the_operator_did_not_approve() {
     let tokens = || Tokens {
         access_token: "access-token-1".into(),
         refresh_token: Some(REFRESH_TOKEN.into()),
@@ -29,8 +29,8 @@ async fn no_secret_is_sent_to_a_host_that_the_operator_does_not_vouch_for() {
         }
         assert!(stub.seen().is_empty());
 
-        let vouched = Recipients::vouched_for(&["127.0.0.1".to_owned()], &Connector::default());
-        let provider = Provider::new("demo", &scheme, &config(), &vouched, egress()).unwrap();
+        let approved = Recipients::vouched_for(&["127.0.0.1".to_owned()], &Connector::default());
+        let provider = Provider::new("demo", &scheme, &config(), &approved, egress()).unwrap();
         provider.revoke(&tokens()).await.unwrap();
         exchange(&provider).await.unwrap();
         assert_eq!(stub.seen().len(), 2);

@@ -18,7 +18,7 @@ fn with(revocation: contract::Revocation) -> Oauth2 {
 }
 
 #[tokio::test]
-async fn a_form_gives_back_the_refresh_token_where_there_is_one() {
+async fn a_form_revokes_the_refresh_token_if_there_is_one() {
     let stub = Stub::start(|_, _| answer(200, &[], "")).await;
     let provider = provider(&with(contract::Revocation::Form(format!("{}/revoke", stub.url()))));
     assert_eq!(provider.revoke(&tokens(Some(REFRESH_TOKEN))).await, Ok(Revocation::Revoked));
@@ -33,7 +33,7 @@ async fn a_form_gives_back_the_refresh_token_where_there_is_one() {
 }
 
 #[tokio::test]
-async fn a_form_proves_the_client_as_a_token_call_does() {
+async fn a_form_authenticates_the_client_like_a_token_request() {
     let stub = Stub::start(|_, _| answer(200, &[], "")).await;
     let scheme = Oauth2 {
         client_authentication: ClientAuthentication::Basic,
@@ -47,7 +47,7 @@ async fn a_form_proves_the_client_as_a_token_call_does() {
 }
 
 #[tokio::test]
-async fn a_bearer_revocation_shows_the_access_token_itself() {
+async fn a_bearer_revocation_is_authenticated_by_the_access_token() {
     let stub = Stub::start(|_, before| match before {
         0 => json(200, r#"{"ok":true,"revoked":true}"#),
         1 => json(200, r#"{"ok":true,"revoked":false}"#),
@@ -71,7 +71,7 @@ async fn a_deletion_names_the_client_in_its_url() {
     let stub = Stub::start(|_, _| answer(204, &[], "")).await;
     let url = format!("{}/applications/{{client_id}}/grant", stub.url());
     provider(&with(contract::Revocation::Delete(url.clone()))).revoke(&tokens(None)).await.unwrap();
-    // The operator's URL has been parsed, which encodes the braces.
+    // The operator's URL was parsed, which has encoded the braces.
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth.revocation_url = Some(url.parse().unwrap());
     let scheme = with(contract::Revocation::Delete("https://api.acme.example/grant".to_owned()));
@@ -90,7 +90,7 @@ async fn a_deletion_names_the_client_in_its_url() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_needs_no_deletion() {
+async fn a_deletion_that_finds_nothing_counts_as_revoked() {
     let stub = Stub::start(|_, before| answer(if before == 0 { 404 } else { 401 }, &[], "")).await;
     let provider = provider(&with(contract::Revocation::Delete(format!("{}/grant", stub.url()))));
     assert_eq!(provider.revoke(&tokens(None)).await, Ok(Revocation::Revoked));
@@ -98,14 +98,14 @@ async fn what_is_not_there_needs_no_deletion() {
 }
 
 #[tokio::test]
-async fn where_neither_manifest_nor_operator_know_of_a_way_there_is_none() {
+async fn without_a_url_in_manifest_and_settings_there_is_no_revocation() {
     assert_eq!(provider(&scheme()).revoke(&tokens(None)).await, Ok(Revocation::NotOffered));
     let unknown = with(contract::Revocation::Form(String::new()));
     assert_eq!(provider(&unknown).revoke(&tokens(None)).await, Ok(Revocation::NotOffered));
 }
 
 #[tokio::test]
-async fn a_way_that_the_operator_knows_of_is_a_form() {
+async fn a_url_that_only_the_operator_sets_takes_a_form() {
     let stub = Stub::start(|_, _| answer(200, &[], "")).await;
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth.revocation_url =
@@ -116,7 +116,7 @@ async fn a_way_that_the_operator_knows_of_is_a_form() {
 }
 
 #[tokio::test]
-async fn a_failed_revocation_says_why_and_shows_no_token() {
+async fn a_failed_revocation_says_why_without_the_token() {
     let stub = Stub::start(|seen, _| {
         let body =
             serde_json::json!({ "error": "invalid_client", "error_description": String::from_utf8_lossy(&seen.body) });

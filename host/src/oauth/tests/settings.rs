@@ -5,7 +5,7 @@ fn missing(scheme: &Oauth2, config: &Config) -> super::super::NotConfigured {
 }
 
 #[test]
-fn what_the_operator_has_not_set_is_named_in_full() {
+fn missing_settings_are_named_in_full() {
     let empty = Oauth2 { authorization_url: String::new(), token_url: String::new(), ..scheme() };
     let error = missing(&empty, &Config::default());
     assert_eq!(
@@ -29,7 +29,7 @@ fn what_the_operator_has_not_set_is_named_in_full() {
 }
 
 #[test]
-fn a_manifest_without_a_provider_is_registered_by_the_connectors_name() {
+fn a_manifest_without_a_provider_needs_a_registration_under_the_connectors_identifier() {
     let error = missing(&Oauth2 { provider: String::new(), ..scheme() }, &config());
     assert_eq!(error.missing[0], "oauth_clients.demo.client_id");
 }
@@ -51,7 +51,7 @@ fn the_operators_urls_scopes_and_client_replace_the_manifests() {
 }
 
 #[test]
-fn urls_that_only_the_operator_knows_may_be_left_empty_by_the_manifest() {
+fn a_manifest_may_leave_urls_empty_that_the_operator_sets() {
     let empty = Oauth2 { authorization_url: String::new(), token_url: String::new(), ..scheme() };
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth = Oauth {
@@ -63,7 +63,7 @@ fn urls_that_only_the_operator_knows_may_be_left_empty_by_the_manifest() {
 }
 
 #[test]
-fn hosts_that_were_not_granted_are_named_beside_what_is_not_set() {
+fn missing_grants_are_named_after_missing_settings() {
     let mut error = missing(&scheme(), &Config::default());
     error.missing.truncate(1);
     error.ungranted = vec!["acme.example".to_owned(), "login.acme.example:8443".to_owned()];

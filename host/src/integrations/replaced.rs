@@ -1,0 +1,99 @@
+//! The revocation of tokens that newer ones have replaced.
+//!
+//! Only for providers that end nothing else with it (`revokes-replaced-grants` in the manifest). Others would also end the new
+//! grant, or further connections of the same user.
+
+use std::sync::Arc;
+
+use secrecy::ExposeSecret;
+
+use super::{AccountSecret, IntegrationError, Integrations};
+use crate::oauth::{Provider, Tokens};
+use contract::AuthScheme;
+use store::{AuthType, Integration, Status};
+
+impl Integrations {
+    /// Revokes the tokens of an integration as it was before the user connected the account again. Runs in the background.
+    pub(super) fn revoke_replaced(self: &Arc<Self>, former: Integration) {
+        if former.auth_type != AuthType::OAuth2 || former.details.status != Status::Active {
+            return;
+        }
+        let this = Arc::clone(self);
+        self.spawn(async move {
+            let tokens = match this.provider_of_replaced(&former) {
+                Some((provider, scheme)) => {
+                    this.account_secret(&former, &scheme).await.map(|secret| Some((provider, secret)))
+                }
+                None => Ok(None),
+            };
+            match tokens {
+                Ok(Some((provider, AccountSecret::OAuth2 { tokens, .. }))) => {
+                    this.revoke_unless_in_use(&provider, &former, &tokens).await;
+                }
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(integration = former.id, %error, "the replaced tokens cannot be read to revoke them");
+                }
+            }
+        });
+    }
+
+    /// Revokes tokens that an integration does not have any more. Providers that give one token to all grants of a user may have
+    /// given the same token again; it is not revoked.
+    pub(super) async fn revoke_unless_in_use(&self, provider: &Provider, former: &Integration, tokens: &Tokens) {
+        let result = async {
+            match self.tokens_of(&former.id).await.map_err(|error| error.to_string())? {
+                Some(current) if share_a_token(&current, tokens) => Ok(()),
+                _ => provider.revoke(tokens).await.map(drop).map_err(|error| error.to_string()),
+            }
+        };
+        if let Err(error) = result.await {
+            tracing::warn!(integration = former.id, error, "the replaced tokens are not revoked");
+        }
+    }
+
+    /// The provider and the auth scheme of an integration, if its provider lets replaced tokens be revoked.
+    fn provider_of_replaced(&self, former: &Integration) -> Option<(Provider, AuthScheme)> {
+        let connector = self.registry.get(&former.holder.connector)?;
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return None };
+        let provider = self.provider(&connector, scheme).ok()?;
+        scheme.revokes_replaced_grants.then(|| (provider, connector.manifest().auth.clone()))
+    }
+
+    /// The tokens that an integration has now. `None` if it is gone or has no tokens.
+    async fn tokens_of(&self, id: &str) -> Result<Option<Tokens>, IntegrationError> {
+        let Some(row) = self.store.integration_by_id(id).await? else { return Ok(None) };
+        let Some(secret) = self.secret_bytes(&row).await? else { return Ok(None) };
+        Ok(Tokens::from_bytes(secret.expose_secret()).ok())
+    }
+}
+
+/// Returns `true` if both have the same access token or the same refresh token. Not constant-time: the gateway holds both.
+fn share_a_token(one: &Tokens, other: &Tokens) -> bool {
+    let refresh_token = |tokens: &Tokens| tokens.refresh_token.as_ref().map(|token| token.expose_secret().to_owned());
+    one.access_token.expose_secret() == other.access_token.expose_secret()
+        || refresh_token(one).is_some() && refresh_token(one) == refresh_token(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(access_token: &str, refresh_token: Option<&str>) -> Tokens {
+        Tokens {
+            access_token: access_token.into(),
+            refresh_token: refresh_token.map(Into::into),
+            expires_in: None,
+            scopes: None,
+        }
+    }
+
+    #[test]
+    fn grants_that_share_a_token_are_not_told_apart() {
+        let former = tokens("a", Some("r"));
+        assert!(share_a_token(&former, &tokens("a", None)));
+        assert!(share_a_token(&former, &tokens("b", Some("r"))));
+        assert!(!share_a_token(&former, &tokens("b", Some("s"))));
+        assert!(!share_a_token(&tokens("a", None), &tokens("b", None)));
+    }
+}

@@ -1,0 +1,217 @@
+//! The hosts that a connector may reach, and the requests that carry the user's credential.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use url::Url;
+
+use super::connector::{Connector, Upstreams, host_of};
+use crate::config;
+use crate::metrics::Metrics;
+use contract::address::below;
+use contract::{AuthScheme, KeyPlacement, Manifest};
+use egress::{CredentialUse, FormField, Pacing, Upstream, UpstreamSettings};
+
+/// The upstream that the operator's `oauth.userinfo_url` replaces.
+const USERINFO: &str = "userinfo";
+
+/// A service that a connector calls, as operators see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The name of the upstream.
+    pub name: String,
+    /// The host of its base URL; `None` while only the operator knows the URL.
+    pub host: Option<String>,
+    /// Other hosts that its redirects and links may lead to, as the manifest and the operator write them.
+    pub link_hosts: Vec<String>,
+    /// The place of the user's credential in requests to it; `None` if they carry no credential.
+    pub credential: Option<CredentialPlace>,
+}
+
+/// The place of a credential in a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CredentialPlace {
+    /// `header`, `query` or `form_field`.
+    pub part: &'static str,
+    /// The name of the header, query parameter or form field.
+    pub name: String,
+}
+
+/// The upstreams of a connector, ready for requests.
+pub(super) struct Reach {
+    pub(super) upstreams: Upstreams,
+    pub(super) services: Vec<Service>,
+    pub(super) granted: BTreeSet<String>,
+    pub(super) missing: BTreeSet<String>,
+}
+
+/// Prepares the upstreams, and compares the hosts that they need with the grants.
+///
+/// A shipped connector is granted the hosts of its manifest. Any other connector is granted the hosts that the operator lists.
+/// If the operator sets the base URL of an upstream or a link host of it, this grants the host.
+pub(super) fn reach(
+    manifest: &Manifest,
+    shipped: bool,
+    grants: &[String],
+    config: &config::Connector,
+    metrics: &Metrics,
+    predecessor: Option<&Connector>,
+) -> Result<Reach, String> {
+    for name in config.upstreams.keys().chain(config.link_hosts.keys()) {
+        if !manifest.upstreams.iter().any(|upstream| upstream.name == *name) {
+            tracing::warn!(
+                connector = manifest.identifier,
+                upstream = name,
+                "the configuration sets an upstream that the connector does not have"
+            );
+        }
+    }
+    let mut reach =
+        Reach { upstreams: Upstreams::new(), services: Vec::new(), granted: BTreeSet::new(), missing: BTreeSet::new() };
+    let mut addresses = HashMap::new();
+    for upstream in &manifest.upstreams {
+        let UpstreamAddress { base_url, by_operator } = address(upstream, config, &addresses);
+        let mut granted_hosts = Vec::new();
+        let base_host = Url::parse(&base_url).ok().map(|base| host_of(&base));
+        let link_hosts = upstream.link_hosts.iter().map(|host| (host, false));
+        let more_link_hosts = config.link_hosts.get(&upstream.name).into_iter().flatten().map(|host| (host, true));
+        let link_hosts: Vec<(&String, bool)> = link_hosts.chain(more_link_hosts).collect();
+        for (host, by_operator) in base_host.iter().map(|host| (host, by_operator)).chain(link_hosts.iter().copied()) {
+            if by_operator || shipped || grants.contains(host) {
+                granted_hosts.push(host.clone());
+                reach.granted.insert(host.clone());
+            } else {
+                reach.missing.insert(host.clone());
+            }
+        }
+        let link_hosts: Vec<String> = link_hosts.into_iter().map(|(host, _)| host.clone()).collect();
+        // The manifest's pacing applies to the manifest's URL. If the operator replaced the URL, the operator's pacing applies.
+        let declared = upstream.pacing.filter(|_| !by_operator).map(pacing);
+        let settings = UpstreamSettings {
+            name: upstream.name.clone(),
+            base_url: base_url.clone(),
+            credential: credential_use(upstream.credential, &manifest.auth),
+            granted_hosts,
+            link_hosts: link_hosts.clone(),
+            pacing: config.pacing.as_ref().map_or(declared, |wanted| Some(no_faster(wanted, declared))),
+            allow_private_network: config.allow_private_network,
+        };
+        let mut ready = Upstream::new(settings)
+            .map_err(|error| format!("upstream `{}`: {error}", upstream.name))?
+            .observed(metrics.upstream(&manifest.identifier, &upstream.name));
+        if let Some(former) = predecessor.and_then(|old| old.upstreams().get(&upstream.name)) {
+            ready.inherit(former);
+        }
+        // A service that limits its clients counts all their calls, on all its hosts.
+        for other in reach.upstreams.values() {
+            ready.share_queue(other);
+        }
+        reach.upstreams.insert(upstream.name.clone(), ready);
+        reach.services.push(Service {
+            name: upstream.name.clone(),
+            host: base_host,
+            link_hosts,
+            credential: credential_place(upstream.credential, &manifest.auth),
+        });
+        addresses.insert(upstream.name.as_str(), UpstreamAddress { base_url, by_operator });
+    }
+    Ok(reach)
+}
+
+/// The name of the form field, and the other names by which the service might find a credential.
+fn form_field(auth: &AuthScheme) -> Option<FormField> {
+    let (name, other_names) = match auth {
+        AuthScheme::None => return None,
+        AuthScheme::Oauth2(scheme) => (scheme.form_field.as_ref()?, vec!["access_token".to_owned()]),
+        AuthScheme::ApiKey(key) => {
+            let query = match &key.placement {
+                KeyPlacement::Query(name) => Some(name.clone()),
+                KeyPlacement::Header(_) | KeyPlacement::Basic => None,
+            };
+            (key.form_field.as_ref()?, query.into_iter().collect())
+        }
+    };
+    Some(FormField { name: name.clone(), other_names })
+}
+
+fn credential_use(declared: contract::CredentialUse, auth: &AuthScheme) -> CredentialUse {
+    match declared {
+        contract::CredentialUse::None => CredentialUse::None,
+        contract::CredentialUse::Standard => CredentialUse::Standard,
+        // The manifest's rules require a name for the field.
+        contract::CredentialUse::FormField => form_field(auth).map_or(CredentialUse::None, CredentialUse::FormField),
+    }
+}
+
+fn credential_place(declared: contract::CredentialUse, auth: &AuthScheme) -> Option<CredentialPlace> {
+    let place = |part, name: &str| Some(CredentialPlace { part, name: name.to_owned() });
+    match (declared, auth) {
+        (contract::CredentialUse::None, _) | (_, AuthScheme::None) => None,
+        (contract::CredentialUse::FormField, auth) => place("form_field", &form_field(auth)?.name),
+        (contract::CredentialUse::Standard, AuthScheme::Oauth2(_)) => place("header", "Authorization"),
+        (contract::CredentialUse::Standard, AuthScheme::ApiKey(key)) => match &key.placement {
+            KeyPlacement::Header(header) => place("header", &header.name),
+            KeyPlacement::Query(name) => place("query", name),
+            KeyPlacement::Basic => place("header", "Authorization"),
+        },
+    }
+}
+
+/// The address of an upstream.
+struct UpstreamAddress {
+    /// Empty while only the operator knows it.
+    base_url: String,
+    /// Whether the operator set it, which grants the host.
+    by_operator: bool,
+}
+
+/// The operator's address of an upstream, else the manifest's. If the upstream is declared below an earlier one, its address
+/// changes with that of the earlier one.
+fn address(
+    upstream: &contract::Upstream,
+    config: &config::Connector,
+    earlier: &HashMap<&str, UpstreamAddress>,
+) -> UpstreamAddress {
+    let userinfo = config.oauth.userinfo_url.as_ref().filter(|_| upstream.name == USERINFO);
+    if let Some(url) = config.upstreams.get(&upstream.name).or(userinfo) {
+        return UpstreamAddress { base_url: url.to_string(), by_operator: true };
+    }
+    let Some((name, path)) = below(&upstream.base_url) else {
+        return UpstreamAddress { base_url: upstream.base_url.clone(), by_operator: false };
+    };
+    match earlier.get(name).filter(|address| !address.base_url.is_empty()) {
+        Some(address) => UpstreamAddress {
+            base_url: format!("{}{path}", address.base_url.trim_end_matches('/')),
+            by_operator: address.by_operator,
+        },
+        None => UpstreamAddress { base_url: String::new(), by_operator: false },
+    }
+}
+
+fn pacing(pacing: contract::Pacing) -> Pacing {
+    Pacing {
+        interval: Duration::from_millis(pacing.interval_ms.into()),
+        concurrency: pacing.concurrency,
+        max_wait: Duration::from_millis(pacing.max_wait_ms.into()),
+    }
+}
+
+/// The operator's pacing, but not faster than the manifest's.
+fn no_faster(wanted: &config::Pacing, declared: Option<Pacing>) -> Pacing {
+    let wanted = Pacing {
+        interval: Duration::from_millis(wanted.interval_ms),
+        concurrency: wanted.concurrency,
+        max_wait: Duration::from_millis(wanted.max_wait_ms),
+    };
+    match declared {
+        Some(declared) => Pacing {
+            interval: wanted.interval.max(declared.interval),
+            concurrency: wanted.concurrency.min(declared.concurrency),
+            ..wanted
+        },
+        None => wanted,
+    }
+}
+
+#[cfg(test)]
+mod tests;

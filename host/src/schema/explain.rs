@@ -1,0 +1,107 @@
+//! Violations in words that say what to do.
+
+use std::fmt;
+
+use jsonschema::ValidationError;
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use serde_json::Value;
+
+use super::Violation;
+use contract::pointer;
+use contract::words::nearest;
+
+/// Adds the violations that an error of the schema library stands for. They do not repeat values of the caller, which may be
+/// secrets.
+pub(super) fn explain(schema: &Value, error: &ValidationError<'_>, violations: &mut Vec<Violation>) {
+    let parent = error.instance_path().as_str();
+    let mut add = |pointer: String, detail: String| violations.push(Violation { pointer, detail });
+    match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            let declared = declared(schema, error);
+            for name in unexpected {
+                add(format!("{parent}{}", pointer::of(name)), unknown_field(name, &declared));
+            }
+        }
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            add(format!("{parent}{}", pointer::of(name)), format!("`{name}` is required."));
+        }
+        kind => add(parent.to_owned(), requirement(kind).unwrap_or_else(|| format!("{}.", error.masked()))),
+    }
+}
+
+/// The names that the schema declares for the object in which an undeclared name was found.
+fn declared<'a>(schema: &'a Value, error: &ValidationError<'_>) -> Vec<&'a str> {
+    let path = error.schema_path().as_str();
+    path.strip_suffix("/additionalProperties")
+        .or_else(|| path.strip_suffix("/unevaluatedProperties"))
+        .and_then(|parent| schema.pointer(&format!("{parent}/properties")))
+        .and_then(Value::as_object)
+        .map(|properties| properties.keys().map(String::as_str).collect())
+        .unwrap_or_default()
+}
+
+/// A sentence for a broken keyword; `None` if the words of the schema library are good enough.
+fn requirement(kind: &ValidationErrorKind) -> Option<String> {
+    let text = match kind {
+        ValidationErrorKind::Type { kind } => format!("Must be {}.", types(kind)),
+        ValidationErrorKind::Enum { options } => match options.as_array() {
+            // `null` stands for an absent field, which callers know.
+            Some(options) => format!("Must be one of {}.", list(options.iter().filter(|option| !option.is_null()))),
+            None => return None,
+        },
+        ValidationErrorKind::Constant { expected_value } => format!("Must be {expected_value}."),
+        ValidationErrorKind::Minimum { limit } => format!("Must be at least {limit}."),
+        ValidationErrorKind::Maximum { limit } => format!("Must be at most {limit}."),
+        ValidationErrorKind::MinLength { limit } => format!("Must have at least {limit} characters."),
+        ValidationErrorKind::MaxLength { limit } => format!("Must have at most {limit} characters."),
+        ValidationErrorKind::MinItems { limit } => format!("Must have at least {limit} items."),
+        ValidationErrorKind::MaxItems { limit } => format!("Must have at most {limit} items."),
+        ValidationErrorKind::UniqueItems => "Must not contain an item twice.".to_owned(),
+        ValidationErrorKind::Pattern { pattern } => format!("Must match the pattern {pattern}."),
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            let mut reasons: Vec<String> =
+                context.iter().flatten().filter_map(|error| requirement(error.kind())).collect();
+            reasons.dedup();
+            if reasons.is_empty() {
+                return None;
+            }
+            reasons.join(" Or: ")
+        }
+        _ => return None,
+    };
+    Some(text)
+}
+
+fn types(kind: &TypeKind) -> String {
+    match kind {
+        TypeKind::Single(kind) => article(&kind.to_string()),
+        TypeKind::Multiple(kinds) => {
+            let names: Vec<String> = kinds.iter().map(|kind| article(&kind.to_string())).collect();
+            names.join(" or ")
+        }
+    }
+}
+
+fn article(kind: &str) -> String {
+    match kind {
+        "null" => kind.to_owned(),
+        "integer" | "object" | "array" => format!("an {kind}"),
+        _ => format!("a {kind}"),
+    }
+}
+
+/// The sentence for a field that is not declared, with the nearest declared one.
+pub fn unknown_field(name: &str, declared: &[&str]) -> String {
+    match nearest(name, declared.iter().copied()) {
+        Some(nearest) => format!("`{name}` is not a field here; did you mean `{nearest}`?"),
+        None if declared.is_empty() => format!("`{name}` is not a field here; no fields are declared."),
+        None => format!("`{name}` is not a field here; the fields are {}.", list(declared.iter())),
+    }
+}
+
+fn list<T: fmt::Display>(items: impl Iterator<Item = T>) -> String {
+    let items: Vec<String> = items.map(|item| item.to_string()).collect();
+    items.join(", ")
+}
