@@ -13,6 +13,7 @@ mod catalogue;
 mod command_line;
 mod configuration;
 mod connectors;
+mod contract;
 mod crash;
 mod deadlines;
 mod errors;

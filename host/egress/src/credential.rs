@@ -92,11 +92,12 @@ impl FormField {
     }
 }
 
-/// Returns `true` if a server could read `name` as `reserved`. Some servers ignore case and white space, and read `token[]` as
-/// `token`.
+/// Returns `true` if a server could read `name` as `reserved`. Servers are known to ignore case and white space, to read `token[]`
+/// as `token`, to end a name at NUL, and to read dots and spaces as `_`.
 fn is_spelled(name: &str, reserved: &str) -> bool {
-    let name = name.split('[').next().unwrap_or_default().trim();
-    name.to_lowercase() == reserved.to_lowercase()
+    let canonical = |name: &str| name.trim().replace(['.', ' '], "_").to_lowercase();
+    let (name, reserved) = (name.split('\0').next().unwrap_or_default(), canonical(reserved));
+    canonical(name) == reserved || canonical(name.split('[').next().unwrap_or_default()) == reserved
 }
 
 impl Credential {

@@ -109,13 +109,10 @@ fn no_answer_shows_a_credential_whether_forwarded_or_composed() {
             "projected",
             client.call("account/forward", json!({"path": "/me", "response_fields": ["plain", "hex", "base64"]})),
         ),
-        (
-            "form field",
-            client.call("account/composed", json!({"path": "/me", "method": "POST", "credential": "token"})),
-        ),
+        ("form field", client.call("account/composed", json!({"upstream": "form", "method": "POST", "path": ""}))),
         (
             "form field, forwarded",
-            client.call("account/forward", json!({"path": "/me", "method": "POST", "credential": "token"})),
+            client.call("account/forward", json!({"upstream": "form", "method": "POST", "path": ""})),
         ),
         ("record", client.get(&path("account", "ada"))),
         ("list", client.get("/integrations")),

@@ -14,6 +14,9 @@ use contract_rules::limit::PATH_BYTES;
 pub struct Link {
     upstream: Arc<str>,
     url: Url,
+    /// Whether a response from the upstream's own origin contained the address. An address that another origin chose must not
+    /// carry the credential, although it may be at the upstream's own origin.
+    from_own: bool,
 }
 
 impl Link {
@@ -32,15 +35,18 @@ impl Link {
         )))
     }
 
-    /// Returns `true` if a request to this link goes to the origin of the upstream, so that it may carry the credential.
+    /// Returns `true` if a response from the origin of the upstream contained the address, and the address is at that origin. A
+    /// request to the link may then carry the credential.
     pub fn is_own(&self, upstream: &Upstream) -> bool {
-        upstream.owns(&self.url)
+        self.from_own && upstream.owns(&self.url)
     }
 }
 
 impl Upstream {
     /// The link to an address that a response from `response_url` contained. A relative address is resolved against that URL.
     /// `credential` is the credential of the user, which an address at another origin must not contain.
+    ///
+    /// A request to the link carries the credential only if `response_url` and the address are at the origin of the upstream.
     ///
     /// The scheme must be `https`. `http` is accepted if the upstream itself has it or may be in a private network.
     ///
@@ -64,7 +70,7 @@ impl Upstream {
         if !self.owns(&url) && credential.is_some_and(|credential| credential.is_in(&url)) {
             return Err(bad("an address at another origin that contains the user's credential"));
         }
-        Ok(Link { upstream: self.shared_name(), url })
+        Ok(Link { upstream: self.shared_name(), url, from_own: self.owns(response_url) })
     }
 }
 

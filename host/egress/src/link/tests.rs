@@ -118,6 +118,23 @@ async fn a_link_to_the_upstream_itself_carries_the_credential_as_declared() {
 }
 
 #[tokio::test]
+async fn a_link_that_another_origin_gave_does_not_carry_the_credential_back() {
+    let stub = Stub::start(|_, _| ok("")).await;
+    let base = Url::parse("http://files.example/folder").unwrap();
+    let key = Credential::query("key", "k-12345678".into());
+    for upstream in [upstream(&stub.url(), &[]), in_form_field(&stub.url(), &[])] {
+        let link = upstream.link(&base, &format!("{}/next", stub.url()), None).unwrap();
+        let post = request(Method::POST, "");
+        fetch(&egress(), &upstream, &to(link.clone(), with_token(post.clone()))).await.unwrap();
+        fetch(&egress(), &upstream, &to(link, Request { credential: Some(key.clone()), ..post })).await.unwrap();
+    }
+    assert_eq!(stub.seen().len(), 4);
+    for seen in stub.seen() {
+        assert_eq!((seen.path.as_str(), seen.header("authorization"), seen.body.len()), ("/next", None, 0), "{seen:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_link_to_another_host_has_the_headers_of_the_request_and_no_credential() {
     let other =
         Stub::start(|seen, _| if seen.path == "/moved" { answer(307, &[("location", "/file")], "") } else { ok("") })

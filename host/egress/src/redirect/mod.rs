@@ -34,7 +34,7 @@ impl Hop {
         let mut hop = Self { method: request.method.clone(), url: None, at_origin: true, home: true, with_body: true };
         if let Target::Link(link) = &request.target {
             let mut url = link.url(upstream)?.clone();
-            hop.home = upstream.owns(&url);
+            hop.home = link.is_own(upstream);
             add_query(&mut url, request.carried_as_made(upstream));
             hop.url = Some(url);
         }

@@ -84,7 +84,18 @@ async fn a_form_field_for_the_credential_refuses_other_bodies_and_fields_of_its_
     let upstream = in_form_field(&stub.url(), &[]);
     let form = |name: &str| Body::Form(vec![("text".to_owned(), "a".to_owned()), (name.to_owned(), "b".to_owned())]);
     let typed = Body::Typed { content_type: "application/x-www-form-urlencoded".to_owned(), bytes: "token=x".into() };
-    let names = ["token", "TOKEN", " token", "token[]", "to\u{212a}en", "access_token", "Access_Token"];
+    let names = [
+        "token",
+        "TOKEN",
+        " token",
+        "token[]",
+        "token\0a",
+        "to\u{212a}en",
+        "access_token",
+        "Access_Token",
+        "access token",
+        "access.token",
+    ];
     let bodies = names.iter().map(|name| form(name)).chain([Body::Json("{}".into()), typed]);
     for body in bodies {
         let request = Request { body, ..with_token(request(Method::POST, "/")) };

@@ -29,22 +29,22 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "unknown rate limit" => manifest.operations.push(operation("limited", false, Some("none"))),
         "empty rate limit" => manifest.rate_limits[0].requests = 0,
         "schema is no json" => schema(manifest, "{\"type\": \"object\""),
-        "schema is no schema" => schema(manifest, r#"{"type": "object", "required": "word"}"#),
-        "schema of a list" => schema(manifest, r#"{"type": "array"}"#),
-        "schema of itself" => schema(manifest, r##"{"type": "object", "allOf": [{"$ref": "#"}]}"##),
-        "schema from a file" => schema(manifest, r#"{"type": "object", "allOf": [{"$ref": "file:///etc/passwd"}]}"#),
-        "schema from the network" => {
-            schema(manifest, r#"{"type": "object", "allOf": [{"$ref": "http://127.0.0.1:9/schema"}]}"#)
+        "schema is no schema" => {
+            schema(manifest, r#"{"type": "object", "additionalProperties": false, "required": "word"}"#);
         }
-        "schema with huge pattern" => {
+        "schema of a list" => schema(manifest, r#"{"type": "array"}"#),
+        "schema of itself" => {
             schema(
                 manifest,
-                r#"{"type": "object", "properties": {"word": {"type": "string", "pattern": "((a{1000}){1000}){1000}"}}}"#,
+                r##"{"type": "object", "additionalProperties": false, "properties": {"word": {}}, "allOf": [{"$ref": "#"}]}"##,
             );
         }
-        "schema with slow pattern" => {
-            schema(manifest, r#"{"type": "object", "properties": {"word": {"type": "string", "pattern": "^(a+)+$"}}}"#);
+        "schema from a file" => word_schema(manifest, r#"{"$ref": "file:///etc/passwd"}"#),
+        "schema from the network" => word_schema(manifest, r#"{"$ref": "http://127.0.0.1:9/schema"}"#),
+        "schema with huge pattern" => {
+            word_schema(manifest, r#"{"type": "string", "pattern": "((a{1000}){1000}){1000}"}"#);
         }
+        "schema with slow pattern" => word_schema(manifest, r#"{"type": "string", "pattern": "^(a+)+$"}"#),
         "huge schema" => {
             let padding = "x".repeat(300 << 10);
             let text = format!(r#"{{"type": "object", "additionalProperties": false, "description": "{padding}"}}"#);
@@ -59,9 +59,15 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
                 input: "/page".to_owned(),
             });
         }
+        "answer schema is no schema" => {
+            manifest.operations[0].answer_schema = Some(r#"{"type": "text"}"#.to_owned());
+        }
+        "setting schema is no schema" => manifest.settings[0].schema = r#"{"type": "text"}"#.to_owned(),
         "setting schema is no json" => manifest.settings[0].schema = "{".to_owned(),
         "setting with wrong default" => manifest.settings[0].default = Some("7".to_owned()),
         "same setting twice" => manifest.settings.push(manifest.settings[0].clone()),
+        "line break in the title" => manifest.title = "Liar\n  credential  upstream `api`: none".to_owned(),
+        "escape in the author" => manifest.imprint.author = Some("\u{1b}[2Jsomebody else".to_owned()),
         "huge icon" => manifest.imprint.icon = Some(format!("<svg>{}</svg>", "x".repeat(17 << 10))),
         "icon is no svg" => manifest.imprint.icon = Some("<html></html>".to_owned()),
         "homepage without tls" => manifest.imprint.homepage = Some("http://example.com".to_owned()),
@@ -70,6 +76,9 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "user in base url" => manifest.upstreams[0].base_url = "https://user:password@api.example".to_owned(),
         "wildcard redirect host" => manifest.upstreams[0].link_hosts.push("*.example".to_owned()),
         "wildcard of a public suffix" => manifest.upstreams[0].link_hosts.push("*.co.uk".to_owned()),
+        "line break in the form field" => {
+            manifest.auth = key_in_form("token\n  reaches     nothing");
+        }
         "form field without a name" => manifest.upstreams[0].credential = CredentialUse::FormField,
         "no concurrency" => {
             manifest.upstreams[0].pacing = Some(Pacing { interval_ms: 1, concurrency: 0, max_wait_ms: 1 });
@@ -97,6 +106,12 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
     }
 }
 
+/// The schema of an object whose only member is `word`.
+fn word_schema(manifest: &mut Manifest, word: &str) {
+    let text = format!(r#"{{"type": "object", "additionalProperties": false, "properties": {{"word": {word}}}}}"#);
+    schema(manifest, &text);
+}
+
 fn schema(manifest: &mut Manifest, text: &str) {
     manifest.operations[0].input_schema = text.to_owned();
     manifest.operations[0].example = None;
@@ -105,6 +120,11 @@ fn schema(manifest: &mut Manifest, text: &str) {
 fn key_in(header: &str) -> AuthScheme {
     let placement = KeyPlacement::Header(KeyHeader { name: header.to_owned(), prefix: String::new() });
     AuthScheme::ApiKey(ApiKey { placement, form_field: None, check: None })
+}
+
+fn key_in_form(field: &str) -> AuthScheme {
+    let placement = KeyPlacement::Query("key".to_owned());
+    AuthScheme::ApiKey(ApiKey { placement, form_field: Some(field.to_owned()), check: None })
 }
 
 fn oauth2(authorization_url: &str, token_url: &str) -> AuthScheme {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::check::Violations;
+use super::check::{Violations, line};
 use super::{ApiKey, Auth, Manifest, Oauth2, shorten};
 use crate::{address, ensure, header, name, pointer};
 
@@ -32,8 +32,10 @@ pub(super) fn check(manifest: &Manifest<'_>, operations: &HashSet<&str>, found: 
     if let Some(operation) = operation.filter(|operation| !operations.contains(operation)) {
         found.add("auth", Err(format!("there is no operation `{}`", shorten(operation)).into()));
     }
-    let named = form_field(&manifest.auth).is_none_or(|field| !field.is_empty());
-    found.add("auth.form-field", ensure(named, "the name of a form field is not empty"));
+    if let Some(field) = form_field(&manifest.auth) {
+        let named = ensure(!field.is_empty(), "the name of a form field is not empty");
+        found.add("auth.form-field", named.and_then(|()| line(field)));
+    }
 }
 
 fn check_oauth2(oauth2: &Oauth2<'_>, found: &mut Violations) {
@@ -62,6 +64,7 @@ fn check_key(key: &ApiKey<'_>, found: &mut Violations) {
         found.add(format!("api-key, header `{}`", shorten(name)), header::key(name));
     }
     if let Some(name) = key.query {
-        found.add("api-key, query", ensure(!name.is_empty(), "the name of a query parameter is not empty"));
+        let named = ensure(!name.is_empty(), "the name of a query parameter is not empty");
+        found.add("api-key, query", named.and_then(|()| line(name)));
     }
 }

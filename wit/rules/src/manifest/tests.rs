@@ -97,6 +97,20 @@ fn the_imprint_is_checked() {
 }
 
 #[test]
+fn texts_that_operators_see_have_no_control_characters() {
+    let rule = "no line break";
+    only(|manifest| manifest.version = "1.0.0\u{1b}[2J", "version", rule);
+    only(|manifest| manifest.title = "Acme\n  credential  none", "title", rule);
+    only(|manifest| manifest.imprint.author = Some("a\rb"), "imprint.author", rule);
+    only(|manifest| manifest.imprint.license = "a\u{9b}b", "imprint.license", rule);
+    only(|manifest| manifest.imprint.homepage = Some("https://acme.example/\n"), "imprint.homepage", rule);
+    let oauth2 = || Oauth2 { form_field: Some("token\n"), ..oauth2() };
+    only(|manifest| manifest.auth = Auth::Oauth2(oauth2()), "auth.form-field", rule);
+    let key = ApiKey { header: None, query: Some("key\n"), form_field: None, check: None };
+    only(|manifest| manifest.auth = Auth::ApiKey(key), "api-key, query", rule);
+}
+
+#[test]
 fn addresses_are_checked() {
     only(|manifest| manifest.upstreams[0].base_url = "ftp://a.example", "upstream `api`, base-url", "absolute");
     only(|manifest| manifest.upstreams[0].base_url = "{api}/me", "upstream `api`, base-url", "before this one");

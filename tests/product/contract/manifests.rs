@@ -1,0 +1,125 @@
+//! What operators see of a manifest before and after they install a module.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::{Gateway, Home, Setup, module};
+
+/// A guest whose users have accounts, as an installable module.
+fn account(auth: &str, more: &Value) -> Vec<u8> {
+    let mut service = json!({"identifier": "account", "auth": auth, "link_hosts": ["files.example", "*.example.com"]});
+    for (name, value) in more.as_object().into_iter().flatten() {
+        service[name] = value.clone();
+    }
+    module::account(&service)
+}
+
+/// The output of `connectors check`.
+fn checked(home: &Home, module: &[u8]) -> String {
+    let file = home.config().with_file_name("candidate");
+    fs::write(&file, module).unwrap();
+    home.run_ok(&["connectors", "check", file.to_str().unwrap()])
+}
+
+/// The services of a connector in GET /connectors: name and place of the credential.
+fn credentials(gateway: &Gateway, connector: &str) -> Value {
+    let connector = gateway.connector(connector).unwrap();
+    let upstreams = connector["upstreams"].as_array().unwrap().iter();
+    upstreams.map(|upstream| json!([upstream["name"], upstream["credential"]])).collect()
+}
+
+#[test]
+fn check_shows_which_upstreams_get_the_credential_and_where() {
+    let home = Setup::new().prepare();
+    let said = checked(&home, &account("oauth2", &json!({"form_field": "auth_token"})));
+    for line in [
+        "credential  upstream `api` (api.example): header `Authorization`",
+        "credential  upstream `form` (api.example): form field `auth_token`",
+        "credential  upstream `other` (other.example): none",
+    ] {
+        assert!(said.contains(line), "{line} in\n{said}");
+    }
+    for (placement, line) in [
+        ("header", "credential  upstream `api` (api.example): header `X-Api-Key`"),
+        ("query", "credential  upstream `api` (api.example): query `api_key`"),
+        ("basic", "credential  upstream `api` (api.example): header `Authorization`"),
+    ] {
+        let said = checked(&home, &account("api_key", &json!({"placement": placement})));
+        assert!(said.contains(line), "{line} in\n{said}");
+        assert!(said.contains("upstream `other` (other.example): none"), "{said}");
+    }
+    let said = checked(&home, &account("none", &json!({})));
+    assert_eq!(said.matches("): none\n").count(), 3, "{said}");
+    for host in ["files.example", "*.example.com"] {
+        assert!(said.contains(&format!("{host} (not granted: add the module with --grant {host})")), "{said}");
+    }
+}
+
+#[test]
+fn the_list_of_connectors_shows_which_upstreams_get_the_credential_and_where() {
+    let oauth2 = Setup::new().module("account", account("oauth2", &json!({}))).start();
+    let form = json!({"in": "form_field", "name": "token"});
+    let header = json!({"in": "header", "name": "Authorization"});
+    assert_eq!(credentials(&oauth2, "account"), json!([["api", header], ["form", form], ["other", null]]));
+    let upstreams = oauth2.connector("account").unwrap()["upstreams"].clone();
+    assert_eq!(upstreams[2]["host"], "other.example");
+    assert_eq!(upstreams[2]["link_hosts"], json!(["files.example", "*.example.com"]));
+    let key = Setup::new().module("account", account("api_key", &json!({"placement": "query"}))).start();
+    let query = json!({"in": "query", "name": "api_key"});
+    assert_eq!(credentials(&key, "account"), json!([["api", query], ["form", form], ["other", null]]));
+    let none = Setup::new().module("account", account("none", &json!({}))).start();
+    assert_eq!(credentials(&none, "account"), json!([["api", null], ["form", null], ["other", null]]));
+}
+
+#[test]
+fn every_shipped_connector_gives_the_credential_to_the_services_of_its_provider_only() {
+    let gateway = Setup::new().every_shipped().start();
+    let with_credential = |name: &str| -> Vec<String> {
+        let connector = gateway.connector(name).unwrap();
+        let upstreams = connector["upstreams"].as_array().unwrap().iter();
+        upstreams
+            .filter(|upstream| !upstream["credential"].is_null())
+            .map(|upstream| {
+                format!("{} {}", upstream["name"].as_str().unwrap(), upstream["credential"]["in"].as_str().unwrap())
+            })
+            .collect()
+    };
+    let expected = [
+        ("code_hosting", vec!["api header", "userinfo header"]),
+        ("dex_market_data", vec![]),
+        ("hr_platform", vec!["api header", "userinfo header"]),
+        ("preprint_archive", vec![]),
+        ("team_chat", vec!["api header", "userinfo header"]),
+        ("workspace_calendar", vec!["api header", "userinfo header"]),
+        ("workspace_identity", vec!["oauth2 form_field", "userinfo header"]),
+    ];
+    assert_eq!(expected.map(|(name, _)| name.to_owned()).to_vec(), module::shipped_names());
+    for (name, upstreams) in expected {
+        assert_eq!(with_credential(name), upstreams, "{name}");
+    }
+}
+
+#[test]
+fn the_imprint_is_shown_to_operators_and_callers() {
+    let gateway = Setup::new().shipped("code_hosting").start();
+    let imprint = gateway.connector("code_hosting").unwrap()["imprint"].clone();
+    assert_eq!(imprint["license"], "Apache-2.0");
+    assert!(imprint["author"].as_str().is_some_and(|author| !author.is_empty()), "{imprint}");
+    let said = checked(gateway.home(), &module::shipped("code_hosting"));
+    assert!(said.contains("license     Apache-2.0") && said.contains("author  "), "{said}");
+}
+
+#[test]
+fn an_operator_can_grant_a_wildcard_that_the_manifest_declares() {
+    let home = Setup::new().prepare();
+    let file = home.config().with_file_name("candidate");
+    fs::write(&file, account("none", &json!({}))).unwrap();
+    let said = home.run_ok(&["connectors", "add", file.to_str().unwrap(), "--grant", "*.example.com"]);
+    assert!(said.contains("reaches     *.example.com"), "{said}");
+    assert!(said.contains("asks for    files.example"), "{said}");
+    for wrong in ["*", "*.com", "*.co.uk", "a.*.com", "*.example.com:8443"] {
+        let finished = home.run(&["connectors", "add", file.to_str().unwrap(), "--grant", wrong]);
+        assert_eq!(finished.code, Some(1), "{wrong}: {}", finished.stdout);
+        assert!(finished.stderr.contains(wrong), "{}", finished.stderr);
+    }
+}

@@ -1,0 +1,136 @@
+//! The description of the API says how callers read further pages, by one rule for all connectors.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use support::{Dialect, Gateway, Reply, Setup};
+
+use crate::connectors::{Connected, google_claims};
+
+/// The operations of the product's connectors that have pages, with their `x-pagination`.
+fn expected() -> BTreeMap<String, Value> {
+    let cursor =
+        |items: &str, next: &str, input: &str| json!({"items": items, "input": input, "style": "cursor", "next": next});
+    let number = |items: &str, input: &str| json!({"items": items, "input": input, "style": "page_number", "first": 1});
+    let google = || cursor("/items", "/nextPageToken", "/query/pageToken");
+    let slack = |items: &str, input: &str| cursor(items, "/response_metadata/next_cursor", input);
+    [
+        ("code_hosting/list_issues", cursor("/items", "/page_info/next_cursor", "/page_cursor")),
+        ("code_hosting/list_issue_comments", number("/items", "/page")),
+        ("code_hosting/advanced_search", number("/items", "/page")),
+        ("code_hosting/list_commits", number("", "/page")),
+        ("code_hosting/list_repositories", number("", "/query/page")),
+        ("code_hosting/list_pull_requests", number("", "/query/page")),
+        ("preprint_archive/search_papers", cursor("/papers", "/next_start", "/start")),
+        ("team_chat/conversations_list", slack("/channels", "/query/cursor")),
+        ("team_chat/conversations_members", slack("/members", "/cursor")),
+        ("team_chat/users_conversations", slack("/channels", "/query/cursor")),
+        ("team_chat/conversations_history", slack("/messages", "/cursor")),
+        ("team_chat/conversations_replies", slack("/messages", "/cursor")),
+        ("team_chat/users_list", slack("/members", "/query/cursor")),
+        ("workspace_calendar/calendarlist_list", google()),
+        ("workspace_calendar/events_list", google()),
+        ("workspace_calendar/events_instances", google()),
+    ]
+    .map(|(operation, rule)| (operation.to_owned(), rule))
+    .into()
+}
+
+/// The `x-pagination` of every operation that has it.
+fn described(gateway: &Gateway) -> BTreeMap<String, Value> {
+    let document = gateway.stranger().get("/openapi.json").ok();
+    let paths = document["paths"].as_object().unwrap().iter();
+    let rules = paths.filter_map(|(path, item)| {
+        let rule = item["post"].get("x-pagination")?;
+        Some((path.strip_prefix("/connectors/")?.to_owned(), rule.clone()))
+    });
+    rules.collect()
+}
+
+#[test]
+fn the_description_says_how_the_pages_of_shipped_operations_are_read() {
+    let gateway = Setup::new().every_shipped().start();
+    assert_eq!(described(&gateway), expected());
+    let document = gateway.stranger().get("/openapi.json").ok();
+    let description = document["info"]["description"].as_str().unwrap();
+    for word in ["x-pagination", "`cursor`", "`link`", "`page_number`", "`offset`"] {
+        assert!(description.contains(word), "{word} in: {description}");
+    }
+}
+
+#[test]
+fn the_field_for_the_next_page_is_in_the_schema_of_the_request() {
+    let gateway = Setup::new().every_shipped().start();
+    let document = gateway.stranger().get("/openapi.json").ok();
+    for (operation, rule) in described(&gateway) {
+        let body = &document["paths"][format!("/connectors/{operation}")]["post"]["requestBody"];
+        let schema = &body["content"]["application/json"]["schema"];
+        let pointer = rule["input"].as_str().unwrap().replace('/', "/properties/");
+        assert!(schema.pointer(&pointer).is_some(), "{operation}: {pointer} in {schema}");
+    }
+}
+
+/// All items of an operation, read as a caller does that knows only the description of the API.
+fn read_all(gateway: &Gateway, operation: &str, mut input: Value) -> Vec<Value> {
+    let rule = described(gateway).remove(operation).expect("the operation has pages");
+    let text = |name: &str| rule[name].as_str().unwrap_or_default().to_owned();
+    let mut all = Vec::new();
+    let mut number = rule["first"].as_u64().unwrap_or_default();
+    for _ in 0..10 {
+        let page = gateway.call(operation, input.clone()).ok();
+        let items = page.pointer(&text("items")).and_then(Value::as_array).expect("the items").clone();
+        number += 1;
+        let next = match text("style").as_str() {
+            "cursor" => page.pointer(&text("next")).cloned().filter(|next| !next.is_null() && *next != ""),
+            "page_number" => (!items.is_empty()).then(|| number.into()),
+            other => panic!("no shipped connector has pages in the style `{other}`"),
+        };
+        all.extend(items);
+        let Some(next) = next else { return all };
+        put(&mut input, &text("input"), next);
+    }
+    panic!("{operation} has no last page: {all:?}");
+}
+
+/// Sets the member at a JSON Pointer, and creates the objects that lead to it.
+fn put(document: &mut Value, pointer: &str, value: Value) {
+    let mut place = document;
+    for step in pointer.split('/').skip(1) {
+        place = &mut place[step];
+    }
+    *place = value;
+}
+
+#[test]
+fn a_caller_that_knows_the_description_reads_all_pages_by_cursor() {
+    let upstreams = [("api", "/calendar/v3"), ("oauth2", "/oauth2/v2")];
+    let world = Connected::start("workspace_calendar", Dialect::google(), &upstreams, "", google_claims);
+    world.provider.on_api(|seen, _| {
+        Reply::json(match seen.parameter("pageToken").as_deref() {
+            None => json!({"items": [1, 2], "nextPageToken": "second"}),
+            Some("second") => json!({"items": [3], "nextPageToken": "third"}),
+            Some("third") => json!({"items": [4]}),
+            Some(other) => json!({"error": other}),
+        })
+    });
+    let input = json!({"calendar_id": "primary", "query": {"maxResults": 2}});
+    assert_eq!(read_all(&world.gateway, "workspace_calendar/events_list", input), [1, 2, 3, 4].map(Value::from));
+    assert!(world.provider.api_calls().iter().rev().take(3).all(|seen| seen.parameter("maxResults").is_some()));
+}
+
+#[test]
+fn a_caller_that_knows_the_description_reads_all_pages_by_number() {
+    let world = Connected::start("code_hosting", Dialect::github(), &[("api", "")], "", |_, account| {
+        Reply::json(json!({"id": 7, "login": "ada", "email": account.email, "name": account.name}))
+    });
+    world.provider.on_api(|seen, _| {
+        Reply::json(match seen.parameter("page").as_deref() {
+            None | Some("1") => json!(["a", "b"]),
+            Some("2") => json!(["c"]),
+            _ => json!([]),
+        })
+    });
+    let input = json!({"owner": "o", "repo": "r"});
+    assert_eq!(read_all(&world.gateway, "code_hosting/list_commits", input), ["a", "b", "c"].map(Value::from));
+    assert_eq!(read_all(&world.gateway, "code_hosting/list_repositories", json!({})), ["a", "b", "c"].map(Value::from));
+}
