@@ -11,23 +11,18 @@ pub enum Auth {
     ApiKey(ApiKey),
 }
 
-/// Checks while a connector compiles that its identifier is not the name of its OAuth 2.0 provider. `connector!` calls it.
-///
-/// # Panics
-/// If the names are equal: operators set client credentials under both.
+/// Whether an identifier is the name of the scheme's OAuth 2.0 provider. `connector!` refuses such a table while it compiles,
+/// because operators set client credentials under both names.
 #[doc(hidden)]
-pub const fn check_identifier(identifier: &str, auth: &Auth) {
-    if let Auth::OAuth2(client) = auth {
-        let (left, right) = (identifier.as_bytes(), client.provider.as_bytes());
-        let mut index = 0;
-        while index < left.len() && index < right.len() && left[index] == right[index] {
-            index += 1;
-        }
-        assert!(
-            left.is_empty() || index < left.len() || index < right.len(),
-            "the identifier is the name of the connector's provider; give the connector another identifier"
-        );
+#[must_use]
+pub const fn is_provider(identifier: &str, auth: &Auth) -> bool {
+    let Auth::OAuth2(client) = auth else { return false };
+    let (left, right) = (identifier.as_bytes(), client.provider.as_bytes());
+    let mut index = 0;
+    while index < left.len() && index < right.len() && left[index] == right[index] {
+        index += 1;
     }
+    !left.is_empty() && index == left.len() && index == right.len()
 }
 
 /// An OAuth 2.0 authorization code client (RFC 6749). The fields describe how the provider differs from the standard.
@@ -140,7 +135,7 @@ impl Identity {
 /// A key that the service issues to a user.
 #[derive(Clone, Copy)]
 pub struct ApiKey {
-    /// Where the gateway puts the key in a request.
+    /// The part of a request that carries the key.
     pub placement: KeyPlacement,
     /// Name of the form field for the key, for upstreams with `credential form_field`.
     pub form_field: Option<&'static str>,
@@ -148,7 +143,7 @@ pub struct ApiKey {
     pub check: Option<&'static str>,
 }
 
-/// Where the gateway puts the key in a request.
+/// The part of a request that carries the key.
 #[derive(Clone, Copy)]
 pub enum KeyPlacement {
     /// A header.

@@ -145,7 +145,8 @@ pub(crate) fn answer(result: Result<Outcome, Fault>) -> Answer {
     Ok(outcome)
 }
 
-/// The answer of an operation that only forwards. It constructs no other outcome, so that a module of such operations links none.
+/// The answer of an operation that only forwards. It constructs no other outcome, so that a module of such
+/// operations does not link the others.
 pub(crate) fn forward(request: Result<RowRequest, Fault>) -> Answer {
     #[cfg(target_family = "wasm")]
     return request.map(|request| wit::Outcome::Forward(request.into()));

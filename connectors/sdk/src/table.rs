@@ -15,7 +15,7 @@ pub struct Connector {
     pub title: &'static str,
     /// The documentation comment of the table.
     pub description: &'static str,
-    /// Who publishes it.
+    /// Publisher and licence.
     pub imprint: Imprint,
     /// How users authenticate at the service.
     pub auth: crate::auth::Auth,
@@ -45,7 +45,7 @@ impl Connector {
     }
 }
 
-/// Who publishes a connector. The texts are those of its Cargo.toml and may be empty.
+/// Publisher and licence of a connector. The texts are those of its Cargo.toml and may be empty.
 pub struct Imprint {
     /// SPDX expression.
     pub license: &'static str,
@@ -98,7 +98,7 @@ pub struct Setting {
     pub name: &'static str,
     /// JSON Schema of the value.
     pub schema: &'static str,
-    /// The value if the operator sets none, as JSON text.
+    /// The value if the operator does not set one, as JSON text.
     pub default: Option<&'static str>,
     /// Its documentation comment.
     pub documentation: &'static str,

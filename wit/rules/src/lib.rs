@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! - [`limit`]: every limit as a constant.
-//! - [`name`], [`address`], [`path`], [`header`], [`pointer`]: the form of one text. A function takes the text and answers
+//! - [`name`], [`address`], [`path`], [`header`], [`mod@pointer`]: the form of one text. A function takes the text and answers
 //!   `Ok(())`, or [`Broken`] with the rule in a sentence.
 //! - [`schema`]: JSON Schemas made of fields, the values that a field accepts, and the rules for schemas of a manifest.
 //! - [`manifest`]: all rules of a manifest, checked at once.

@@ -18,6 +18,14 @@ connector_sdk::connector! {
     schema: GET api "/a" answer_schema [1];
     /// Fixed body
     fixed: POST api "/a" fixed_body 1;
+    /// Upstream
+    upstream: GET "/a";
+    /// Rate limit
+    limit: GET api "/a" rate_limit 5;
+    /// Function
+    function: read fn "function";
+    /// Shared
+    shared: GET api "/a" { .. };
     /// The end
     end: GET api "/a"
     /// A row

@@ -8,6 +8,11 @@ connector_sdk::connector! {
     upstream api "https://api.example.com" credential always;
     upstream api "https://api.example.com" pacing { interval_ms: 3000, concurrency: 0, max_wait_ms: 15000 };
     upstream api https;
+    upstream "api";
+    rate_limit 10 per minute;
+    values ["red"];
+    setting 5: string;
+    "auth" Auth::None;
     rate_limit slow many per minute;
     rate_limit slow 10 each minute;
     rate_limit slow 10 per fortnight;

@@ -27,6 +27,12 @@ connector_sdk::connector! {
         #[serde(default)]
         q: string,
         r: ,
+        s: integer("1"..),
+        t: integer default ,
+        u: string 5,
+        v: string one_of ["a", b],
+        w: string max_bytes many,
+        5: string,
     };
 }
 

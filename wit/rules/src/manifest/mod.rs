@@ -3,7 +3,7 @@
 //! The types here are those of the interface `manifest` in `wit/connector.wit`, as borrowed text: the gateway and the SDK have
 //! different generated types for the same records, and both are turned into these. Only the parts that a rule looks at are there.
 //!
-//! [`check`] looks at names, limits, addresses and references. [`check_schemas`] parses the schemas and examples; a gateway
+//! [`check()`] looks at names, limits, addresses and references. [`check_schemas`] parses the schemas and examples; a gateway
 //! that checks unknown connectors calls it where their code is compiled.
 
 mod auth;
@@ -28,7 +28,7 @@ pub struct Manifest<'a> {
     pub title: &'a str,
     /// The description.
     pub description: &'a str,
-    /// Who publishes the connector.
+    /// Publisher and licence.
     pub imprint: Imprint<'a>,
     /// How users authenticate.
     pub auth: Auth<'a>,
@@ -42,7 +42,7 @@ pub struct Manifest<'a> {
     pub operations: Vec<Operation<'a>>,
 }
 
-/// Who publishes a connector.
+/// Publisher and licence of a connector.
 #[derive(Clone, Debug)]
 pub struct Imprint<'a> {
     /// SPDX expression, may be empty.
@@ -88,7 +88,7 @@ pub struct Setting<'a> {
     pub name: &'a str,
     /// JSON Schema of the value.
     pub schema: &'a str,
-    /// The value if the operator sets none.
+    /// The value if the operator does not set one.
     pub default: Option<&'a str>,
     /// Documentation for operators.
     pub documentation: &'a str,

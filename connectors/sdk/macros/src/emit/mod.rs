@@ -26,7 +26,10 @@ pub(crate) fn table(table: &Table) -> TokenStream {
     let identifier = table.head.as_ref().map_or_else(String::new, |head| head.identifier.to_string());
     // Only the compiler can evaluate the auth scheme. The span makes it point at the identifier.
     let check = quote_spanned! {table.span()=>
-        const _: () = ::connector_sdk::auth::check_identifier(#identifier, &CONNECTOR.auth);
+        const _: () = ::core::assert!(
+            !::connector_sdk::auth::is_provider(#identifier, &CONNECTOR.auth),
+            "the identifier is the name of the connector's provider; give the connector another identifier"
+        );
     };
     quote! {
         #check

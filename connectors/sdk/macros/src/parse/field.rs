@@ -177,7 +177,9 @@ impl Field {
             }
             "max_bytes" => {
                 self.spans.push((Part::MaxBytes, span));
-                self.spec.max_bytes = Some(input.parse::<LitInt>()?.base10_parse()?);
+                let span = input.span();
+                let bytes = input.parse::<LitInt>().and_then(|number| number.base10_parse());
+                self.spec.max_bytes = Some(bytes.map_err(|_| Error::new(span, "expected a number of bytes"))?);
             }
             "pattern" => {
                 let pattern = literal(input, "a regular expression")?;

@@ -18,7 +18,7 @@ pub(crate) mod table;
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Error, Ident, LitStr, Token, bracketed};
+use syn::{Error, Ident, LitStr, Path, Token, bracketed};
 
 use crate::errors::Errors;
 use table::Table;
@@ -55,7 +55,7 @@ fn skip_item(input: ParseStream<'_>) {
     }
 }
 
-/// A name that is written as an identifier, or as a string if it is none.
+/// A name that is written as an identifier, or as a string if it is not one.
 #[derive(Clone)]
 pub(crate) struct Name {
     pub(crate) text: String,
@@ -86,6 +86,12 @@ fn word(input: ParseStream<'_>, expected: &str) -> syn::Result<Ident> {
 fn literal(input: ParseStream<'_>, expected: &str) -> syn::Result<LitStr> {
     let span = input.span();
     input.parse().map_err(|_: Error| Error::new(span, format!("expected {expected} in quotes")))
+}
+
+/// The path of a function, for example `pages::by_token`.
+fn function(input: ParseStream<'_>) -> syn::Result<Path> {
+    let span = input.span();
+    Path::parse_mod_style(input).map_err(|_| Error::new(span, "expected the path of a function"))
 }
 
 /// `[a, b]`

@@ -9,7 +9,7 @@ use super::block::{self, Item};
 use super::clause::{Answers, Pages};
 use super::field::{Field, Place};
 use super::json::{self, Json};
-use super::{Name, list, literal, skip_statement, word};
+use super::{Name, function, list, literal, skip_statement, word};
 use crate::errors::Errors;
 
 pub(crate) struct Row {
@@ -125,7 +125,7 @@ impl Row {
             "rate_limit" => self.rate_limit = Some(word(input, "expected the name of a rate limit")?),
             "no_envelope" => self.envelope = false,
             "background" => self.background = true,
-            "via" => self.via = Some(Path::parse_mod_style(input)?),
+            "via" => self.via = Some(function(input)?),
             "fixed_body" => self.fixed_body = members(input)?,
             "default_query" => {
                 self.default_query = members(input)?;
@@ -260,7 +260,7 @@ impl Action {
         const FORMS: &str = "expected `GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`, an upstream and a path, or `fn` and a \
                              function; `read`, `write` or `destructive` may be before it";
         if input.parse::<Option<Token![fn]>>()?.is_some() {
-            return Ok(Self::Function(Path::parse_mod_style(input)?));
+            return Ok(Self::Function(function(input)?));
         }
         let method = word(input, FORMS)?;
         if !METHODS.iter().any(|known| method == known) {

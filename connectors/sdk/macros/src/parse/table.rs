@@ -9,7 +9,7 @@ use super::block::{self, Item};
 use super::field::{self, Field, Lists, Place};
 use super::row::{Action, Row, SETTINGS};
 use super::statement::{self, Header, RateLimit, Upstream};
-use super::{Name, literal, literals, skip_statement, word};
+use super::{Name, function, literal, literals, skip_statement, word};
 use crate::errors::Errors;
 
 /// A table. If a part has a mistake, that part is left out or has its default.
@@ -135,7 +135,7 @@ impl Table {
                 self.shared.push((name, block::parse(input, errors)?));
             }
             "lists" => self.lists = statement::lists(input)?,
-            "via" => self.via = Some(Path::parse_mod_style(input)?),
+            "via" => self.via = Some(function(input)?),
             "icon" => self.icon = Some(literal(input, "the path of an SVG image")?),
             _ => return Err(Error::new(statement.span(), STATEMENTS)),
         }
