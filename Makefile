@@ -16,6 +16,9 @@ CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard con
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
 PYTHON_TOOLS := target/python
 
+# Product tests mostly wait for processes and sockets, so two of them share a core.
+export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+
 # Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and Python for the validator of the
 # OpenAPI document.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip

@@ -1,8 +1,8 @@
-//! Shaping on any bytes: it never panics, takes JSON and nothing else, answers with JSON, and projecting twice is
+//! Fuzzes shaping. It must never panic, must accept only JSON, must answer with JSON, and projecting twice must equal
 //! projecting once.
 //!
-//! The input is a line of response fields, a line of filters, and the document. Paths and values are separated by
-//! spaces; a filter is `root field values…`, filters are separated by semicolons, and a root of `-` stands for none.
+//! The input is a line of response fields, a line of filters, and the document. Spaces separate paths and values. A filter is
+//! `root field values…`, and semicolons separate filters. The root `-` means that the filter has no root.
 
 #![no_main]
 
@@ -24,6 +24,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
+/// Reads one filter of the input.
 fn filter(text: &str) -> Option<Value> {
     let mut words = text.split_whitespace();
     let root = words.next().filter(|root| *root != "-");
@@ -31,12 +32,15 @@ fn filter(text: &str) -> Option<Value> {
     Some(json!({"root": root, "field_name": field, "type": "string_list", "values": words.collect::<Vec<_>>()}))
 }
 
-/// Shapes the document; `None` where it was rightly refused.
+/// Shapes the document. Returns `None` if it was refused for a good reason.
 fn check(fields: &Value, filters: &Value, document: &[u8]) -> Option<Vec<u8>> {
     let shape = Shape::from_members(Some(fields), Some(filters)).expect("the envelope is valid");
     match shape.apply(document) {
         Ok(answer) => {
-            assert!(is_json(document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document)), "took what is no JSON");
+            assert!(
+                is_json(document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document)),
+                "accepted a document that is not JSON"
+            );
             assert!(is_json(&answer), "answered with {:?}", String::from_utf8_lossy(&answer));
             Some(answer)
         }
@@ -48,8 +52,8 @@ fn check(fields: &Value, filters: &Value, document: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// serde_json's opinion, by the one way of reading that checks the grammar and nothing beyond it: a `Value` also
-/// wants numbers that fit a float and escapes that make whole characters.
+/// Asks serde_json. `IgnoredAny` checks only the grammar. A `Value` would also refuse numbers that do not fit a float, and
+/// escapes that are half a surrogate pair.
 fn is_json(document: &[u8]) -> bool {
     str::from_utf8(document).is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }

@@ -1,4 +1,4 @@
-//! The members of a request body that say how to shape the answer.
+//! Reads a [`Shape`] from the members `response_fields` and `response_filters` of a request body.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 use super::filter::Filter;
 use super::{Shape, Violation};
 
-/// The members of a filter, for the sentence about one that is none.
+/// The members that a filter may have, for messages about other members.
 const FILTER_MEMBERS: [&str; 4] = ["field_name", "type", "values", "root"];
 
 impl Shape {
-    /// Reads the values of `response_fields` and `response_filters`. Absent, null or an empty list asks for nothing;
-    /// an empty `root` counts as absent.
+    /// Reads the values of `response_fields` and `response_filters`. An absent member, `null` and an empty list all mean that
+    /// nothing is shaped. An empty `root` of a filter counts as absent.
     ///
     /// # Errors
     ///
-    /// All violations at once, in the order of the body.
+    /// Returns all violations at once, in the order of the body.
     pub fn from_members(
         response_fields: Option<&Value>,
         response_filters: Option<&Value>,
@@ -28,6 +28,7 @@ impl Shape {
     }
 }
 
+/// Collects the violations of one body.
 struct Reader {
     violations: Vec<Violation>,
 }
@@ -39,12 +40,12 @@ impl Reader {
 
     fn fields<'a>(&mut self, value: Option<&'a Value>) -> Vec<&'a str> {
         let mut fields = Vec::new();
-        let entries = self.list(value, "/response_fields", "Give an array of dotted paths, or leave it out.");
+        let entries = self.list(value, "/response_fields", "Give an array of dotted paths, or omit the member.");
         for (index, entry) in entries.iter().enumerate() {
             let pointer = || format!("/response_fields/{index}");
             match entry {
                 Value::String(path) if path.is_empty() => {
-                    self.report(pointer(), "The path is empty. Name a field to keep, or leave the entry out.");
+                    self.report(pointer(), "The path is empty. Name a field to keep, or remove the entry.");
                 }
                 Value::String(path) => fields.push(path.as_str()),
                 other => self.report(pointer(), format!("This is {}. Give a dotted path as a string.", kind(other))),
@@ -54,7 +55,7 @@ impl Reader {
     }
 
     fn filters(&mut self, value: Option<&Value>) -> Vec<Filter> {
-        let entries = self.list(value, "/response_filters", "Give an array of filter objects, or leave it out.");
+        let entries = self.list(value, "/response_filters", "Give an array of filter objects, or omit the member.");
         let mut filters = Vec::new();
         for (index, entry) in entries.iter().enumerate() {
             let pointer = format!("/response_filters/{index}");
@@ -69,10 +70,10 @@ impl Reader {
         filters
     }
 
-    /// One filter; `None` where a violation leaves none to be made.
+    /// Reads one filter. Returns `None` if a violation makes it unusable.
     fn filter(&mut self, pointer: &str, members: &Map<String, Value>) -> Option<Filter> {
         for name in members.keys().filter(|name| !FILTER_MEMBERS.contains(&name.as_str())) {
-            let detail = format!("A filter has no member {name:?}, only {}. Take it out.", FILTER_MEMBERS.join(", "));
+            let detail = format!("A filter has no member {name:?}, only {}. Remove it.", FILTER_MEMBERS.join(", "));
             self.report(format!("{pointer}/{}", escape(name)), detail);
         }
         let field = self.field_name(format!("{pointer}/field_name"), members.get("field_name"));
@@ -94,10 +95,10 @@ impl Reader {
     }
 
     fn filter_type(&mut self, pointer: String, value: Option<&Value>) {
-        const ADVICE: &str = "The one type of filter is \"string_list\".";
+        const ADVICE: &str = "The only filter type is \"string_list\".";
         match value {
             Some(Value::String(name)) if name == "string_list" => {}
-            Some(Value::String(name)) => self.report(pointer, format!("There is no filter of type {name:?}. {ADVICE}")),
+            Some(Value::String(name)) => self.report(pointer, format!("There is no filter type {name:?}. {ADVICE}")),
             Some(other) => self.report(pointer, format!("This is {}. {ADVICE}", kind(other))),
             None => self.report(pointer, format!("The member is missing. {ADVICE}")),
         }
@@ -106,9 +107,9 @@ impl Reader {
     fn values(&mut self, pointer: &str, value: Option<&Value>) -> Option<BTreeSet<Vec<u8>>> {
         const ADVICE: &str = "Give an array of the strings to match.";
         let Some(Value::Array(entries)) = value else {
-            let what =
+            let problem =
                 value.map_or_else(|| "The member is missing.".to_owned(), |other| format!("This is {}.", kind(other)));
-            self.report(pointer.to_owned(), format!("{what} {ADVICE}"));
+            self.report(pointer.to_owned(), format!("{problem} {ADVICE}"));
             return None;
         };
         let mut values = BTreeSet::new();
@@ -119,7 +120,10 @@ impl Reader {
                 }
                 other => self.report(
                     format!("{pointer}/{index}"),
-                    format!("This is {}. Give a string; numbers and booleans are compared by their text.", kind(other)),
+                    format!(
+                        "This is {}. Give a string. Numbers and booleans of the response are compared by their text.",
+                        kind(other)
+                    ),
                 ),
             }
         }
@@ -133,7 +137,7 @@ impl Reader {
             Some(other) => self.report(
                 pointer,
                 format!(
-                    "This is {}. Give the dotted path of the list to filter as a string, or leave it out.",
+                    "This is {}. Give the dotted path of the list to filter as a string, or omit the member.",
                     kind(other)
                 ),
             ),
@@ -141,7 +145,7 @@ impl Reader {
         None
     }
 
-    /// The entries of an optional list.
+    /// Returns the entries of an optional list.
     fn list<'a>(&mut self, value: Option<&'a Value>, pointer: &str, advice: &str) -> &'a [Value] {
         match value {
             None | Some(Value::Null) => &[],
@@ -154,6 +158,7 @@ impl Reader {
     }
 }
 
+/// Names the type of a value in messages.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -165,7 +170,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A name as one token of a JSON pointer.
+/// Writes a name as one token of a JSON pointer.
 fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

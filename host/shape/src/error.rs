@@ -1,17 +1,17 @@
-//! What can be wrong with a shape or with a document.
+//! The errors of reading a shape and of shaping a document.
 
 use super::MAX_DEPTH;
 
-/// One thing that is wrong in a request's `response_fields` or `response_filters`.
+/// One violation in the `response_fields` or `response_filters` of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The place in the request body, as a JSON pointer (RFC 6901).
+    /// The location in the request body, as a JSON pointer (RFC 6901).
     pub pointer: String,
-    /// What is wrong there and what to do about it, in a sentence.
+    /// Says what is wrong there, then what to do.
     pub detail: String,
 }
 
-/// Why a document could not be shaped. Offsets count the bytes of the document as it was given.
+/// The reason for which a document cannot be shaped. Offsets count bytes from the start of the given document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
     /// The document does not follow the grammar of RFC 8259.
@@ -19,22 +19,22 @@ pub enum ShapeError {
     NotJson {
         /// The first byte that does not fit.
         offset: usize,
-        /// What the grammar allows there.
+        /// The token that the grammar allows there.
         expected: &'static str,
     },
     /// The document is not UTF-8.
     #[error("not UTF-8 at byte {offset}")]
     NotUtf8 {
-        /// The first byte of the broken sequence.
+        /// The first byte of the invalid sequence.
         offset: usize,
     },
     /// Lists and objects are nested deeper than [`MAX_DEPTH`].
     #[error("nested deeper than {MAX_DEPTH} levels at byte {offset}")]
     TooDeep {
-        /// The bracket that opens one level too many.
+        /// The bracket or brace that exceeds the limit.
         offset: usize,
     },
-    /// The document has 4 GiB or more, which its outline's 32-bit offsets cannot address.
+    /// The document has 4 GiB or more. The outline addresses it with 32-bit offsets.
     #[error("larger than 4 GiB")]
     TooLarge,
 }

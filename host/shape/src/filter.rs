@@ -1,8 +1,8 @@
-//! One of the `response_filters`: which lists it finds, and which of their elements it takes out.
+//! Applies one of the `response_filters`: finds its lists, and marks elements of them as removed.
 //!
-//! Filters come one after the other, each on what the former has left: a removed element is there for none of them.
-//! Where several members of an object have the same name, a path that takes that name goes into each of them; an
-//! element has the field if one of them leads to it, and stays if one of the values found matches.
+//! Filters are applied one after the other. A filter does not see elements that an earlier one has removed. If an object has
+//! several members with the same name, a path follows each of them. The element then has the field if one of these members
+//! leads to it, and stays if one of the values found matches.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,14 +16,14 @@ use super::text::decoded;
 pub(super) struct Filter {
     /// The path to the value to test.
     pub(super) field: String,
-    /// The texts of which a tested value must have one.
+    /// The accepted texts, decoded.
     pub(super) values: BTreeSet<Vec<u8>>,
-    /// The path to the lists to filter; `None` where the lists are those that `field` itself crosses.
+    /// The path to the lists to filter. `None` if these are the lists that `field` crosses.
     pub(super) root: Option<String>,
 }
 
 impl Filter {
-    /// The way to every value that this filter looks at, as one path.
+    /// The path from the document to every value that this filter reads.
     pub(super) fn path(&self) -> String {
         match &self.root {
             Some(root) => format!("{root}.{}", self.field),
@@ -31,7 +31,7 @@ impl Filter {
         }
     }
 
-    /// Marks as removed what this filter takes out of the outline.
+    /// Marks the elements that this filter removes.
     pub(super) fn apply(&self, document: &[u8], outline: &mut [Node]) {
         let walk = Walk { document, values: &self.values };
         match &self.root {
@@ -45,25 +45,25 @@ impl Filter {
     }
 }
 
-/// What is to happen to a list of objects that a path crosses.
+/// The treatment of a list of objects that a path crosses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Crossing {
-    /// It is filtered, or those further in.
+    /// The list is filtered. If the path crosses a further list inside it, that inner list is filtered instead.
     Filter,
-    /// It is only reported.
+    /// The list is left unchanged. [`Findings::crossed`] reports it.
     Report,
 }
 
-/// What a path has come to, beginning at some value.
+/// The result of following a path from a value.
 #[derive(Debug, Clone, Copy, Default)]
 struct Findings {
-    /// It crosses a list of objects.
+    /// The path crosses a list of objects.
     crossed: bool,
-    /// It ends at a value.
+    /// The path ends at a value.
     present: bool,
-    /// It ends at a value that the filter is looking for.
+    /// The path ends at a value that the filter accepts.
     matched: bool,
-    /// Something has been removed on the way.
+    /// An element was removed on the way.
     thinned: bool,
 }
 
@@ -76,13 +76,14 @@ impl Findings {
     }
 }
 
+/// The walk of one filter through an outline.
 struct Walk<'a> {
     document: &'a [u8],
     values: &'a BTreeSet<Vec<u8>>,
 }
 
 impl Walk<'_> {
-    /// Follows what is left of a path from the value of `tree`.
+    /// Follows the rest of a path from the value of `tree`.
     fn follow(&self, tree: &mut [Node], path: &[u8], crossing: Crossing) -> Findings {
         let mut found = Findings::default();
         match kind_of(tree) {
@@ -107,7 +108,7 @@ impl Walk<'_> {
         found
     }
 
-    /// Follows the path into each element of the list, and notes in the elements whether they match.
+    /// Follows the path into each element of the list, and marks the elements that match.
     fn examine(&self, list: &mut [Node], path: &[u8], crossing: Crossing) -> Examined {
         let mut examined = Examined::default();
         for element in inner_mut(list).filter(|element| !is_removed(element)) {
@@ -123,7 +124,7 @@ impl Walk<'_> {
         examined
     }
 
-    /// Follows what is left of `root`, and filters each list that it ends at; true when this removed anything.
+    /// Follows the rest of `root`, and filters each list at which it ends. Returns `true` if this removed an element.
     fn filter_at(&self, root: &[u8], tree: &mut [Node], field: &[u8]) -> bool {
         let mut thinned = false;
         match kind_of(tree) {
@@ -152,7 +153,7 @@ impl Walk<'_> {
         thinned
     }
 
-    /// The next step of a path at an object: the longest member name that the path begins with.
+    /// Returns the next step of a path at an object: the longest member name with which the path begins.
     fn step<'p>(&self, object: &[Node], path: &'p [u8]) -> Option<Step<'p>> {
         let begins = |name: &[u8]| path.strip_prefix(name).is_some_and(|rest| matches!(rest, [] | [b'.', ..]));
         let names = inner(object).map(|(member, _)| self.name(member));
@@ -169,21 +170,21 @@ impl Walk<'_> {
         if member.name_is_escaped { decoded(text) } else { Cow::Borrowed(text) }
     }
 
-    /// Whether the value is what the filter looks for, or a list that holds such a value.
+    /// Returns `true` if the filter accepts the value, or an element of it if it is a list.
     fn matches(&self, tree: &[Node]) -> bool {
         let Some(node) = tree.first() else { return false };
         match node.kind {
             Kind::Object => false,
-            Kind::Scalar => self.is_wanted(node.value_in(self.document)),
+            Kind::Scalar => self.accepts(node.value_in(self.document)),
             Kind::List if node.thinned => inner(tree)
                 .filter(|(element, _)| element.kind == Kind::Scalar && !element.removed)
-                .any(|(run, _)| self.wants_any(run.value_in(self.document))),
-            Kind::List => self.wants_any(unquoted(node.value_in(self.document))),
+                .any(|(run, _)| self.accepts_any(run.value_in(self.document))),
+            Kind::List => self.accepts_any(unquoted(node.value_in(self.document))),
         }
     }
 
-    /// Whether one of the values, which stand in `text` with commas between them, is wanted.
-    fn wants_any(&self, text: &[u8]) -> bool {
+    /// Returns `true` if the filter accepts one of the values in `text`, which are separated by commas.
+    fn accepts_any(&self, text: &[u8]) -> bool {
         let mut scanner = Scanner::new(text, 0);
         scanner.whitespace();
         loop {
@@ -191,7 +192,7 @@ impl Walk<'_> {
             if scanner.skip_value(0).is_err() {
                 return false;
             }
-            if text.get(start..scanner.position()).is_some_and(|value| self.is_wanted(value)) {
+            if text.get(start..scanner.position()).is_some_and(|value| self.accepts(value)) {
                 return true;
             }
             scanner.whitespace();
@@ -200,7 +201,9 @@ impl Walk<'_> {
         }
     }
 
-    fn is_wanted(&self, value: &[u8]) -> bool {
+    /// Returns `true` if the filter accepts the value, given by its bytes in the document. It never accepts `null`, objects and
+    /// lists.
+    fn accepts(&self, value: &[u8]) -> bool {
         match value.first() {
             Some(b'"') => self.values.contains(&*decoded(unquoted(value))),
             Some(b'n' | b'{' | b'[') => false,
@@ -212,24 +215,28 @@ impl Walk<'_> {
 /// A step along a path.
 struct Step<'p> {
     name: &'p [u8],
-    /// What is left of the path; `None` at its end. A path that ends with a dot has an empty name left.
+    /// The rest of the path. `None` at its end. A path that ends with a dot has an empty name as its rest.
     rest: Option<&'p [u8]>,
 }
 
-/// What the elements of a list told about it.
+/// The result of following a path into all elements of a list.
 #[derive(Debug, Clone, Copy, Default)]
 struct Examined {
+    /// The list is a list of objects: at least one element is an object.
     holds_objects: bool,
+    /// The path crosses a further list of objects inside an element, so that this list is not to be filtered.
     inner_crossed: bool,
+    /// At least one element has the field. A list without the field is not filtered.
     field_present: bool,
+    /// An element of an inner list was removed.
     thinned: bool,
 }
 
 impl Examined {
-    /// Takes out what did not match, if the list is one to be filtered; true when this removed anything.
+    /// Removes the elements that do not match, if the list is to be filtered. Returns `true` if this removed an element.
     fn filter(self, list: &mut [Node]) -> bool {
         let mut removed = false;
-        // Only an object has the field, so a list in which it is present is a list of objects.
+        // Only an object can have the field. A list with the field is therefore a list of objects.
         if self.field_present && !self.inner_crossed {
             for element in inner_mut(list).filter_map(|element| element.first_mut()) {
                 removed |= !element.matched;
@@ -254,7 +261,7 @@ fn note_thinned(tree: &mut [Node], thinned: bool) {
     }
 }
 
-/// The text between the quotes or brackets at its ends.
+/// Removes the quotes or brackets at both ends.
 fn unquoted(text: &[u8]) -> &[u8] {
     text.get(1..text.len().saturating_sub(1)).unwrap_or_default()
 }

@@ -1,19 +1,26 @@
 //! Shaping: `response_filters` and `response_fields`, applied to the bytes of a JSON document.
 //!
-//! What is kept is kept byte for byte: numbers keep their text, strings their escapes, members their order. No value
-//! is ever parsed into memory and printed again; the answer is made of ranges of the document. The price of that is an
-//! invariant: no range is copied before the whole document has proved to be valid JSON, so a caller gets a shaped
-//! document or an error, never part of a broken one.
+//! The crate knows neither HTTP nor connectors: bytes and a [`Shape`] go in, and bytes come out.
+//!
+//! # Invariants
+//!
+//! - The answer consists of ranges of the document, copied byte for byte. Numbers keep their text, strings their escapes and
+//!   members their order. If values were parsed and printed again, `1.0` could become `1`, and a number of 30 digits would
+//!   lose digits.
+//! - No range is copied before the whole document has been checked. Otherwise a caller could get a part of a document that is
+//!   not valid JSON. As it is, the caller gets a shaped document or an error.
+//! - No input makes the crate panic, and at most [`MAX_DEPTH`] levels of recursion use the stack. Otherwise an upstream could
+//!   end the process with one response.
 //!
 //! # Layout
 //!
-//! - `envelope`: reads a [`Shape`] out of a request body and reports all that is wrong with it
-//! - `paths`: all dotted paths of a shape in one trie
-//! - `scan`: the grammar; steps over tokens and whole values
-//! - `text`: decodes strings where they are compared
-//! - `outline`: the places in a document that the paths lead to, found in the same pass that checks it
-//! - `filter`: takes elements of lists out of an outline
-//! - `write`: copies what an outline has left
+//! - `envelope`: reads a [`Shape`] from the members of a request body, and reports every violation
+//! - `paths`: holds all dotted paths of a shape in one trie
+//! - `scan`: the grammar of JSON; steps over tokens and whole values
+//! - `text`: decodes strings for comparisons
+//! - `outline`: records the values that the paths lead to, in the same pass that checks the document
+//! - `filter`: marks elements of lists as removed in an outline
+//! - `write`: copies the ranges that remain in an outline
 //! - `error`: [`Violation`] and [`ShapeError`]
 
 mod envelope;
@@ -25,52 +32,51 @@ mod scan;
 mod text;
 mod write;
 
-#[cfg(test)]
-mod model;
-#[cfg(test)]
-mod tests;
-
 pub use error::{ShapeError, Violation};
 
 use filter::Filter;
 use paths::Paths;
 use scan::Scanner;
 
-/// How many lists and objects may be open around one another. Providers nest a dozen deep; the limit bounds what a
-/// hostile document can make the recursion of filtering and writing take of the thread's stack.
-pub const MAX_DEPTH: u32 = 512;
+/// Maximum depth of nested lists and objects. Real services nest about a dozen levels. The limit bounds the stack that
+/// filtering and writing need for a hostile document, because both recurse.
+const MAX_DEPTH: u32 = 512;
 
-/// Not part of the document by RFC 8259, though some providers send it; it is stepped over and never passed on.
+/// RFC 8259 does not allow it before a document, but some services send it. It is skipped and never copied to the answer.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A parsed envelope: what to keep of an answer.
+/// The parsed `response_fields` and `response_filters` of a request.
 #[derive(Debug, Clone)]
 pub struct Shape {
+    /// In the order in which they are applied.
     filters: Vec<Filter>,
+    /// `false` if the whole document is kept, because there are no `response_fields`.
     has_fields: bool,
+    /// The paths of the fields and of the filters together, so that one pass over the document finds both.
     paths: Paths,
 }
 
 impl Shape {
-    /// `fields` and the filters' own strings are taken as they are; the envelope has been checked.
+    /// Makes a shape of paths that `envelope` has checked.
     fn new(fields: &[&str], filters: Vec<Filter>) -> Self {
         let paths = Paths::new(fields.iter().copied(), filters.iter().map(Filter::path));
         Self { filters, has_fields: !fields.is_empty(), paths }
     }
 
-    /// True when there is nothing to filter and nothing to project, so that every document stays as it is.
+    /// Returns `true` if there are no filters and no fields, so that every document stays as it is.
     pub fn is_identity(&self) -> bool {
         self.filters.is_empty() && !self.has_fields
     }
 
-    /// Shapes one JSON document (RFC 8259, in UTF-8, with or without a byte order mark): filters first, then fields.
+    /// Shapes one JSON document (RFC 8259 in UTF-8, with or without a byte order mark). Applies the filters first, then the
+    /// fields.
     ///
-    /// The whole document is checked, also what is not kept. Whitespace stays inside what is kept whole and goes
-    /// elsewhere.
+    /// The whole document is checked, including the parts that are not kept. Whitespace remains inside values that are kept
+    /// whole. Other whitespace is dropped.
     ///
     /// # Errors
     ///
-    /// When the document is not JSON, not UTF-8, nested deeper than [`MAX_DEPTH`] or too large to address.
+    /// Fails if the document is not JSON, is not UTF-8, is nested deeper than [`MAX_DEPTH`], or has 4 GiB or more.
     pub fn apply(&self, document: &[u8]) -> Result<Vec<u8>, ShapeError> {
         if let Err(error) = str::from_utf8(document) {
             return Err(ShapeError::NotUtf8 { offset: error.valid_up_to() });
@@ -90,3 +96,6 @@ impl Shape {
         Ok(write::write(document, &outline))
     }
 }
+
+#[cfg(test)]
+mod tests;

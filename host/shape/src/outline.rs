@@ -1,39 +1,40 @@
-//! The part of a document's structure that the paths of a shape touch.
+//! The outline of a document: the values that the paths of a shape lead to.
 //!
-//! Reading an outline steps over the whole document once, and so checks all of it, but a node is made only for what a
-//! path leads to: members that no path names and values that are kept as they stand cost no memory. The nodes stand
-//! in document order, each before the nodes inside it and knowing how many those are; a slice that begins with a node
-//! and holds its inner nodes is called a *tree* here, and is how every walk gets hold of a value.
+//! Reading an outline steps over the whole document once and thereby checks all of it. A node is made only for a value that a
+//! path leads to. Members that no path names, and the content of values that are kept whole, need no memory.
+//!
+//! The nodes are in the order of the document. Each node is followed by the nodes inside it, and knows their number. A slice
+//! that consists of a node and its inner nodes is called a *tree*. Every walk through the outline works on trees.
 
 use super::ShapeError;
 use super::paths::{Paths, StopId, head_of};
 use super::scan::{Name, Scanner};
 use super::text::decoded;
 
-/// A value with a path that leads to it, by its place in the document.
+/// A value that a path leads to, by its position in the document.
 ///
-/// Neighbouring scalars of a list share one node: nothing but a test of the whole list ever looks at them singly.
+/// Neighbouring scalars of a list share one node, because only a filter on the whole list reads them one by one.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
-    /// The first byte of the member, which is its name's quote, or of the element.
+    /// The first byte of the member or element. A member begins with the opening quote of its name.
     pub(super) start: u32,
-    /// One past the closing quote of the name; the same as `start` for what has none.
+    /// The byte after the closing quote of the name. Equal to `start` if the value has no name.
     pub(super) name_end: u32,
     /// The first byte of the value.
     pub(super) value: u32,
-    /// One past the last byte of the value.
+    /// The byte after the value.
     pub(super) end: u32,
-    /// The number of nodes in the tree that begins here, with this one.
+    /// The number of nodes in the tree that begins here, including this one.
     size: u32,
     pub(super) kind: Kind,
     pub(super) keep: Keep,
-    /// The name is written with escapes.
+    /// The name contains escapes and must be decoded before it is compared.
     pub(super) name_is_escaped: bool,
-    /// A filter took this element out of its list.
+    /// A filter has removed this element from its list.
     pub(super) removed: bool,
-    /// Something inside has been removed, so the bytes of the value no longer tell what it is.
+    /// An element inside the value has been removed, so that the bytes of the value can no longer be copied as a whole.
     pub(super) thinned: bool,
-    /// The filter at work found what it looks for.
+    /// The filter that is being applied accepts this element.
     pub(super) matched: bool,
 }
 
@@ -44,18 +45,18 @@ pub(super) enum Kind {
     Scalar,
 }
 
-/// How much of a value `response_fields` leaves.
+/// The part of a value that `response_fields` keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
     Whole,
-    /// Only the inner nodes that are kept.
+    /// Those of the inner nodes that are kept.
     Part,
-    /// Nothing; the node is there for filters to read.
+    /// No part. The node exists because a filter reads it.
     Nothing,
 }
 
-/// Reads the outline of the document whose first byte after a byte order mark is at `position`. With `keep_all` the
-/// fields of `paths` are left aside and everything is kept. The document must be UTF-8.
+/// Reads the outline of a document, which begins at `position`, behind a byte order mark. With `keep_all` everything is kept,
+/// regardless of the fields in `paths`. The document must be UTF-8.
 pub(super) fn read(document: &[u8], position: usize, paths: &Paths, keep_all: bool) -> Result<Vec<Node>, ShapeError> {
     if u32::try_from(document.len()).is_err() {
         return Err(ShapeError::TooLarge);
@@ -72,18 +73,18 @@ struct Reader<'a> {
     scanner: Scanner<'a>,
     paths: &'a Paths,
     nodes: Vec<Node>,
-    /// The containers around the position whose inner nodes are wanted, the innermost last. This is a stack of its
-    /// own, so that nesting costs the thread's stack nothing.
+    /// The lists and objects around the position that get inner nodes, the innermost last. Because this is a separate stack,
+    /// nesting does not use the stack of the thread.
     open: Vec<Open>,
 }
 
-/// A container that has been begun and not ended.
+/// A list or object that has begun and not ended.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     /// The index of its node.
     node: usize,
     is_object: bool,
-    /// Where the paths stand at its members or elements.
+    /// The position of the paths at its members or elements.
     at: StopId,
     keep: Keep,
 }
@@ -103,8 +104,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Makes the node of the value at the position. True when this has opened a container, whose first item is next;
-    /// otherwise the value has been stepped over.
+    /// Makes the node of the value at the position. Returns `true` if this has opened a list or object, whose first item comes
+    /// next. Otherwise the value has been stepped over.
     fn value(&mut self, name: Name, at: StopId, keep: Keep) -> Result<bool, ShapeError> {
         let kind = kind_of(self.scanner.peek());
         let mut node = Node {
@@ -141,7 +142,7 @@ impl Reader<'_> {
         offset(self.open.len())
     }
 
-    /// Notes where the innermost container ends, which is here.
+    /// Ends the innermost list or object at the position.
     fn close(&mut self, container: Open) {
         self.open.pop();
         let (end, size) = (offset(self.scanner.position()), offset(self.nodes.len() - container.node));
@@ -151,7 +152,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads members up to one that opens a container, or up to the object's end. True at the end.
+    /// Reads members until one opens a list or object, or until the object ends. Returns `true` at the end of the object.
     fn members(&mut self, object: Open) -> Result<bool, ShapeError> {
         loop {
             let name = self.scanner.name()?;
@@ -177,7 +178,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads the value of a member that paths have use for. True when this has opened a container.
+    /// Reads the value of a member that a path leads to. Returns `true` if this has opened a list or object.
     fn member(&mut self, name: Name, at: StopId, around: Keep) -> Result<bool, ShapeError> {
         let interest = self.paths.interest(at);
         let is_scalar = kind_of(self.scanner.peek()) == Kind::Scalar;
@@ -187,7 +188,7 @@ impl Reader<'_> {
             Keep::Part => Keep::Nothing,
             same => same,
         };
-        // Unless a filter reads it, what is dropped or goes with a whole object needs no node of its own.
+        // A value that is dropped, or is copied as part of a whole object, needs no node unless a filter reads it.
         let is_read = interest.filter || interest.filters_below;
         if !is_read && (keep == Keep::Nothing || around == Keep::Whole) {
             self.scanner.skip_value(self.depth())?;
@@ -196,7 +197,7 @@ impl Reader<'_> {
         self.value(name, at, keep)
     }
 
-    /// Reads elements up to one that opens a container, or up to the list's end. True at the end.
+    /// Reads elements until one opens a list or object, or until the list ends. Returns `true` at the end of the list.
     fn elements(&mut self, list: Open) -> Result<bool, ShapeError> {
         let keep_of_scalars = if list.keep == Keep::Part { Keep::Nothing } else { list.keep };
         let mut run = None;
@@ -232,13 +233,13 @@ fn kind_of(first: u8) -> Kind {
     }
 }
 
-/// Narrows a position; [`read`] has refused documents in which this could lose anything.
+/// Narrows a position. [`read`] has refused documents that are too large for this.
 #[inline]
 fn offset(position: usize) -> u32 {
     position as u32
 }
 
-/// The trees of a tree's members or elements, in order.
+/// Returns the members or elements of a tree, each with its own tree, in the order of the document.
 pub(super) fn inner(tree: &[Node]) -> impl Iterator<Item = (&Node, &[Node])> {
     let mut rest = tree.get(1..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -248,7 +249,7 @@ pub(super) fn inner(tree: &[Node]) -> impl Iterator<Item = (&Node, &[Node])> {
     })
 }
 
-/// [`inner`], to be changed.
+/// As [`inner`], with trees that can be changed.
 pub(super) fn inner_mut(tree: &mut [Node]) -> impl Iterator<Item = &mut [Node]> {
     let mut rest = tree.get_mut(1..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -265,7 +266,7 @@ impl Node {
         document.get(self.value as usize..self.end as usize).unwrap_or_default()
     }
 
-    /// The bytes of the member, name and value, or of the element.
+    /// The bytes of the member, with name and value, or of the element.
     pub(super) fn whole_in<'a>(&self, document: &'a [u8]) -> &'a [u8] {
         document.get(self.start as usize..self.end as usize).unwrap_or_default()
     }

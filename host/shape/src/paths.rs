@@ -1,12 +1,12 @@
-//! All the dotted paths of a shape in one trie, so that one look at a member's name tells what every path makes of it.
+//! A trie of all dotted paths of a shape, so that one lookup of a member's name serves all paths.
 //!
-//! A member's name may itself hold dots, so a step along a path takes as many segments as the name has. Where a step
-//! leads depends only on the segments taken so far, never on how names divided them; this is why a trie of single
-//! segments, no larger than the paths themselves, is enough.
+//! The name of a member may contain dots. A step along a path then takes as many segments as the name has. The result of a
+//! step depends only on the segments taken so far, and not on the names that they belonged to. A trie of single segments is
+//! therefore enough, and it is not larger than the paths.
 
 use std::collections::BTreeMap;
 
-/// A place along the paths.
+/// A node of the trie: a position along the paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StopId(usize);
 
@@ -16,46 +16,46 @@ pub(super) struct Paths {
     stops: Vec<Stop>,
 }
 
-/// What the paths want with a value that was reached by the segments up to here.
+/// The use that the paths have for a value at this position.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Interest {
-    /// A path of `response_fields` ends here: the whole value is kept.
+    /// A path of `response_fields` ends here, so that the whole value is kept.
     pub(super) field: bool,
-    /// A path of `response_fields` goes on from here.
+    /// A path of `response_fields` continues below.
     pub(super) fields_below: bool,
-    /// A path of a filter ends here: the value is tested.
+    /// A path of a filter ends here, so that the filter reads the value.
     pub(super) filter: bool,
-    /// A path of a filter goes on from here.
+    /// A path of a filter continues below.
     pub(super) filters_below: bool,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Stop {
     interest: Interest,
-    /// The first bytes of the segments that may follow, folded into 64 bits: most names of a document are ruled out
-    /// by this alone.
+    /// The first bytes of the next segments, as a set of 64 bits. This alone excludes most names of a document.
     first_bytes: u64,
-    /// The segments that may follow, sorted.
+    /// The next segments, sorted.
     next: Vec<Edge>,
 }
 
 #[derive(Debug, Clone)]
 struct Edge {
     segment: Box<[u8]>,
-    /// The segment's first eight bytes, zeros after its end, and which bits of a name's must be the same.
+    /// The first eight bytes of the segment, padded with zeros.
     head: u64,
+    /// The bits of the head in which the name must agree with the segment.
     head_mask: u64,
     to: StopId,
 }
 
-/// With more segments than this after a stop, a binary search beats a look at each.
+/// Up to this number of next segments, comparing each is faster than a binary search.
 const FEW_EDGES: usize = 16;
 
 impl Paths {
-    /// Where every walk begins.
+    /// The start of all paths.
     pub(super) const START: StopId = StopId(0);
 
-    /// `fields` are the paths to keep, `filters` those on whose way filters find their lists and values.
+    /// Builds the trie. `fields` are the paths to keep. `filters` are the paths that filters follow.
     pub(super) fn new<'a>(fields: impl Iterator<Item = &'a str>, filters: impl Iterator<Item = String>) -> Self {
         let mut trie = Builder { stops: vec![Stop::default()], edges: BTreeMap::new() };
         for path in fields {
@@ -75,8 +75,8 @@ impl Paths {
         self.stops.get(at.0).map(|stop| stop.interest).unwrap_or_default()
     }
 
-    /// Where a member called `name` leads from `at`; `None` when no path has use for it. `head` are the first eight
-    /// bytes of the name, or the name and any bytes after it.
+    /// Returns the position behind a member `name`, or `None` if no path leads there. `head` is the first eight bytes of the
+    /// name. If the name is shorter, any bytes may follow it.
     #[inline(always)]
     pub(super) fn step(&self, at: StopId, name: &[u8], head: u64) -> Option<StopId> {
         let stop = self.stops.get(at.0)?;
@@ -116,7 +116,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// Adds a path; `mark` is called for every stop on it, with true for the one where it ends.
+    /// Adds a path. Calls `mark` for every position along it, with `true` for the last one.
     fn insert(&mut self, path: &str, mark: impl Fn(&mut Interest, bool)) {
         let mut at = Paths::START;
         for segment in path.split('.') {
@@ -147,10 +147,10 @@ impl Builder {
     }
 }
 
-/// How many bytes of a name are compared at once.
+/// Number of bytes that are compared at once.
 const HEAD: usize = size_of::<u64>();
 
-/// The first bytes of a name as one word, the first one in the lowest bits; zeros after its end.
+/// The first bytes of a name as one word, padded with zeros. The first byte is in the lowest bits.
 pub(super) fn head_of(name: &[u8]) -> u64 {
     name.iter().take(HEAD).rev().fold(0, |head, byte| head << 8 | u64::from(*byte))
 }
@@ -161,7 +161,7 @@ fn head_mask(length: usize) -> u64 {
     u64::MAX.checked_shr(8 * unused as u32).unwrap_or(0)
 }
 
-/// The bit of a name's first byte. Nothing counts as a dot, because a name that begins with a dot begins with an
+/// The bit for the first byte of a name. An empty name counts as a dot, because a name that begins with a dot begins with an
 /// empty segment.
 #[inline]
 fn first_byte_bit(name: &[u8]) -> u64 {
@@ -181,14 +181,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_takes_as_many_segments_as_it_has() {
+    fn a_name_with_dots_takes_several_segments() {
         for names in [&["a.b", "c"][..], &["a", "b.c"], &["a", "b", "c"], &["a.b.c"]] {
             assert!(step(&["a.b.c"], names).is_some_and(|at| at.field), "{names:?}");
         }
     }
 
     #[test]
-    fn part_of_a_segment_is_no_step() {
+    fn a_part_of_a_segment_does_not_match() {
         assert!(step(&["abc.d"], &["ab"]).is_none());
         assert!(step(&["ab.d"], &["abc"]).is_none());
         for (segment, name) in [("same", "sane"), ("samename", "samenama"), ("samenames", "samenamed")] {
@@ -198,14 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn empty_segments_are_names_like_any_other() {
+    fn an_empty_segment_matches_an_empty_name() {
         assert!(step(&["a."], &["a", ""]).is_some_and(|at| at.field));
         assert!(step(&[".a"], &["", "a"]).is_some_and(|at| at.field));
         assert!(step(&[".a"], &[".a"]).is_some_and(|at| at.field));
     }
 
     #[test]
-    fn one_path_may_end_where_another_goes_on() {
+    fn one_path_may_end_where_another_continues() {
         assert!(step(&["a", "a.b"], &["a"]).is_some_and(|at| at.field && at.fields_below));
     }
 }

@@ -1,23 +1,23 @@
-//! The grammar of RFC 8259, checked in one pass that builds nothing.
+//! Checks the grammar of RFC 8259 in one pass that builds no values.
 //!
-//! A [`Scanner`] only moves forward, and only over what the grammar allows: whatever it stepped over is valid JSON,
-//! given that the whole document is UTF-8. Everything else in this module relies on that, and slices the document
-//! at the positions the scanner stopped at without looking again.
+//! A [`Scanner`] only moves forward, and only over text that the grammar allows. All text that it has passed is therefore valid
+//! JSON, if the whole document is UTF-8. The other modules rely on this: they slice the document at the scanner's positions
+//! without checking again.
 
 use super::paths::head_of;
 use super::{MAX_DEPTH, ShapeError};
 
-/// A position in a document, moved forward token by token.
+/// A position in a document that moves forward token by token.
 #[derive(Debug)]
 pub(super) struct Scanner<'a> {
     bytes: &'a [u8],
     position: usize,
 }
 
-/// How many open containers [`Scanner::skip_value`] keeps in one machine word.
+/// Number of open lists and objects that [`Scanner::skip_value`] stores in one word.
 const LEVELS_PER_WORD: u32 = u64::BITS;
 
-/// Most strings are short, and end before a search in blocks would have begun to pay.
+/// Number of words after which a string counts as long and is searched in blocks. For shorter ones this would be slower.
 const WORDS_BEFORE_BLOCKS: u32 = 3;
 
 const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
@@ -33,7 +33,7 @@ impl<'a> Scanner<'a> {
         self.position
     }
 
-    /// The byte at the position. The end reads as NUL, which the grammar allows nowhere.
+    /// The byte at the position. At the end this is zero, which the grammar allows nowhere.
     #[inline]
     pub(super) fn peek(&self) -> u8 {
         self.byte(self.position)
@@ -44,14 +44,14 @@ impl<'a> Scanner<'a> {
         self.bytes.get(at).copied().unwrap_or(0)
     }
 
-    /// The next eight bytes, the first one in the lowest bits; `None` where fewer are left.
+    /// The next eight bytes, the first one in the lowest bits. `None` if fewer remain.
     #[inline]
     fn word(&self, at: usize) -> Option<u64> {
         let word = self.bytes.get(at..)?.first_chunk()?;
         Some(u64::from_le_bytes(*word))
     }
 
-    /// Steps over the byte that was peeked.
+    /// Steps over the byte that [`Scanner::peek`] has returned.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.position += 1;
@@ -67,7 +67,7 @@ impl<'a> Scanner<'a> {
     fn whitespace_run(&mut self) {
         while matches!(self.peek(), b' ' | b'\n' | b'\r' | b'\t') {
             self.position += 1;
-            // Indentation is long runs of spaces.
+            // Indentation consists of long runs of spaces.
             while let Some(word) = self.word(self.position) {
                 let spaces = (word ^ SPACES).trailing_zeros() / 8;
                 self.position += spaces as usize;
@@ -78,7 +78,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over a member's name, the colon and the whitespace about them; stops at the value.
+    /// Steps over a member's name, the colon and the whitespace around it. Stops at the value.
     #[inline(always)]
     pub(super) fn name(&mut self) -> Result<Name, ShapeError> {
         let start = self.position;
@@ -96,19 +96,19 @@ impl<'a> Scanner<'a> {
         Ok(Name { start, end, escaped })
     }
 
-    /// The text of a name that was stepped over, as it is written, and its [head](super::paths::head_of).
+    /// The text of a name as it is written, without its quotes, and its [head](super::paths::head_of).
     #[inline]
     pub(super) fn written(&self, name: Name) -> (&'a [u8], u64) {
         let text = self.bytes.get(name.start + 1..name.end - 1).unwrap_or_default();
         (text, self.word(name.start + 1).unwrap_or_else(|| head_of(text)))
     }
 
-    /// Steps over one value of any kind that stands below `depth` open containers.
+    /// Steps over one value of any kind, which is inside `depth` lists and objects.
     ///
-    /// The kinds of the containers opened on the way are the bits of one word, so this recurses only once in
-    /// [`LEVELS_PER_WORD`] levels.
+    /// The kinds of the lists and objects that it opens are the bits of one word. This function therefore recurses only once
+    /// in [`LEVELS_PER_WORD`] levels.
     pub(super) fn skip_value(&mut self, depth: u32) -> Result<(), ShapeError> {
-        // One bit for each open container, the innermost lowest: 1 for an object, 0 for a list.
+        // One bit for each open list (0) or object (1). The innermost one is the lowest bit.
         let mut kinds = 0_u64;
         let mut open = 0;
         'value: loop {
@@ -155,8 +155,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Steps over the bracket that opens a container which `depth` others are open around: true when its first item
-    /// is next, false when it is empty and has been stepped over.
+    /// Steps over the bracket that opens a list or object, which is inside `depth` others. Returns `true` if its first item
+    /// comes next, and `false` if it is empty and has been stepped over.
     #[inline]
     pub(super) fn open(&mut self, is_object: bool, depth: u32) -> Result<bool, ShapeError> {
         if depth >= MAX_DEPTH {
@@ -171,7 +171,8 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// After an element or a member: true when a comma leads to the next one, false when the container closes.
+    /// Steps over the comma or bracket behind an element or member. Returns `true` if another one follows, and `false` if the
+    /// list or object has ended.
     #[inline(always)]
     pub(super) fn another(&mut self, in_object: bool) -> Result<bool, ShapeError> {
         self.whitespace();
@@ -188,7 +189,7 @@ impl<'a> Scanner<'a> {
         Err(self.expected_after_value(in_object))
     }
 
-    /// Steps over the whitespace that may follow the document's value; anything else is an error.
+    /// Steps over the whitespace behind the document's value. Any other byte is an error.
     pub(super) fn end(&mut self) -> Result<(), ShapeError> {
         self.whitespace();
         if self.position == self.bytes.len() { Ok(()) } else { Err(self.expected("the end of the document")) }
@@ -249,7 +250,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Steps over the string whose opening quote is at the position; true when it holds escapes.
+    /// Steps over the string whose opening quote is at the position. Returns `true` if it contains escapes.
     #[inline(always)]
     fn string(&mut self) -> Result<bool, ShapeError> {
         let at = self.plain_text(self.position + 1);
@@ -261,7 +262,7 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// Steps over the rest of a string, from the first byte in it that does not stand for itself.
+    /// Steps over the rest of a string. `at` is its first byte that is not plain text.
     fn string_with_escapes(&mut self, mut at: usize) -> Result<(), ShapeError> {
         loop {
             match self.byte(at) {
@@ -272,14 +273,14 @@ impl<'a> Scanner<'a> {
                 b'\\' => at += self.escape(at)?,
                 _ => {
                     self.position = at;
-                    return Err(self.expected("a closing quote, and no control character before it"));
+                    return Err(self.expected("a closing quote without a control character before it"));
                 }
             }
             at = self.plain_text(at);
         }
     }
 
-    /// The first byte from `at` on that ends what stands for itself in a string.
+    /// Returns the position of the first byte from `at` on that is not plain text of a string.
     #[inline(always)]
     fn plain_text(&self, mut at: usize) -> usize {
         let mut words = 0;
@@ -300,14 +301,14 @@ impl<'a> Scanner<'a> {
         at
     }
 
-    /// Steps over blocks of plain text, which the compiler turns into vector instructions.
+    /// Returns the position behind all blocks of plain text. The compiler uses vector instructions for this loop.
     fn plain_blocks(&self, at: usize) -> usize {
         let (blocks, _) = self.bytes.get(at..).unwrap_or_default().as_chunks::<32>();
         let is_plain = |block: &&[u8; 32]| !block.iter().fold(false, |ends, byte| ends | ends_plain_text(*byte));
         at + 32 * blocks.iter().take_while(is_plain).count()
     }
 
-    /// The length of the escape that begins at `at`.
+    /// Returns the length of the escape that begins at `at`.
     #[inline]
     fn escape(&mut self, at: usize) -> Result<usize, ShapeError> {
         match self.byte(at + 1) {
@@ -315,7 +316,7 @@ impl<'a> Scanner<'a> {
             b'u' if (at + 2..at + 6).all(|digit| self.byte(digit).is_ascii_hexdigit()) => Ok(6),
             _ => {
                 self.position = at;
-                Err(self.expected("an escape that JSON knows"))
+                Err(self.expected("a valid escape"))
             }
         }
     }
@@ -331,11 +332,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// A member's name: its range with the quotes, and whether it holds escapes.
+/// The name of a member: its range in the document, with the quotes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Name {
     pub(super) start: usize,
     pub(super) end: usize,
+    /// The name contains escapes.
     pub(super) escaped: bool,
 }
 
@@ -349,12 +351,12 @@ fn ends_plain_text(byte: u8) -> bool {
     (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
 
-/// Sets the high bit of the first byte of `word` that is a quote, a backslash or a control character.
+/// Sets the high bit of the first byte in `word` that is a quote, a backslash or a control character.
 ///
-/// Bytes after the first one may be marked in error: a borrow can run on from it, never into it.
+/// Later bytes may be marked without reason, because the subtraction can borrow from them. The first mark is always right.
 #[inline]
 fn ends_of_plain_text(word: u64) -> u64 {
-    // Swapping 0x20 and 0x22 leaves the quote and the control characters as the bytes below 0x21.
+    // The XOR swaps the codes of the space and the quote. The quote and the control characters are then the bytes below 0x21.
     let quote_or_control = (word ^ (0x02 * EVERY_BYTE)).wrapping_sub(0x21 * EVERY_BYTE);
     let backslash = (word ^ (u64::from(b'\\') * EVERY_BYTE)).wrapping_sub(EVERY_BYTE);
     (quote_or_control | backslash) & !word & HIGH_BITS

@@ -1,11 +1,11 @@
-//! Strings of a document, compared by what they say and not by how they are written.
+//! Decodes the strings of a document, so that they are compared by their text and not by their escapes.
 
 use std::borrow::Cow;
 
-/// The decoded bytes of a string's text, given without its quotes. The text must have passed the scanner.
+/// Decodes the text of a string, given without its quotes. The scanner must have checked the text.
 ///
-/// The halves of a surrogate pair become one character. A half that stands alone, which the grammar allows and UTF-8
-/// does not, becomes the three bytes that it would have: they equal no Rust string, so such a text matches nothing.
+/// The two halves of a surrogate pair become one character. The grammar allows a half without the other one, but UTF-8 does
+/// not. Such a half becomes three bytes that occur in no valid UTF-8, so that the text equals no other text.
 pub(super) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(b'\\', text).is_none() {
         return Cow::Borrowed(text);
@@ -21,7 +21,7 @@ pub(super) fn decoded(text: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(decoded)
 }
 
-/// Decodes the escape that `text` begins with; gives what follows it.
+/// Decodes the escape with which `text` begins, and returns the rest of the text.
 fn decode_escape<'a>(text: &'a [u8], decoded: &mut Vec<u8>) -> &'a [u8] {
     match text {
         [b'\\', b'u', rest @ ..] => decode_unit(rest, decoded),
@@ -40,7 +40,8 @@ fn decode_escape<'a>(text: &'a [u8], decoded: &mut Vec<u8>) -> &'a [u8] {
     }
 }
 
-/// Decodes the UTF-16 unit whose four digits `text` begins with, together with its second half where one follows.
+/// Decodes the UTF-16 unit with whose four digits `text` begins. If it is the first half of a surrogate pair, decodes the
+/// second half as well.
 fn decode_unit<'a>(text: &'a [u8], decoded: &mut Vec<u8>) -> &'a [u8] {
     let Some((unit, mut rest)) = hex(text) else { return &[] };
     let mut code = unit;
@@ -69,7 +70,7 @@ mod tests {
     use super::decoded;
 
     #[test]
-    fn text_without_escapes_is_itself() {
+    fn text_without_escapes_is_unchanged() {
         assert_eq!(&*decoded("grüße".as_bytes()), "grüße".as_bytes());
     }
 
@@ -79,12 +80,12 @@ mod tests {
     }
 
     #[test]
-    fn units_become_the_character_they_stand_for() {
+    fn utf16_units_become_characters() {
         assert_eq!(&*decoded(br"\u00fc\u20AC\ud83d\ude00"), "ü€😀".as_bytes());
     }
 
     #[test]
-    fn half_a_pair_is_no_text_at_all() {
+    fn half_a_surrogate_pair_is_not_valid_utf8() {
         for half in [r"\ud83d", r"\ude00", r"\ud83d\u0041", r"\ud83dx"] {
             assert!(str::from_utf8(&decoded(half.as_bytes())).is_err(), "{half}");
         }

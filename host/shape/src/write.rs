@@ -1,11 +1,11 @@
-//! The answer, put together from ranges of the document.
+//! Writes the answer from ranges of the document.
 //!
-//! What is kept whole is copied byte for byte, with the whitespace inside it; only the brackets, colons and commas
-//! about what a shape has touched are written anew, without whitespace.
+//! Values that are kept whole are copied byte for byte, with the whitespace inside them. Brackets, colons and commas around
+//! values that a shape has changed are written without whitespace.
 
 use super::outline::{Keep, Kind, Node, inner};
 
-/// Writes what is left of the document after its outline has been filtered.
+/// Writes the parts of the document that its outline keeps.
 pub(super) fn write(document: &[u8], outline: &[Node]) -> Vec<u8> {
     let mut writer = Writer { document, answer: Vec::with_capacity(document.len() / 4) };
     if let Some(node) = outline.first() {
@@ -31,7 +31,7 @@ impl Writer<'_> {
         }
     }
 
-    /// An object of which only the members in the outline are kept.
+    /// Writes an object of which only members in the outline are kept.
     fn object(&mut self, tree: &[Node]) {
         let mut before = b'{';
         for (member, tree) in inner(tree).filter(|(member, _)| member.keep != Keep::Nothing) {
@@ -51,6 +51,7 @@ impl Writer<'_> {
         self.answer.push(b'}');
     }
 
+    /// Writes a list without its removed elements.
     fn list(&mut self, tree: &[Node]) {
         let mut before = b'[';
         for (element, tree) in inner(tree).filter(|(element, _)| element.keep != Keep::Nothing && !element.removed) {
@@ -64,7 +65,7 @@ impl Writer<'_> {
         self.answer.push(b']');
     }
 
-    /// An object that is kept whole but for what has been removed from lists inside it.
+    /// Writes an object that is kept whole, except for elements that were removed from lists inside it.
     fn object_around_thinned(&mut self, node: &Node, tree: &[Node]) {
         let mut copied = node.value;
         for (member, tree) in inner(tree).filter(|(member, _)| member.thinned) {

@@ -1,50 +1,50 @@
-//! The first key, without which nobody could make one through the gateway.
+//! The first key, without which nobody could call the gateway.
 
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
-use super::Scopes;
 use super::key::{self, NoRandomness};
+use super::scope::Scopes;
 use store::{KeyAdoption, KeyId, Store, StoreError};
 
 /// The tenant of the first key.
 pub const DEFAULT_TENANT: &str = "default";
 
-/// A chosen key that is shorter is too easily guessed, whatever it is made of.
+/// Shortest chosen key. A shorter one is too easy to guess.
 const MIN_CHARACTERS: usize = 16;
 
-/// Why there is no first key. The texts say what to do.
+/// Why the chosen key is not accepted, or no key can be made. The messages say what to do.
 #[derive(Debug, Error)]
 pub enum BootstrapError {
     /// The chosen key is too short.
     #[error("GATEWAY_BOOTSTRAP_KEY has fewer than {MIN_CHARACTERS} characters; choose a longer, random value")]
     TooShort,
-    /// The chosen key does not fit into a header.
-    #[error("GATEWAY_BOOTSTRAP_KEY has blanks or characters other than ASCII; choose letters and digits")]
+    /// A header cannot carry the chosen key.
+    #[error("GATEWAY_BOOTSTRAP_KEY contains blanks or characters that are not ASCII; choose letters and digits")]
     NotPrintable,
-    /// A person revoked the chosen key.
+    /// The chosen key was revoked by a command.
     #[error("the key in GATEWAY_BOOTSTRAP_KEY was revoked; choose another value, or unset it")]
     Revoked,
-    /// The chosen key was made by a command, for less.
+    /// The chosen key exists, but was made by a command with fewer rights.
     #[error(
         "GATEWAY_BOOTSTRAP_KEY is the key {0}, which was made with other rights; choose another value, or unset it"
     )]
     Narrower(KeyId),
-    /// No key can be made.
+    /// There are no random numbers for a key.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
-    /// The store does not answer.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Sees to it that there is a key with every scope in the tenant `default`.
+/// Ensures that a key with every scope in the tenant `default` exists.
 ///
-/// With `chosen`, that is the key; one chosen before and no longer is revoked. Without, a key is made if there never was any,
-/// and given back, to be shown this once.
+/// With `chosen`, this key is accepted, and a key that was chosen at an earlier start is revoked. Without it, a key is made if
+/// the store never had one. Returns a key that was made, to show it once.
 ///
 /// # Errors
-/// When the chosen key is not acceptable, or the store does not answer.
+/// If the chosen key is not acceptable, or the store fails.
 pub async fn bootstrap(store: &Store, chosen: Option<&SecretString>) -> Result<Option<SecretString>, BootstrapError> {
     let Some(chosen) = chosen else {
         let (stored, key) = key::make_key("first start", DEFAULT_TENANT, None, Scopes::all())?;

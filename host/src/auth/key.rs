@@ -1,8 +1,8 @@
-//! The form of API keys: `cgw_`, 43 characters with 256 bits of randomness, and 6 of a checksum.
+//! The form of API keys: `cgw_`, then 43 characters with 256 random bits, then 6 characters of a checksum.
 //!
-//! The prefix tells scanners and people what it is. By the checksum, CRC-32 of what stands before it, a scanner knows without
-//! asking us that it has found a key, and we know without looking that a letter was lost. Letters and digits only, so that a
-//! double click takes all of it.
+//! The prefix tells people and secret scanners what the text is. The checksum is the CRC-32 of the text before it. A scanner
+//! can verify a key with it, and the gateway recognises a damaged key without a look into the store. A key has only letters
+//! and digits, so that a double click selects all of it.
 
 use std::iter;
 
@@ -10,7 +10,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use secrecy::SecretString;
 use thiserror::Error;
 
-use super::Scopes;
+use super::scope::Scopes;
 use store::digest::sha256;
 use store::{KeyHash, KeyId, NewApiKey};
 
@@ -24,32 +24,32 @@ const RANDOM_CHARACTERS: usize = 43;
 /// 62^6 is more than 2^32.
 const CHECKSUM_CHARACTERS: usize = 6;
 
-/// Characters of a key that are shown in lists: enough to recognise it, and leaving 232 bits.
+/// Characters of a key that lists show. They are enough to recognise it, and leave 232 bits secret.
 const SHOWN_CHARACTERS: usize = PREFIX.len() + 4;
 
-/// Characters of a key's id: enough that two never meet.
+/// Characters of a key's id: enough that two ids are never equal.
 const ID_CHARACTERS: usize = 12;
 
-/// The operating system has no random numbers to give.
+/// The operating system failed to provide random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the operating system gives no random numbers")]
+#[error("the operating system provides no random numbers")]
 pub struct NoRandomness;
 
-/// What a token looks like.
+/// The kind of a token, by its form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// One of our keys, by its checksum.
+    /// An API key with a correct checksum.
     Ours,
-    /// One of our keys, but not as we made it.
+    /// An API key that was not copied whole.
     Damaged,
-    /// Something else.
+    /// Not an API key; possibly a JWT.
     Other,
 }
 
-/// Makes a key: what is stored of it, and the key itself, which is to be shown once and is nowhere else.
+/// Makes a key. Returns the record to store, and the key itself, which the caller shows once and which is stored nowhere.
 ///
 /// # Errors
-/// When there is no randomness.
+/// If there are no random numbers.
 pub fn make_key(
     name: &str,
     tenant: &str,
@@ -65,7 +65,7 @@ pub fn make_key(
     Ok((key, text.into()))
 }
 
-/// What is stored of a key that a person chose. None of it is shown.
+/// The record of a key that a person chose. Lists show no part of such a key.
 pub(super) fn stored(text: &str, name: &str, tenant: &str, scopes: Scopes) -> Result<NewApiKey, NoRandomness> {
     Ok(NewApiKey {
         id: KeyId(format!("key_{}", random(ID_CHARACTERS)?)),
@@ -78,11 +78,12 @@ pub(super) fn stored(text: &str, name: &str, tenant: &str, scopes: Scopes) -> Re
     })
 }
 
-/// A fast hash will do: nobody tries out 2^256 keys.
+/// The stored form of a token. A fast hash is enough, because nobody can try 2^256 keys.
 pub(super) fn hash(token: &str) -> KeyHash {
     sha256(token.as_bytes())
 }
 
+/// Finds the kind of a token without a look into the store.
 pub(super) fn check(token: &str) -> Form {
     if !token.starts_with(PREFIX) {
         return Form::Other;
@@ -98,7 +99,7 @@ fn random(characters: usize) -> Result<String, NoRandomness> {
     let mut bytes = [0; 64];
     while text.len() < characters {
         source.fill(&mut bytes).map_err(|_| NoRandomness)?;
-        // 248 is four times 62: above it, some characters would come up more often than others.
+        // 248 is four times 62. With bytes from 248 on, some characters would be more frequent than others.
         let fair = bytes.iter().filter(|byte| **byte < 248).map(|byte| char::from(ALPHABET[usize::from(byte % 62)]));
         text.extend(fair.take(characters - text.len()));
     }
@@ -106,18 +107,11 @@ fn random(characters: usize) -> Result<String, NoRandomness> {
 }
 
 fn checksum(text: &str) -> String {
-    let mut rest = crc32(text.as_bytes());
+    let mut rest = crc32fast::hash(text.as_bytes());
     let digits = iter::repeat_with(|| {
         let digit = ALPHABET[(rest % 62) as usize];
         rest /= 62;
         char::from(digit)
     });
     digits.take(CHECKSUM_CHARACTERS).collect()
-}
-
-/// CRC-32 as in gzip and Ethernet, bit by bit: a key is short, and seldom checked.
-pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(u32::MAX, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg()))
-    })
 }

@@ -5,19 +5,19 @@ use std::fmt;
 /// A permission of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Calling operations.
+    /// Call operations.
     Operate,
-    /// Connecting users' accounts.
+    /// Connect and remove users' accounts.
     Integrate,
-    /// Changing the gateway: connectors and keys.
+    /// Change the gateway itself: add, remove and roll back connectors.
     Admin,
 }
 
 impl Scope {
-    /// All scopes, in the order of lists.
+    /// All scopes, in the order in which lists show them.
     pub const ALL: [Self; 3] = [Self::Operate, Self::Integrate, Self::Admin];
 
-    /// The name on the command line, in answers and in the store.
+    /// The name on the command line, in answers and in the store. It never changes.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Operate => "operate",
@@ -45,7 +45,7 @@ impl Scopes {
         Scope::ALL.into_iter().collect()
     }
 
-    /// Reads names separated by spaces. A name that this version does not know permits nothing.
+    /// Reads names separated by spaces. Unknown names, such as those of a later version, are ignored.
     pub fn parse(names: &str) -> Self {
         Scope::ALL.into_iter().filter(|scope| names.split(' ').any(|name| name == scope.name())).collect()
     }
@@ -55,7 +55,7 @@ impl Scopes {
         self.0 & scope.bit() != 0
     }
 
-    /// The scopes in the set, in the order of lists.
+    /// The scopes in the set, in the order in which lists show them.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.into_iter().filter(move |scope| self.contains(*scope))
     }

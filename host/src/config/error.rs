@@ -6,32 +6,32 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why there is no configuration. The text names each fault, its location, and what is expected instead.
+/// Why the configuration cannot be used. The message names each problem, its location, and what is expected.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A file was named and cannot be read.
+    /// The named file cannot be read.
     #[error("cannot read the configuration file {}: {source}; name another one with --config or GATEWAY_CONFIG", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The file is no TOML.
-    #[error("{}:{line}: this is no TOML: {message}", path.display())]
+    /// The file is not TOML.
+    #[error("{}:{line}: this is not TOML: {message}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
-        /// Counted from one.
+        /// The line, counted from one.
         line: usize,
-        /// What the parser stumbled over.
+        /// The parser's message.
         message: String,
     },
     /// Keys or values are wrong.
-    #[error("{}", List(problems))]
+    #[error("{}", ProblemList(problems))]
     Invalid {
-        /// All of them, in the order of the file, then of the variables.
+        /// All problems: those of the file in its order, then those of variables.
         problems: Vec<Problem>,
     },
 }
@@ -42,23 +42,23 @@ impl ConfigError {
     }
 }
 
-/// One fault.
+/// A wrong key or value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Where it stands.
+    /// The location to change.
     pub location: Location,
-    /// The key, with its section's name: `compile.memory_mb`.
+    /// The key, with the names of its sections: `compile.memory_mb`.
     pub key: String,
-    /// What is wrong and what is expected, to follow the key. Never a secret.
+    /// What is wrong and what is expected, to be read after the key. It never contains a secret.
     pub message: String,
 }
 
-/// Where a value was set.
+/// The location of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// In a file, on a line counted from one.
+    /// A file, and a line counted from one.
     File(PathBuf, usize),
-    /// In an environment variable of this name.
+    /// The environment variable of this name.
     Variable(String),
 }
 
@@ -77,15 +77,15 @@ impl fmt::Display for Problem {
     }
 }
 
-/// One problem on the line it is told on, several below it.
-struct List<'a>(&'a [Problem]);
+/// Shows one problem on one line, and several each on a line of its own.
+struct ProblemList<'a>(&'a [Problem]);
 
-impl fmt::Display for List<'_> {
+impl fmt::Display for ProblemList<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let [problem] = self.0 {
             return write!(formatter, "the configuration is wrong: {problem}");
         }
-        write!(formatter, "the configuration is wrong in {} locations:", self.0.len())?;
+        write!(formatter, "the configuration is wrong in {} places:", self.0.len())?;
         for problem in self.0 {
             write!(formatter, "\n  {problem}")?;
         }

@@ -1,27 +1,29 @@
-//! Every key there is. The documentation of each is in `gateway.example.toml`.
+//! Every key. `gateway.example.toml` documents them.
 
 use std::fs;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::connector::{Connector, Limits, Oauth, Pacing, Setting};
 use super::error::ConfigError;
+use super::error::Problem;
 use super::section::{Report, Section};
+use super::settings::{Config, OauthClient};
 use super::source::Source;
+use super::{jwt_issuer, value};
 use sandbox::{CompileLimits, Pool};
 
-use super::{Config, Connector, Limits, Oauth, OauthClient, Pacing, Setting, issuer, value};
+const NOT_AN_UPSTREAM: &str = "is not the name of an upstream; use 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`";
 
-const NOT_AN_UPSTREAM: &str = "is not the name of an upstream: 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`";
-
-/// Reads all keys, over the defaults.
+/// Reads all keys. Keys that are not set keep their defaults.
 pub(super) fn read(source: Source) -> Result<Config, ConfigError> {
     let (config, problems, _) = read_known(source);
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
 }
 
-/// Also gives back the keys that are known: what is asked for where nothing is set, and within what is.
-pub(super) fn read_known(source: Source) -> (Config, Vec<super::Problem>, Vec<String>) {
+/// Like [`read`], and also returns the known keys, for the test of the documentation.
+pub(super) fn read_known(source: Source) -> (Config, Vec<Problem>, Vec<String>) {
     let mut config = Config::default();
     let (mut report, table) = Report::new(source);
     report.read(table, |root| read_root(root, &mut config));
@@ -55,9 +57,11 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     });
     root.each("jwt_issuers", |name, issuers| {
         let mut issuer = None;
-        issuers.section(name, |section| issuer = issuer::read(section));
+        issuers.section(name, |section| issuer = jwt_issuer::read(section));
         let Some(issuer) = issuer else { return };
-        if let Some(problem) = config.jwt_issuers.iter().find_map(|(former, other)| issuer.conflict(former, other)) {
+        if let Some(problem) =
+            config.jwt_issuers.iter().find_map(|(former, other)| jwt_issuer::conflict(&issuer, former, other))
+        {
             issuers.problem(name, problem);
         }
         config.jwt_issuers.insert(name.to_owned(), issuer);
@@ -86,7 +90,7 @@ fn read_sandbox(section: &mut Section<'_>, sandbox: &mut Pool) {
     section.value("core_instances_per_component", &mut sandbox.core_instances_per_component, value::integer(1..=256));
 }
 
-/// None where the client's id is left empty, as it is in the example.
+/// Reads a registration. Returns `None` if the client's id is empty, as in the example.
 fn read_oauth_client(section: &mut Section<'_>) -> Option<OauthClient> {
     let mut client_id = String::new();
     let mut client_secret = None;
@@ -109,7 +113,7 @@ fn read_oauth_client(section: &mut Section<'_>) -> Option<OauthClient> {
     (!client_id.is_empty()).then_some(OauthClient { client_id, client_secret })
 }
 
-/// Editors end a file with a line break, which belongs to no secret.
+/// Reads a file without the line break at its end, which editors add.
 fn read_secret(path: &str) -> Result<SecretString, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
     match text.trim() {

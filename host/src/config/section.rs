@@ -1,7 +1,7 @@
-//! Reading the keys of one table, and noticing the unknown ones.
+//! The reading of one table's keys, and the report of unknown ones.
 //!
-//! A section is told each of its keys once, by being asked for it. What is left when it is done was never asked for, so no
-//! list of known keys has to be kept beside the code that reads them.
+//! The reading code asks a section for each key once, which removes the key. Keys that remain at the end are unknown. So there
+//! is no separate list of known keys.
 
 use toml::{Table, Value};
 
@@ -9,15 +9,16 @@ use super::error::{Location, Problem};
 use super::source::Source;
 use contract::words::most_alike;
 
-/// Turns a value into a typed one; the error says what is expected, to follow "must be".
+/// The error of a conversion: the expected value, to be read after "must be".
 pub(super) type Expected = String;
 
-/// What was found while reading.
+/// The problems that are found while reading.
 pub(super) struct Report {
     source: Source,
     problems: Vec<Problem>,
-    /// Every key that was asked for, with its section's name.
+    /// Every key that was asked for, with the names of its sections.
     known: Vec<String>,
+    /// Keys that were not asked for. Their messages need the complete list of known keys.
     unknown: Vec<(Location, String)>,
 }
 
@@ -28,20 +29,20 @@ pub(super) struct Section<'a> {
     report: &'a mut Report,
 }
 
-/// A value as it was set.
+/// A value that was set.
 pub(super) struct Given<'a> {
     pub(super) value: &'a Value,
-    /// The text of the variable, if one set the value.
+    /// The text of the variable, if a variable set the value.
     pub(super) text: Option<&'a str>,
 }
 
 impl<'a> Given<'a> {
-    /// A value that stands in the file, or within another one.
+    /// A value of the file, or a value within another one.
     pub(super) fn of(value: &'a Value) -> Self {
         Self { value, text: None }
     }
 
-    /// The value as a string. What came from a variable is one even if it reads as a number.
+    /// The value as a string. A variable's value is a string even if it could be read as a number.
     pub(super) fn string(&self) -> Option<&str> {
         self.value.as_str().or(self.text)
     }
@@ -59,7 +60,7 @@ impl Report {
         Section { key: Vec::new(), table, report: self }.read(read);
     }
 
-    /// All that was wrong, in the order of the file, then of the variables.
+    /// All problems: those of the file in its order, then those of variables. Also returns the known keys.
     pub(super) fn problems(self) -> (Vec<Problem>, Vec<String>) {
         let mut problems = self.problems;
         for (location, key) in self.unknown {
@@ -90,12 +91,12 @@ impl Section<'_> {
         key
     }
 
-    /// Whether a key was set. Asking does not make it known.
+    /// Returns whether a key was set. This does not make the key known.
     pub(super) fn has(&self, name: &str) -> bool {
         self.table.contains_key(name)
     }
 
-    /// Reads a value into `target`, which keeps its default when the key is absent or wrong.
+    /// Reads a value into `target`, which keeps its default if the key is absent or wrong.
     pub(super) fn value<T>(
         &mut self,
         name: &str,
@@ -112,7 +113,7 @@ impl Section<'_> {
         }
     }
 
-    /// Reads a section within this one; an absent one is read as empty.
+    /// Reads a section within this one. An absent section is read like an empty one.
     pub(super) fn section(&mut self, name: &str, read: impl FnOnce(&mut Section<'_>)) {
         let key = self.named(name);
         self.report.known.push(key.join("."));
@@ -124,7 +125,7 @@ impl Section<'_> {
         Section { key, table, report: self.report }.read(read);
     }
 
-    /// Reads a section whose keys are names that the operator chose: each is handed to `read` in turn.
+    /// Reads a section whose keys are names that the operator chose, by a call of `read` for each name.
     pub(super) fn each(&mut self, name: &str, mut read: impl FnMut(&str, &mut Section<'_>)) {
         self.section(name, |section| {
             let names: Vec<String> = section.table.keys().cloned().collect();
@@ -139,13 +140,13 @@ impl Section<'_> {
         self.report.source.location(&self.named(name))
     }
 
-    /// Drops a key whose name is not acceptable, and says why.
+    /// Removes a key with an unacceptable name, and reports why.
     pub(super) fn refuse(&mut self, name: &str, message: &str) {
         self.table.remove(name);
         self.problem(name, message.to_owned());
     }
 
-    /// Notes what is wrong with a key.
+    /// Reports a problem of a key.
     pub(super) fn problem(&mut self, name: &str, message: String) {
         let key = self.named(name);
         let location = self.report.source.location(&key);
@@ -153,24 +154,21 @@ impl Section<'_> {
     }
 }
 
-/// The known key that was probably meant: one of the same name deeper in the same section, else the most alike in it.
-fn nearest<'a>(unknown: &str, known: &'a [String]) -> Option<&'a str> {
+/// The known key that the operator probably meant: a key of the same name in a section below, else the most similar key of the
+/// same section.
+fn nearest(unknown: &str, known: &[String]) -> Option<String> {
     let (section, name) = split(unknown);
-    let within =
+    let is_below =
         |key: &&String| section.is_empty() || key.strip_prefix(section).is_some_and(|rest| rest.starts_with('.'));
-    known
-        .iter()
-        .filter(within)
-        .find(|key| split(key).1 == name)
-        .or_else(|| {
-            let beside = || known.iter().filter(|key| split(key).0 == section);
-            let nearest = most_alike(name, beside().map(|key| split(key).1))?;
-            beside().find(|key| split(key).1 == nearest)
-        })
-        .map(String::as_str)
+    if let Some(key) = known.iter().filter(is_below).find(|key| split(key).1 == name) {
+        return Some(key.clone());
+    }
+    let siblings = known.iter().filter(|key| split(key).0 == section).map(|key| split(key).1);
+    let sibling = most_alike(name, siblings)?;
+    Some(if section.is_empty() { sibling.to_owned() } else { format!("{section}.{sibling}") })
 }
 
-/// A key's section and its own name.
+/// The section of a key, and its name within the section.
 fn split(key: &str) -> (&str, &str) {
     key.rsplit_once('.').unwrap_or(("", key))
 }

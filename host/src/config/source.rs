@@ -1,4 +1,4 @@
-//! The file and the variables as one table, each value with the location it came from.
+//! The file and the variables as one table, with the location of each value.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,21 +9,21 @@ use toml::{Table, Value};
 
 use super::error::{ConfigError, Location, Problem};
 
-/// Variables that set keys begin with it: `GATEWAY__SECTION__KEY`.
+/// The beginning of variables that set keys: `GATEWAY__SECTION__KEY`.
 const PREFIX: &str = "GATEWAY__";
 
-/// From the names of a key and its sections to where it was set.
+/// The location of each key, by the names of its sections and its own name.
 type Locations = BTreeMap<Vec<String>, Location>;
 
-/// All that was set, wherever it was.
+/// All values of the file and the variables.
 pub(super) struct Source {
     pub(super) table: Table,
     locations: Locations,
-    /// Texts of variables, as they were set: a secret such as `1e9` is no number.
+    /// Unparsed texts of variables. A secret such as `1e9` must stay a string.
     texts: BTreeMap<Vec<String>, String>,
-    /// What was already wrong.
+    /// Problems with the names of variables.
     pub(super) problems: Vec<Problem>,
-    /// The location of a key that nobody set: the file, at its beginning.
+    /// The location of a missing key: the beginning of the file.
     file: Location,
 }
 
@@ -33,12 +33,12 @@ pub(super) fn read_file(path: &Path) -> Result<String, ConfigError> {
 }
 
 impl Source {
-    /// Puts the variables over the file. Sections are merged; of anything else the variable's value stays.
+    /// Merges the variables into the file's table. Sections are merged. Any other value of the file is replaced.
     pub(super) fn new(path: &Path, text: &str, variables: &BTreeMap<String, String>) -> Result<Self, ConfigError> {
         let syntax = |error: toml::de::Error| ConfigError::Syntax {
             path: path.to_owned(),
             line: line_at(text, error.span().map_or(0, |span| span.start)),
-            // Not the error's own text: it quotes the line, which may hold a secret.
+            // The error's full text is not used: it quotes the line, which may contain a secret.
             message: error.message().to_owned(),
         };
         let mut source = Self {
@@ -61,24 +61,24 @@ impl Source {
         Ok(source)
     }
 
-    /// Where a key was set; a part of an inline value stands where the whole of it does.
+    /// The location of a key. A part of an inline value has the location of the whole value.
     pub(super) fn location(&self, key: &[String]) -> Location {
         (0..=key.len()).rev().find_map(|length| self.locations.get(key.get(..length)?)).unwrap_or(&self.file).clone()
     }
 
-    /// The text of the variable that set a key, unless the file did.
+    /// The text of the variable that set a key, or `None` if the file set it.
     pub(super) fn variable_text(&self, key: &[String]) -> Option<&str> {
         self.texts.get(key).map(String::as_str)
     }
 
     fn set_from_variable(&mut self, name: &str, key: &str, text: &str) {
-        // Every identifier is lower-case, and variables by custom are not.
+        // All keys are in lower case, but variables are usually in upper case.
         let key: Vec<String> = key.to_ascii_lowercase().split("__").map(str::to_owned).collect();
         if key.iter().any(String::is_empty) {
             self.problems.push(Problem {
                 location: Location::Variable(name.to_owned()),
                 key: key.join("."),
-                message: "names no key; write it as GATEWAY__KEY or GATEWAY__SECTION__KEY".to_owned(),
+                message: "does not name a key; write it as GATEWAY__KEY or GATEWAY__SECTION__KEY".to_owned(),
             });
             return;
         }
@@ -86,7 +86,7 @@ impl Source {
         for length in 1..key.len() {
             self.locations.entry(key[..length].to_vec()).or_insert_with(|| Location::Variable(name.to_owned()));
         }
-        // What the file says below this key, if this replaces it, is gone together with its locations.
+        // The variable replaces everything that the file has below this key, so the locations go too.
         if !value.is_table() {
             self.locations.retain(|other, _| !other.starts_with(&key));
             self.texts.retain(|other, _| !other.starts_with(&key));
@@ -104,7 +104,7 @@ impl Source {
     }
 }
 
-/// A variable's value as TOML where it is, else as a string.
+/// A variable's value, parsed as TOML if possible, else as a string.
 fn parse_value(text: &str) -> Value {
     text.parse().unwrap_or_else(|_| Value::String(text.to_owned()))
 }

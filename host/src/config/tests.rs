@@ -1,14 +1,19 @@
+use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use secrecy::ExposeSecret;
 use tempfile::TempDir;
 
 use super::*;
+use crate::auth::TenantOf;
 
 const EXAMPLE: &str = include_str!("../../gateway.example.toml");
 
-/// Reads `text` as a file named `gateway.toml`, with these variables over it.
+/// Reads `text` as a file named `gateway.toml`, with these environment variables.
 fn load(text: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("gateway.toml");
@@ -19,7 +24,7 @@ fn load(text: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
 }
 
 #[test]
-fn the_documented_defaults_are_the_ones_of_the_code() {
+fn the_documented_defaults_are_those_of_the_code() {
     let mut documented = load(EXAMPLE, &[]).unwrap();
     assert_eq!(documented.connectors.remove("example"), Some(Connector::default()));
     assert!(documented.connectors.is_empty() && documented.oauth_clients.is_empty());
@@ -29,7 +34,7 @@ fn the_documented_defaults_are_the_ones_of_the_code() {
 }
 
 #[test]
-fn the_documented_pacing_is_the_one_of_the_code() {
+fn the_documented_pacing_is_that_of_the_code() {
     let (_, pacing) = EXAMPLE.split_once("# [connectors.example.pacing]").unwrap();
     let config = load(&format!("[connectors.example.pacing]{}", pacing.replace("\n# ", "\n")), &[]).unwrap();
     assert_eq!(config.connector("example").pacing, Some(Pacing::default()));
@@ -58,10 +63,10 @@ fn the_values_of_a_file_are_read() {
         allowed_callback_origins = ["https://app.example.com"]
         drain_s = 5
         log = "warn,connector_gateway=debug"
-        [oauth_clients.google]
+        [oauth_clients.acme]
         client_id = "id"
         client_secret = "s3cret"
-        [connectors.workspace_calendar]
+        [connectors.calendar]
         upstreams.api = "http://127.0.0.1:9000/calendar/v3"
         link_hosts.api = ["127.0.0.1:9001", "*.acme.com"]
         oauth.token_url = "http://127.0.0.1:9000/token"
@@ -77,7 +82,7 @@ fn the_values_of_a_file_are_read() {
     assert_eq!(config.public_url.as_str(), "http://127.0.0.1:9000/");
     assert_eq!(config.drain, Duration::from_secs(5));
     assert_eq!(config.allowed_callback_origins[0].ascii_serialization(), "https://app.example.com");
-    let connector = config.connector("workspace_calendar");
+    let connector = config.connector("calendar");
     assert_eq!(connector.upstreams["api"].as_str(), "http://127.0.0.1:9000/calendar/v3");
     assert_eq!(connector.oauth.token_url.as_ref().unwrap().path(), "/token");
     assert_eq!(connector.oauth.scopes.as_deref(), Some(&["a".to_owned(), "b".to_owned()][..]));
@@ -92,19 +97,19 @@ fn the_values_of_a_file_are_read() {
 }
 
 #[test]
-fn variables_win_over_the_file_and_merge_with_its_sections() {
-    let text = "listen = \"127.0.0.1:1\"\n[connectors.workspace_calendar]\nlimits = { cpu_ms = 7, memory_mb = 8 }";
+fn variables_replace_values_of_the_file_and_are_merged_into_its_sections() {
+    let text = "listen = \"127.0.0.1:1\"\n[connectors.calendar]\nlimits = { cpu_ms = 7, memory_mb = 8 }";
     let variables = [
         ("GATEWAY__LISTEN", "127.0.0.1:2"),
-        ("GATEWAY__CONNECTORS__WORKSPACE_CALENDAR__UPSTREAMS__API", "http://127.0.0.1:9/v3"),
-        ("GATEWAY__CONNECTORS__WORKSPACE_CALENDAR__LIMITS__MEMORY_MB", "16"),
-        ("GATEWAY__CONNECTORS__WORKSPACE_CALENDAR__SETTINGS", "{ a = [1] }"),
+        ("GATEWAY__CONNECTORS__CALENDAR__UPSTREAMS__API", "http://127.0.0.1:9/v3"),
+        ("GATEWAY__CONNECTORS__CALENDAR__LIMITS__MEMORY_MB", "16"),
+        ("GATEWAY__CONNECTORS__CALENDAR__SETTINGS", "{ a = [1] }"),
         ("GATEWAY__ALLOWED_CALLBACK_ORIGINS", "[\"http://a.example\"]"),
         ("PATH", "/bin"),
     ];
     let config = load(text, &variables).unwrap();
     assert_eq!(config.listen.port(), 2);
-    let connector = config.connector("workspace_calendar");
+    let connector = config.connector("calendar");
     assert_eq!(connector.upstreams["api"].as_str(), "http://127.0.0.1:9/v3");
     assert_eq!((connector.limits.cpu_ms, connector.limits.memory_mb), (7, 16));
     assert_eq!(connector.settings["a"].value.to_string(), "[1]");
@@ -112,24 +117,22 @@ fn variables_win_over_the_file_and_merge_with_its_sections() {
 }
 
 #[test]
-fn a_secret_that_reads_as_a_number_stays_as_it_was_set() {
-    let variables = [
-        ("GATEWAY__OAUTH_CLIENTS__GOOGLE__CLIENT_ID", "007"),
-        ("GATEWAY__OAUTH_CLIENTS__GOOGLE__CLIENT_SECRET", "1e5"),
-    ];
+fn a_secret_in_a_variable_stays_text_even_if_it_looks_like_a_number() {
+    let variables =
+        [("GATEWAY__OAUTH_CLIENTS__ACME__CLIENT_ID", "007"), ("GATEWAY__OAUTH_CLIENTS__ACME__CLIENT_SECRET", "1e5")];
     let config = load("", &variables).unwrap();
-    let client = config.oauth_client("workspace_calendar", "google").unwrap();
+    let client = config.oauth_client("calendar", "acme").unwrap();
     assert_eq!(client.client_id, "007");
     assert_eq!(client.client_secret.as_ref().unwrap().expose_secret(), "1e5");
 }
 
 #[test]
-fn a_connectors_own_client_wins_over_its_providers() {
-    let text = "[oauth_clients]\ngoogle.client_id = \"provider\"\nworkspace_mail.client_id = \"own\"";
+fn a_connectors_registration_is_preferred_to_its_providers() {
+    let text = "[oauth_clients]\nacme.client_id = \"provider\"\nmail.client_id = \"own\"";
     let config = load(text, &[]).unwrap();
-    assert_eq!(config.oauth_client("workspace_mail", "google").unwrap().client_id, "own");
-    assert_eq!(config.oauth_client("workspace_chat", "google").unwrap().client_id, "provider");
-    assert!(config.oauth_client("hr_platform", "other").is_none());
+    assert_eq!(config.oauth_client("mail", "acme").unwrap().client_id, "own");
+    assert_eq!(config.oauth_client("chat", "acme").unwrap().client_id, "provider");
+    assert!(config.oauth_client("people", "other").is_none());
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn an_issuer_needs_three_values_and_has_defaults_for_the_rest() {
 }
 
 #[test]
-fn an_issuer_that_is_half_said_or_asks_for_too_much_keeps_the_gateway_from_starting() {
+fn incomplete_issuers_and_issuers_with_wrong_values_are_refused() {
     let whole = "[jwt_issuers.acme]\nissuer = \"i\"\naudience = \"a\"\njwks_url = \"https://i.example/keys\"\n";
     let cases = [
         ("[jwt_issuers.acme]\nissuer = \"i\"".to_owned(), "`jwt_issuers.acme.audience` is missing"),
@@ -165,7 +168,7 @@ fn an_issuer_that_is_half_said_or_asks_for_too_much_keeps_the_gateway_from_start
 }
 
 #[test]
-fn two_issuers_of_one_fixed_tenant_would_take_each_others_users_for_their_own() {
+fn two_issuers_with_the_same_fixed_tenant_are_refused() {
     let section = |name: &str, issuer: &str, more: &str| {
         format!(
             "[jwt_issuers.{name}]\nissuer = \"{issuer}\"\naudience = \"{name}\"\njwks_url = \"https://i.example/keys\"\n{more}\n"
@@ -186,25 +189,25 @@ fn two_issuers_of_one_fixed_tenant_would_take_each_others_users_for_their_own() 
     both("", "tenant = \"t\"").unwrap();
     both("tenant_claim = \"org\"", "").unwrap();
     both("tenant_claim = \"org\"", "tenant_claim = \"org\"").unwrap();
-    // One issuer, which tells its own users apart.
+    // One issuer with two audiences: its `sub` identifies the same user in both.
     load(&(section("acme", "i", "") + &section("umbrella", "i", "")), &[]).unwrap();
 }
 
 #[test]
-fn a_secret_is_read_from_its_file_without_the_line_break_at_its_end() {
+fn a_secret_is_read_from_a_file_without_the_line_break_at_its_end() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("secret");
     fs::write(&path, "s3cret\n").unwrap();
-    let text = format!("[oauth_clients.google]\nclient_id = \"id\"\nclient_secret_file = {:?}", path);
+    let text = format!("[oauth_clients.acme]\nclient_id = \"id\"\nclient_secret_file = {:?}", path);
     let config = load(&text, &[]).unwrap();
-    assert_eq!(config.oauth_clients["google"].client_secret.as_ref().unwrap().expose_secret(), "s3cret");
+    assert_eq!(config.oauth_clients["acme"].client_secret.as_ref().unwrap().expose_secret(), "s3cret");
     fs::remove_file(&path).unwrap();
     let error = load(&text, &[]).unwrap_err();
-    assert!(error.contains("gateway.toml:3: `oauth_clients.google.client_secret_file` names"), "{error}");
+    assert!(error.contains("gateway.toml:3: `oauth_clients.acme.client_secret_file` names"), "{error}");
 }
 
 #[test]
-fn all_that_is_wrong_is_told_at_once_with_its_place_and_what_is_expected() {
+fn all_problems_are_reported_at_once_with_their_locations_and_expectations() {
     let text = "listn = \"x\"\nmax_body_mb = 0\n\n[connectors.demo]\nmemory_mb = 64\n[connectors.demo.limits]\ncpu_ms = \"fast\"\n";
     let error = load(text, &[("GATEWAY__LOG_FORMAT", "xml"), ("GATEWAY__CONNECTORS__DEMO__UPSTREAM__API", "http://a")]);
     assert_eq!(
@@ -220,7 +223,7 @@ fn all_that_is_wrong_is_told_at_once_with_its_place_and_what_is_expected() {
 }
 
 #[test]
-fn one_wrong_key_is_told_on_one_line() {
+fn a_single_problem_is_reported_on_one_line() {
     assert_eq!(
         load("", &[("GATEWAY__LISTEN", "8080")]).unwrap_err(),
         "the configuration is wrong: GATEWAY__LISTEN: `listen` must be an IP address and a port, such as \"127.0.0.1:8080\"; \
@@ -229,7 +232,7 @@ fn one_wrong_key_is_told_on_one_line() {
 }
 
 #[test]
-fn values_that_make_no_sense_are_refused() {
+fn wrong_values_are_refused() {
     for (text, expected) in [
         ("public_url = \"gateway.example\"", "must be an absolute http or https URL"),
         ("public_url = \"https://a.example/?x=1\"", "must be an absolute http or https URL"),
@@ -239,13 +242,13 @@ fn values_that_make_no_sense_are_refused() {
         ("allowed_callback_origins = [\"https://a.example/path\"]", "must be a list of origins"),
         ("allowed_callback_origins = \"https://a.example\"", "must be a list of origins"),
         ("compile = 3", "must be a section"),
-        ("[connectors.Workspace-Mail]", "is no identifier of a connector"),
-        ("[connectors.demo.upstreams]\n\"a.b\" = \"http://a\"", "is no name of an upstream"),
-        ("[connectors.demo.settings]\nx = nan", "must be something that JSON has"),
+        ("[connectors.Web-Mail]", "is not the identifier of a connector"),
+        ("[connectors.demo.upstreams]\n\"a.b\" = \"http://a\"", "is not the name of an upstream"),
+        ("[connectors.demo.settings]\nx = nan", "must be a value that JSON can represent"),
         ("[connectors.demo.limits]\nmemory_mb = -1", "must be a whole number from 1 to 4096"),
         ("[connectors.demo]\nallow_private_network = \"yes\"", "must be true or false"),
-        ("[oauth_clients.google]\nclient_secret = \"a\"", "is missing beside the client's secret"),
-        ("[oauth_clients.google]\nclient_secret = 3", "must be a string in quotes"),
+        ("[oauth_clients.acme]\nclient_secret = \"a\"", "is missing beside the client's secret"),
+        ("[oauth_clients.acme]\nclient_secret = 3", "must be a string in quotes"),
     ] {
         let error = load(text, &[]).unwrap_err();
         assert!(error.contains(expected), "{text}: {error}");
@@ -253,13 +256,13 @@ fn values_that_make_no_sense_are_refused() {
 }
 
 #[test]
-fn what_may_be_secret_is_never_quoted_back() {
+fn values_that_may_be_secret_are_never_quoted() {
     for text in [
         "database_url = \"mysql://user:hunter2@host\"",
         "public_url = \"ftp://user:hunter2@host\"",
         "[connectors.demo.upstreams]\napi = \"https://user:hunter2@host\"",
-        "[oauth_clients.google]\nclient_secret = \"hunter2",
-        "[oauth_clients.google]\nclient_secret = [\"hunter2\"]",
+        "[oauth_clients.acme]\nclient_secret = \"hunter2",
+        "[oauth_clients.acme]\nclient_secret = [\"hunter2\"]",
     ] {
         let error = load(text, &[]).unwrap_err();
         assert!(!error.contains("hunter2"), "{error}");
@@ -270,21 +273,21 @@ fn what_may_be_secret_is_never_quoted_back() {
 }
 
 #[test]
-fn what_is_no_toml_is_told_with_its_line() {
+fn text_that_is_not_toml_is_reported_with_its_line() {
     let error = load("listen = \"127.0.0.1:1\"\nlog == 3\n", &[]).unwrap_err();
-    assert!(error.starts_with("gateway.toml:2: this is no TOML: "), "{error}");
+    assert!(error.starts_with("gateway.toml:2: this is not TOML: "), "{error}");
     let error = load("log = \"info\"\nlog = \"info\"\n", &[]).unwrap_err();
-    assert!(error.starts_with("gateway.toml:2: this is no TOML: duplicate key"), "{error}");
+    assert!(error.starts_with("gateway.toml:2: this is not TOML: duplicate key"), "{error}");
 }
 
 #[test]
-fn a_file_that_is_named_must_be_there() {
+fn a_file_that_is_named_must_exist() {
     let missing = Path::new("no/such.toml");
     let error = Config::load(Some(missing), std::iter::empty()).unwrap_err().to_string();
     assert!(error.starts_with("cannot read the configuration file no/such.toml: No such file"), "{error}");
     let variable = [("GATEWAY_CONFIG".to_owned(), "no/such.toml".to_owned())];
     assert!(Config::load(None, variable.into_iter()).is_err());
-    // The tests run where there is no gateway.toml.
+    // The tests run in a folder without a gateway.toml.
     assert!(Config::load(None, std::iter::empty()).is_ok());
 }
 
@@ -304,18 +307,18 @@ fn the_public_url_follows_the_bound_address_unless_it_is_set() {
 #[test]
 fn a_variable_without_a_key_is_refused() {
     for name in ["GATEWAY__", "GATEWAY____LISTEN", "GATEWAY__COMPILE__"] {
-        assert!(load("", &[(name, "x")]).unwrap_err().contains("names no key"), "{name}");
+        assert!(load("", &[(name, "x")]).unwrap_err().contains("does not name a key"), "{name}");
     }
 }
 
 #[test]
-fn a_variable_below_a_value_is_an_error_and_not_ignored() {
+fn a_variable_for_a_key_below_a_plain_value_is_refused() {
     let error = load("listen = \"127.0.0.1:1\"", &[("GATEWAY__LISTEN__PORT", "2")]).unwrap_err();
     assert!(error.contains("`listen` must be an IP address and a port"), "{error}");
 }
 
 #[test]
-fn what_follows_a_value_in_a_variable_is_part_of_it() {
+fn a_variable_that_is_more_than_one_toml_value_is_text() {
     for text in ["5 # five", "true\nlisten = 3", "\"a\"#b"] {
         let config = load("", &[("GATEWAY__CONNECTORS__DEMO__SETTINGS__X", text)]).unwrap();
         assert_eq!(config.connector("demo").settings["x"].value, text);
@@ -329,7 +332,7 @@ proptest! {
     }
 
     #[test]
-    fn a_variable_brings_any_text_into_a_setting(text in "[a-zA-Z][ -~]{0,40}[a-zA-Z]") {
+    fn a_setting_in_a_variable_may_be_any_text(text in "[a-zA-Z][ -~]{0,40}[a-zA-Z]") {
         prop_assume!(!["true", "false", "inf", "nan"].contains(&text.as_str()));
         let config = load("", &[("GATEWAY__CONNECTORS__DEMO__SETTINGS__X", &text)]).unwrap();
         prop_assert_eq!(&config.connector("demo").settings["x"].value, &serde_json::Value::from(text));

@@ -1,5 +1,5 @@
-//! From a TOML value to a typed one. Each function's error says what is expected, to follow "must be". Only values that
-//! cannot hold a secret are quoted back.
+//! Conversions from TOML values to typed ones. Each error names the expected value, to be read after "must be". It quotes the
+//! wrong value only if that cannot contain a secret.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -11,12 +11,13 @@ use toml::Value;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
-use super::LogFormat;
 use super::section::{Expected, Given};
+use super::settings::LogFormat;
 
-/// How much of a wrong value is quoted.
+/// Longest quote of a wrong value.
 const QUOTED_CHARACTERS: usize = 60;
 
+/// An error that quotes the wrong value.
 fn found(expected: &str, given: &Given<'_>) -> Expected {
     let text = match given.value {
         Value::Table(_) => "a table".to_owned(),
@@ -30,7 +31,7 @@ pub(super) fn string(given: &Given<'_>) -> Result<String, Expected> {
     given.string().map(str::to_owned).ok_or_else(|| found("a string", given))
 }
 
-/// An empty string is none.
+/// A secret, or `None` for an empty string.
 pub(super) fn secret(given: &Given<'_>) -> Result<Option<SecretString>, Expected> {
     let text = given.string().ok_or("a string in quotes")?;
     Ok((!text.is_empty()).then(|| text.into()))
@@ -40,7 +41,7 @@ pub(super) fn boolean(given: &Given<'_>) -> Result<bool, Expected> {
     given.value.as_bool().ok_or_else(|| found("true or false", given))
 }
 
-/// A whole number within bounds. The bounds make the conversion to `T` succeed.
+/// A whole number within bounds. The bounds must fit into `T`.
 pub(super) fn integer<T: TryFrom<i64>>(range: RangeInclusive<i64>) -> impl FnOnce(&Given<'_>) -> Result<T, Expected> {
     move |given| {
         given
@@ -67,7 +68,7 @@ pub(super) fn path(given: &Given<'_>) -> Result<PathBuf, Expected> {
         .ok_or_else(|| found("the path of a folder", given))
 }
 
-/// An empty string is none.
+/// A path, or `None` for an empty string.
 pub(super) fn optional_path(given: &Given<'_>) -> Result<Option<PathBuf>, Expected> {
     let text = given.string().ok_or_else(|| found("the path of a file", given))?;
     Ok((!text.is_empty()).then(|| text.into()))
@@ -82,8 +83,8 @@ pub(super) fn log_format(given: &Given<'_>) -> Result<LogFormat, Expected> {
     }
 }
 
-/// A level, and levels of parts: `info,connector_gateway::egress=debug`. Stricter than the parser of [`Targets`], to which
-/// the misspelt level `inof` is the name of a part.
+/// A default level, and levels of modules: `info,egress=debug`. This is stricter than the parser of [`Targets`], which takes a
+/// misspelt level such as `inof` for the name of a module.
 pub(super) fn log_filter(given: &Given<'_>) -> Result<Targets, Expected> {
     let level = |text: &str| text.trim().parse::<LevelFilter>().ok();
     let parse = |text: &str| {
@@ -98,26 +99,23 @@ pub(super) fn log_filter(given: &Given<'_>) -> Result<Targets, Expected> {
         Some(filter)
     };
     given.string().and_then(parse).ok_or_else(|| {
-        found(
-            "off, error, warn, info, debug or trace, and levels of parts after it, such as \"info,hyper=debug\"",
-            given,
-        )
+        found("off, error, warn, info, debug or trace, then levels of modules, such as \"info,hyper=debug\"", given)
     })
 }
 
-/// An absolute http or https URL that others append paths to. Not quoted when wrong: it may hold a password.
+/// An absolute http or https URL to which paths are appended. Errors do not quote it, because it may contain a password.
 pub(super) fn base_url(given: &Given<'_>) -> Result<Url, Expected> {
     const EXPECTED: &str =
-        "an absolute http or https URL without user, query and fragment, such as \"https://api.example.com/v1\"";
+        "an absolute http or https URL without user name, query and fragment, such as \"https://api.example.com/v1\"";
     http_url(given).filter(|url| url.query().is_none() && url.fragment().is_none()).ok_or_else(|| EXPECTED.to_owned())
 }
 
-/// As [`base_url`]; an empty string is none.
+/// Like [`base_url`], or `None` for an empty string.
 pub(super) fn optional_base_url(given: &Given<'_>) -> Result<Option<Url>, Expected> {
     if given.string() == Some("") { Ok(None) } else { base_url(given).map(Some) }
 }
 
-/// An absolute http or https URL, with a query if need be; an empty string is none.
+/// An absolute http or https URL, which may have a query, or `None` for an empty string.
 pub(super) fn optional_endpoint(given: &Given<'_>) -> Result<Option<Url>, Expected> {
     if given.string() == Some("") {
         return Ok(None);
@@ -125,7 +123,7 @@ pub(super) fn optional_endpoint(given: &Given<'_>) -> Result<Option<Url>, Expect
     http_url(given)
         .filter(|url| url.fragment().is_none())
         .map(Some)
-        .ok_or_else(|| "an absolute http or https URL without user and fragment, or empty".to_owned())
+        .ok_or_else(|| "an absolute http or https URL without user name and fragment, or empty".to_owned())
 }
 
 fn http_url(given: &Given<'_>) -> Option<Url> {
@@ -134,6 +132,7 @@ fn http_url(given: &Given<'_>) -> Option<Url> {
     is_plain.then_some(url)
 }
 
+/// The URL of a PostgreSQL database, or `None` for an empty string. Errors do not quote it, because it may contain a password.
 pub(super) fn database_url(given: &Given<'_>) -> Result<Option<SecretString>, Expected> {
     let text = given.string().unwrap_or("?");
     if text.is_empty() || text.starts_with("postgres://") || text.starts_with("postgresql://") {
@@ -172,21 +171,21 @@ pub(super) fn link_hosts(given: &Given<'_>) -> Result<Vec<String>, Expected> {
     }
 }
 
-/// A name or address, with a port if it is not the default of the scheme, or a wildcard.
+/// Returns whether a text is a name or an address, with a port if it is not the default of the scheme, or a wildcard.
 fn is_link_host(text: &str) -> bool {
     let (host, port) = text.rsplit_once(':').unwrap_or((text, "443"));
     contract::site::link_host(text).is_ok()
         || !host.starts_with('*') && contract::site::link_host(host).is_ok() && port.parse::<u16>().is_ok()
 }
 
-/// A free value, as the connector is to see it.
+/// Any value, in the JSON form that the connector gets.
 pub(super) fn json(value: &Value) -> Result<Json, Expected> {
     Ok(match value {
         Value::String(text) => text.as_str().into(),
         Value::Integer(number) => (*number).into(),
         Value::Float(number) => serde_json::Number::from_f64(*number)
             .map(Json::Number)
-            .ok_or("something that JSON has: no infinite number and no NaN")?,
+            .ok_or("a value that JSON can represent, not NaN or an infinite number")?,
         Value::Boolean(boolean) => (*boolean).into(),
         Value::Datetime(time) => time.to_string().into(),
         Value::Array(items) => Json::Array(items.iter().map(json).collect::<Result<_, _>>()?),

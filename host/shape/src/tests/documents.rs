@@ -1,4 +1,4 @@
-//! Which documents are taken and which refused.
+//! Documents that are accepted and documents that are refused.
 
 use serde::de::IgnoredAny;
 
@@ -6,7 +6,7 @@ use super::super::{MAX_DEPTH, ShapeError};
 use super::apply_to_bytes;
 
 #[test]
-fn every_token_of_the_grammar_is_known() {
+fn every_token_of_the_grammar_is_accepted() {
     for document in [
         "0",
         "-0",
@@ -32,7 +32,7 @@ fn every_token_of_the_grammar_is_known() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_wherever_it_stands() {
+fn invalid_json_is_refused_in_every_position() {
     for broken in [
         "",
         " ",
@@ -115,12 +115,12 @@ fn a_document_that_is_not_utf8_is_refused() {
 }
 
 #[test]
-fn half_a_surrogate_pair_in_an_escape_is_taken() {
+fn half_a_surrogate_pair_in_an_escape_is_accepted() {
     assert!(apply_to_bytes(br#"["\ud83d","\ude00"]"#).is_ok());
 }
 
 #[test]
-fn a_byte_order_mark_is_not_passed_on() {
+fn a_byte_order_mark_is_not_copied() {
     assert_eq!(apply_to_bytes(b"\xEF\xBB\xBF{\"a\":{\"b\":1}}").unwrap(), b"{\"a\":{\"b\":1}}");
     let identity = super::shape(&[], &serde_json::Value::Null);
     assert_eq!(identity.apply(b"\xEF\xBB\xBF[1]").unwrap(), b"[1]");
@@ -128,7 +128,7 @@ fn a_byte_order_mark_is_not_passed_on() {
 }
 
 #[test]
-fn nesting_is_limited_on_every_way_through_the_document() {
+fn nesting_is_limited_in_kept_and_skipped_values() {
     let limit = MAX_DEPTH as usize;
     let lists = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let objects =

@@ -1,4 +1,4 @@
-//! What `response_fields` and `response_filters` may look like, and what is said where they do not.
+//! The form of `response_fields` and `response_filters`, and the messages about violations.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::super::Shape;
 
 #[track_caller]
 fn violations(fields: &Value, filters: &Value) -> Vec<(String, String)> {
-    let violations = Shape::from_members(Some(fields), Some(filters)).expect_err("something is wrong with it");
+    let violations = Shape::from_members(Some(fields), Some(filters)).expect_err("the envelope has violations");
     violations.into_iter().map(|violation| (violation.pointer, violation.detail)).collect()
 }
 
@@ -17,25 +17,25 @@ fn check(fields: &Value, filters: &Value, expected: &[&str]) {
 }
 
 #[test]
-fn absent_null_and_empty_ask_for_nothing() {
+fn absent_null_and_empty_members_shape_nothing() {
     for value in [None, Some(&Value::Null), Some(&json!([]))] {
         assert!(Shape::from_members(value, value).is_ok_and(|shape| shape.is_identity()));
     }
 }
 
 #[test]
-fn a_filter_makes_it_more_than_the_identity() {
+fn a_shape_with_a_filter_is_not_the_identity() {
     let filter = json!([{"field_name": "a", "type": "string_list", "values": []}]);
     assert!(Shape::from_members(None, Some(&filter)).is_ok_and(|shape| !shape.is_identity()));
 }
 
 #[test]
-fn lists_must_be_lists() {
+fn fields_and_filters_must_be_arrays() {
     check(&json!("a"), &json!({"type": "string_list"}), &["/response_fields", "/response_filters"]);
 }
 
 #[test]
-fn fields_are_strings_that_are_not_empty() {
+fn fields_must_be_strings_that_are_not_empty() {
     check(
         &json!(["a", "", 1, null, ["b"]]),
         &Value::Null,
@@ -44,12 +44,12 @@ fn fields_are_strings_that_are_not_empty() {
 }
 
 #[test]
-fn filters_are_objects() {
+fn filters_must_be_objects() {
     check(&Value::Null, &json!(["a", null]), &["/response_filters/0", "/response_filters/1"]);
 }
 
 #[test]
-fn a_filter_needs_all_its_members_but_root() {
+fn a_filter_needs_every_member_except_root() {
     check(
         &Value::Null,
         &json!([{}]),
@@ -58,7 +58,7 @@ fn a_filter_needs_all_its_members_but_root() {
 }
 
 #[test]
-fn members_of_the_wrong_kind_are_found_all_at_once() {
+fn all_members_of_the_wrong_type_are_reported_at_once() {
     check(
         &json!([2]),
         &json!([
@@ -81,7 +81,7 @@ fn members_of_the_wrong_kind_are_found_all_at_once() {
 }
 
 #[test]
-fn unknown_members_of_a_filter_are_named_by_an_escaped_pointer() {
+fn an_unknown_member_of_a_filter_is_reported_with_an_escaped_pointer() {
     check(
         &Value::Null,
         &json!([{"field_name": "a", "type": "string_list", "values": [], "a/b~c": 1}]),
@@ -90,15 +90,15 @@ fn unknown_members_of_a_filter_are_named_by_an_escaped_pointer() {
 }
 
 #[test]
-fn a_detail_says_what_is_wrong_and_what_to_do() {
+fn a_message_says_what_is_wrong_and_what_to_do() {
     let found = violations(&json!([7]), &json!([{"field_name": "a", "type": "regex", "vals": []}]));
     let details: Vec<&str> = found.iter().map(|(_, detail)| detail.as_str()).collect();
     assert_eq!(
         details,
         [
             "This is a number. Give a dotted path as a string.",
-            "A filter has no member \"vals\", only field_name, type, values, root. Take it out.",
-            "There is no filter of type \"regex\". The one type of filter is \"string_list\".",
+            "A filter has no member \"vals\", only field_name, type, values, root. Remove it.",
+            "There is no filter type \"regex\". The only filter type is \"string_list\".",
             "The member is missing. Give an array of the strings to match.",
         ]
     );

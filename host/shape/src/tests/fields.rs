@@ -1,4 +1,4 @@
-//! `response_fields`.
+//! The effects of `response_fields`.
 
 use serde_json::Value;
 
@@ -15,12 +15,12 @@ fn a_path_that_equals_a_name_keeps_the_whole_value() {
 }
 
 #[test]
-fn a_path_that_begins_with_a_name_and_a_dot_goes_in() {
+fn a_path_that_begins_with_a_name_and_a_dot_continues_inside() {
     check(&["a.b.c"], r#"{"a":{"b":{"c":1,"d":2},"e":3},"c":4}"#, r#"{"a":{"b":{"c":1}}}"#);
 }
 
 #[test]
-fn a_name_that_only_begins_like_the_path_is_no_match() {
+fn a_name_that_only_begins_like_the_path_does_not_match() {
     check(&["abc"], r#"{"ab":1,"abcd":2,"a":{"bc":3}}"#, "{}");
 }
 
@@ -35,18 +35,18 @@ fn names_are_compared_beyond_their_first_bytes() {
 }
 
 #[test]
-fn a_name_that_holds_dots_works_as_written() {
+fn a_name_that_contains_dots_is_found_as_written() {
     check(&["@odata.nextLink"], r#"{"@odata.nextLink":"u","@odata.count":1}"#, r#"{"@odata.nextLink":"u"}"#);
     check(&["v.@odata.type.x"], r#"{"v":[{"@odata.type":{"x":1,"y":2}}]}"#, r#"{"v":[{"@odata.type":{"x":1}}]}"#);
 }
 
 #[test]
-fn a_path_reads_dots_as_part_of_a_name_and_as_steps() {
+fn a_dot_in_a_path_may_belong_to_a_name_or_separate_names() {
     check(&["a.b"], r#"{"a.b":1,"a":{"b":2,"c":3}}"#, r#"{"a.b":1,"a":{"b":2}}"#);
 }
 
 #[test]
-fn a_path_that_keeps_the_whole_wins_over_one_that_goes_in() {
+fn a_path_that_keeps_a_whole_value_wins_over_one_that_continues_inside() {
     for fields in [["a", "a.b"], ["a.b", "a"]] {
         check(&fields, r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"b":1,"c":2}}"#);
     }
@@ -64,18 +64,18 @@ fn lists_in_lists_keep_their_length() {
 }
 
 #[test]
-fn scalars_of_a_list_under_a_path_with_something_left_are_dropped() {
+fn scalars_of_a_list_are_dropped_if_the_path_continues() {
     check(&["l.a"], r#"{"l":[1,"x",{"a":1},null,true,{"a":2},2]}"#, r#"{"l":[{"a":1},{"a":2}]}"#);
     check(&["a"], "[1,2]", "[]");
 }
 
 #[test]
-fn a_list_that_a_path_ends_at_keeps_its_scalars() {
+fn a_list_at_the_end_of_a_path_keeps_its_scalars() {
     check(&["l"], r#"{"l":[1,"x",null]}"#, r#"{"l":[1,"x",null]}"#);
 }
 
 #[test]
-fn a_scalar_member_under_a_path_with_something_left_is_dropped() {
+fn a_scalar_member_is_dropped_if_the_path_continues() {
     for scalar in ["1", "null", "\"x\"", "true"] {
         check(&["a.b", "c"], &format!(r#"{{"a":{scalar},"c":1}}"#), r#"{"c":1}"#);
     }
@@ -88,14 +88,14 @@ fn an_object_with_no_kept_member_becomes_empty() {
 }
 
 #[test]
-fn a_response_that_is_neither_object_nor_list_passes() {
+fn a_response_that_is_neither_object_nor_list_is_unchanged() {
     for scalar in ["1.0", "null", "\"x\"", "false"] {
         check(&["a.b"], scalar, scalar);
     }
 }
 
 #[test]
-fn no_fields_are_no_projection() {
+fn without_fields_there_is_no_projection() {
     for nothing in [None, Some(&Value::Null), Some(&Value::Array(Vec::new()))] {
         let shape = super::Shape::from_members(nothing, nothing).unwrap();
         assert!(shape.is_identity());
@@ -122,18 +122,18 @@ fn strings_keep_their_escapes() {
 }
 
 #[test]
-fn of_duplicate_names_each_is_treated_as_it_comes() {
+fn each_member_of_a_duplicate_name_is_projected() {
     check(&["a.b"], r#"{"a":{"b":1,"b":2,"c":0},"a":3,"a":{"b":4}}"#, r#"{"a":{"b":1,"b":2},"a":{"b":4}}"#);
 }
 
 #[test]
-fn names_are_compared_by_what_they_say() {
+fn names_are_compared_by_their_decoded_text() {
     check(&["a.b/c"], r#"{"\u0061":{"b\/c":1,"x":2}}"#, r#"{"\u0061":{"b\/c":1}}"#);
     check(&["😀"], r#"{"\ud83d\ude00":1,"\ud83d":2}"#, r#"{"\ud83d\ude00":1}"#);
 }
 
 #[test]
-fn an_empty_segment_is_the_member_with_the_empty_name() {
+fn an_empty_segment_matches_a_member_with_an_empty_name() {
     check(&["a."], r#"{"a":{"":1,"b":2}}"#, r#"{"a":{"":1}}"#);
     check(&[".a"], r#"{"":{"a":1,"b":2},"a":3}"#, r#"{"":{"a":1}}"#);
 }
@@ -146,7 +146,7 @@ fn many_fields_of_one_object_are_all_found() {
 }
 
 #[test]
-fn whitespace_stays_inside_what_is_kept_whole_only() {
+fn whitespace_remains_only_inside_values_that_are_kept_whole() {
     check(
         &["a", "b.c"],
         " { \"a\" : [ 1 ,\n2 ] , \"b\" : { \"c\" : 1 } , \"d\" : 2 } ",

@@ -1,4 +1,4 @@
-//! `response_filters`.
+//! The effects of `response_filters`.
 
 use serde_json::{Value, json};
 
@@ -25,17 +25,17 @@ fn check_all(filters: &[Value], fields: &[&str], document: &str, expected: &str)
 }
 
 #[test]
-fn the_first_list_of_objects_on_the_way_is_filtered() {
+fn the_first_list_of_objects_along_the_path_is_filtered() {
     check(by("d.l.s", &["x"]), r#"{"d":{"l":[{"s":"x"},{"s":"y"}]},"e":1}"#, r#"{"d":{"l":[{"s":"x"}]},"e":1}"#);
 }
 
 #[test]
-fn a_response_that_is_a_list_of_objects_is_the_first() {
+fn a_response_that_is_a_list_of_objects_is_filtered_itself() {
     check(by("s", &["x"]), r#"[{"s":"y"},{"s":"x"}]"#, r#"[{"s":"x"}]"#);
 }
 
 #[test]
-fn a_list_with_a_further_list_inside_is_left_and_the_inner_ones_are_filtered() {
+fn if_the_path_crosses_an_inner_list_only_inner_lists_are_filtered() {
     check(
         by("l.m.s", &["x"]),
         r#"{"l":[{"m":[{"s":"x"},{"s":"y"}]},{"m":[{"s":"y"}]},{"m":{"s":"y"}},{"n":1}]}"#,
@@ -53,13 +53,13 @@ fn the_same_rule_holds_at_every_depth() {
 }
 
 #[test]
-fn a_list_that_the_path_ends_at_is_not_crossed() {
+fn a_list_at_the_end_of_the_path_is_not_crossed() {
     check(by("l.m", &["x"]), r#"{"l":[{"m":[{"s":"x"}]},{"m":"x"}]}"#, r#"{"l":[{"m":"x"}]}"#);
     check(by("l", &["x"]), r#"{"l":[{"s":"x"}]}"#, r#"{"l":[{"s":"x"}]}"#);
 }
 
 #[test]
-fn lists_without_objects_are_walked_through() {
+fn lists_without_objects_are_passed_and_not_filtered() {
     check(by("l.s", &["x"]), r#"{"l":[[{"s":"x"},{"s":"y"}],[{"s":"y"}],[]]}"#, r#"{"l":[[{"s":"x"}],[],[]]}"#);
     check(
         by("l.m.s", &["x"]),
@@ -72,7 +72,7 @@ fn lists_without_objects_are_walked_through() {
 }
 
 #[test]
-fn at_a_root_the_list_there_is_filtered() {
+fn the_list_at_the_root_is_filtered() {
     check(
         at("d.l", "o.s", &["x"]),
         r#"{"d":{"l":[{"o":{"s":"x"}},{"o":{"s":"y"}}]}}"#,
@@ -81,7 +81,7 @@ fn at_a_root_the_list_there_is_filtered() {
 }
 
 #[test]
-fn the_way_to_the_root_goes_through_every_list() {
+fn the_path_to_the_root_passes_through_every_list() {
     check(
         at("a.l", "s", &["x"]),
         r#"[{"a":[{"l":[{"s":"x"},{"s":"y"}]},[{"l":[{"s":"y"}]}]]}]"#,
@@ -97,12 +97,12 @@ fn a_root_that_is_not_the_last_list_filters_nothing() {
 }
 
 #[test]
-fn a_list_of_scalars_on_the_field_s_way_does_not_hinder_a_root() {
+fn a_list_of_scalars_along_the_field_does_not_prevent_filtering_at_the_root() {
     check(at("l", "m.s", &["x"]), r#"{"l":[{"m":[1]},{"m":{"s":"y"}},{"m":{"s":"x"}}]}"#, r#"{"l":[{"m":{"s":"x"}}]}"#);
 }
 
 #[test]
-fn each_root_list_is_judged_by_itself() {
+fn each_list_at_the_root_is_decided_separately() {
     check(
         at("a.l", "m.s", &["x"]),
         r#"{"a":[{"l":[{"m":[{"s":"y"}]}]},{"l":[{"m":{"s":"y"}}]}]}"#,
@@ -120,7 +120,7 @@ fn a_root_that_ends_at_no_list_of_objects_filters_nothing() {
 }
 
 #[test]
-fn the_root_does_not_run_into_the_field() {
+fn the_root_and_the_field_are_separate_paths() {
     let document = r#"{"l.s":[{"s":"y"}],"l":1}"#;
     check(at("l", "s", &["x"]), document, document);
 }
@@ -138,12 +138,12 @@ fn a_string_must_equal_one_of_the_values() {
 }
 
 #[test]
-fn case_counts() {
+fn the_case_of_letters_matters() {
     check(by("s", &["x"]), r#"[{"s":"X"},{"S":"x"}]"#, "[]");
 }
 
 #[test]
-fn strings_are_compared_by_what_they_say() {
+fn strings_are_compared_by_their_decoded_text() {
     check(by("s", &["ü\n"]), r#"[{"\u0073":"\u00fc\n"},{"s":"\\u00fc\\n"}]"#, r#"[{"\u0073":"\u00fc\n"}]"#);
 }
 
@@ -158,7 +158,7 @@ fn numbers_and_booleans_are_compared_by_their_text() {
 }
 
 #[test]
-fn a_list_matches_by_one_of_its_members() {
+fn a_list_matches_if_one_of_its_elements_does() {
     check(
         by("s", &["x", "2"]),
         r#"[{"s":["y","x"]},{"s":[ 2 ]},{"s":["y"]},{"s":[]},{"s":[["x"]]},{"s":[{"s":"x"}]}]"#,
@@ -172,12 +172,12 @@ fn null_and_objects_match_nothing() {
 }
 
 #[test]
-fn an_element_without_the_field_goes() {
+fn an_element_without_the_field_is_removed() {
     check(by("s.t", &["x"]), r#"[{"s":{"t":"x"}},{"s":{}},{"s":"x"},{}]"#, r#"[{"s":{"t":"x"}}]"#);
 }
 
 #[test]
-fn an_element_that_is_no_object_goes() {
+fn an_element_that_is_not_an_object_is_removed() {
     check(by("s", &["x"]), r#"[1,"x",{"s":"x"},null,[],["x"],2]"#, r#"[{"s":"x"}]"#);
 }
 
@@ -193,7 +193,7 @@ fn null_counts_as_having_the_field() {
 }
 
 #[test]
-fn no_values_keep_no_element() {
+fn a_filter_without_values_removes_every_element() {
     check(by("s", &[]), r#"[{"s":"x"}]"#, "[]");
 }
 
@@ -208,13 +208,13 @@ fn the_next_step_is_the_longest_member_name() {
 }
 
 #[test]
-fn the_walk_does_not_come_back_from_the_longest_name() {
+fn a_path_never_returns_from_the_longest_name_to_a_shorter_one() {
     let document = r#"{"a":{"b":[{"s":"y"}]},"a.b":1}"#;
     check(by("a.b.s", &["x"]), document, document);
 }
 
 #[test]
-fn every_member_of_a_duplicate_name_is_looked_at() {
+fn every_member_of_a_duplicate_name_is_tested() {
     check(
         by("s", &["x"]),
         r#"[{"s":"x","s":"y"},{"s":"y","s":"x"},{"s":"y","s":"z"}]"#,
@@ -234,15 +234,15 @@ fn filters_are_applied_one_after_the_other() {
 }
 
 #[test]
-fn a_filter_sees_only_what_the_former_has_left() {
-    // With its inner list emptied, the first element no longer keeps the outer list from being filtered.
+fn a_filter_does_not_see_elements_that_an_earlier_one_removed() {
+    // The first filter empties the inner list of the first element. The outer list can then be filtered.
     check_all(
         &[by("l.m.s", &["x"]), by("l.m.s", &["x"])],
         &[],
         r#"{"l":[{"m":[{"s":"y"}]},{"m":{"s":"y"}},{"m":{"s":"x"}}]}"#,
         r#"{"l":[{"m":{"s":"x"}}]}"#,
     );
-    // The string that would match is gone from the tested list.
+    // The first filter removes the string that the second one would accept.
     check_all(
         &[at("l.m", "s", &["x"]), by("l.m", &["y"])],
         &[],
@@ -252,7 +252,7 @@ fn a_filter_sees_only_what_the_former_has_left() {
 }
 
 #[test]
-fn fields_come_after_the_filters() {
+fn fields_are_applied_after_the_filters() {
     check_all(
         &[by("l.s", &["x"])],
         &["l.t"],
@@ -263,7 +263,7 @@ fn fields_come_after_the_filters() {
 }
 
 #[test]
-fn what_is_kept_whole_is_filtered_inside() {
+fn a_value_that_is_kept_whole_is_filtered_inside() {
     check_all(
         &[by("a.l.s", &["x"])],
         &["a"],
@@ -273,12 +273,12 @@ fn what_is_kept_whole_is_filtered_inside() {
 }
 
 #[test]
-fn scalars_keep_their_places_about_a_list_that_is_filtered_inside() {
+fn scalars_keep_their_positions_around_a_list_that_is_filtered_inside() {
     check(by("m.s", &["x"]), r#"[1,"a",{},2,[],3,{"m":[{"s":"y"}]},4,5]"#, r#"[1,"a",{},2,[],3,{"m":[]},4,5]"#);
 }
 
 #[test]
-fn a_walk_that_leads_nowhere_filters_nothing() {
+fn a_path_that_leads_nowhere_filters_nothing() {
     for document in
         [r#"{"a":1}"#, r#"{"l":{"s":"y"}}"#, r#"{"l":[]}"#, "[]", "[1]", "1", "\"l\"", r#"{"k":[{"s":"y"}]}"#]
     {

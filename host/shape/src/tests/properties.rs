@@ -1,4 +1,4 @@
-//! Shaping against its model, and against serde_json's idea of what JSON is, on documents that chance made.
+//! Random documents: shaping must agree with the model, and with serde_json about valid JSON.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,10 +6,11 @@ use proptest::test_runner::FileFailurePersistence;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
-use super::super::model::{self, Json, ModelFilter};
-use super::super::{Shape, ShapeError};
+use super::model::{self, Json, ModelFilter};
+use super::{Shape, ShapeError};
 
-/// Names as they are written: few, so that paths meet them, with dots, escapes, and one that says nothing.
+/// Names as they are written. They are few, so that paths match them often. Some have dots or escapes, and one has half a
+/// surrogate pair.
 const NAMES: [&str; 14] = [
     r#""a""#,
     r#""b""#,
@@ -84,7 +85,7 @@ fn shape(fields: &[String], filters: &[ModelFilter]) -> Shape {
     Shape::from_members(Some(&json!(fields)), Some(&json!(filters))).expect("the envelope is valid")
 }
 
-/// Regressions are kept beside this file.
+/// Saves failing cases in `properties.regressions` beside this file.
 fn config() -> ProptestConfig {
     let persistence = FileFailurePersistence::WithSource("regressions");
     let default = ProptestConfig::default();
@@ -95,7 +96,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn shaping_does_what_the_model_does(
+    fn shaping_agrees_with_the_model(
         document in document(),
         fields in vec(path(), 0..4),
         filters in vec(filter(), 0..4),
@@ -108,21 +109,21 @@ proptest! {
     }
 
     #[test]
-    fn a_filter_alone_does_what_the_model_does(document in document(), filter in filter()) {
+    fn a_single_filter_agrees_with_the_model(document in document(), filter in filter()) {
         let text = document.print("");
         let answer = shape(&[], std::slice::from_ref(&filter)).apply(text.as_bytes()).expect("the document is valid");
         prop_assert_eq!(String::from_utf8(answer).expect("the answer is UTF-8"), model::shape(document, &[], &[filter]).print(""));
     }
 
     #[test]
-    fn projecting_twice_changes_nothing_more(document in document(), fields in vec(path(), 1..4)) {
+    fn projecting_twice_equals_projecting_once(document in document(), fields in vec(path(), 1..4)) {
         let shape = shape(&fields, &[]);
         let once = shape.apply(document.print(" ").as_bytes()).expect("the document is valid");
         prop_assert_eq!(shape.apply(&once).expect("the answer is valid"), once);
     }
 
     #[test]
-    fn a_damaged_document_is_judged_as_serde_json_judges_it(
+    fn a_damaged_document_is_accepted_only_if_serde_json_accepts_it(
         document in document(),
         gap in prop::sample::select(&GAPS[..]),
         damage in vec((any::<prop::sample::Index>(), prop::sample::select(&b"{}[]:,\"\\ue0.1-tn \n\x00\xc3\xff"[..]), 0..3_u8), 0..3),
@@ -142,12 +143,12 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in vec(any::<u8>(), 0..40), fields in vec(path(), 0..3)) {
+    fn random_bytes_never_cause_a_panic(bytes in vec(any::<u8>(), 0..40), fields in vec(path(), 0..3)) {
         agrees_with_serde_json(&shape(&fields, &[]), &bytes)?;
     }
 
     #[test]
-    fn tokens_in_any_order_are_judged_as_serde_json_judges_them(
+    fn tokens_in_any_order_are_accepted_only_if_serde_json_accepts_them(
         tokens in vec(prop::sample::select(&["{", "}", "[", "]", ":", ",", "\"a\"", "\"", "1", "-", "true", " "][..]), 0..12),
         fields in vec(path(), 0..3),
     ) {
@@ -161,7 +162,7 @@ fn agrees_with_serde_json(shape: &Shape, document: &[u8]) -> Result<(), TestCase
     match shape.apply(document) {
         Ok(answer) => {
             let document = document.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(document);
-            prop_assert!(is_json(document), "taken");
+            prop_assert!(is_json(document), "accepted");
             prop_assert!(is_json(&answer), "the answer is {:?}", String::from_utf8_lossy(&answer));
         }
         Err(ShapeError::TooDeep { .. } | ShapeError::TooLarge) => {}

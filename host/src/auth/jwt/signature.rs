@@ -1,4 +1,4 @@
-//! The JWT library's cryptography, by *ring*, which TLS has brought along already. Checks signatures, and makes none.
+//! The cryptography of the JWT library, by *ring*, which TLS uses already. It verifies signatures and cannot create them.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::ErrorKind;
@@ -12,24 +12,25 @@ use ring::signature::{
 
 static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: |_, _| Err(ErrorKind::UnsupportedAlgorithm.into()),
-    verifier_factory: |algorithm, key| Ok(Box::new(Check { algorithm: *algorithm, key: key.clone() })),
-    // For making keys from private ones, which does not happen here.
+    verifier_factory: |algorithm, key| Ok(Box::new(KeyVerifier { algorithm: *algorithm, key: key.clone() })),
+    // Only needed to derive public keys from private ones.
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Has the library use *ring*; to be called before it checks anything.
+/// Makes the library use *ring*. Must be called before it verifies a signature.
 pub(super) fn install() {
-    // An error says that it was done before.
+    // An error means that it is installed already.
     let _ = PROVIDER.install_default();
 }
 
-struct Check {
+/// Verifies signatures of one key.
+struct KeyVerifier {
     algorithm: Algorithm,
     key: DecodingKey,
 }
 
-impl Check {
-    /// Whatever is not one of our four algorithms with a key of its kind fails: there is no way from a public key to an HMAC.
+impl KeyVerifier {
+    /// Fails for any pair except the four algorithms with a key of their kind. So a public key is never used as an HMAC secret.
     fn check(&self, message: &[u8], signature: &[u8]) -> std::result::Result<(), Unspecified> {
         match (self.algorithm, self.key.family(), self.key.kind()) {
             (Algorithm::RS256, AlgorithmFamily::Rsa, DecodingKeyKind::RsaModulusExponent { n, e }) => {
@@ -49,13 +50,13 @@ impl Check {
     }
 }
 
-impl Verifier<Vec<u8>> for Check {
+impl Verifier<Vec<u8>> for KeyVerifier {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
         self.check(message, signature).map_err(|_| Error::new())
     }
 }
 
-impl JwtVerifier for Check {
+impl JwtVerifier for KeyVerifier {
     fn algorithm(&self) -> Algorithm {
         self.algorithm
     }

@@ -9,7 +9,8 @@ use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Holder, Store, StoreError, caps};
 
-/// Time after its expiry for which an authorization is kept. Until then a replayed `state` is told from an unknown one.
+/// Time after its expiry for which an authorization is kept. Until then, a replayed `state` is distinguished from an
+/// unknown one.
 const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 
 /// The columns of an [`Authorization`], in the order in which they are read.
@@ -20,7 +21,8 @@ impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many under way, or if the database does not answer.
+    /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many under way, or if the database does not
+    /// answer.
     pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
         self.write(Durability::PowerLoss, move |connection| {
             connection.execute(

@@ -51,7 +51,7 @@ impl Store {
         .await
     }
 
-    /// Stores existing data keys, given by their ids, under a further master key.
+    /// Stores copies of data keys, given by their ids, that are sealed under a further master key.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -65,8 +65,8 @@ impl Store {
         .await
     }
 
-    /// Deletes the data keys under all master keys but one. Returns `false` and deletes nothing if a data key is not stored
-    /// under that master key, because nothing could open it afterwards.
+    /// Deletes the copies of data keys that are sealed under other master keys than this one. Returns `false` and deletes
+    /// nothing if a data key has no copy under this master key, because nothing could unseal it afterwards.
     ///
     /// # Errors
     /// Fails if the database does not answer.

@@ -18,7 +18,8 @@ pub(crate) struct SealedRow {
     pub(crate) sealed: Sealed,
 }
 
-/// A column with a sealed secret, and the row by its primary key. [`Store::secrets_under_other_keys`] returns rows in this order.
+/// A column with a sealed secret, and the row by its primary key. [`Store::secrets_under_other_keys`] returns rows in this
+/// order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SealedColumn {
     /// The secret of an integration.

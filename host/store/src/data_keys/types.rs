@@ -23,13 +23,13 @@ impl fmt::Debug for Sealed {
 pub(crate) struct DataKey {
     /// The id that [`Sealed::key_id`] refers to.
     pub(crate) id: String,
-    /// The data key under each of the master keys.
+    /// The copies of the data key, each sealed under another master key.
     pub(crate) wraps: Vec<Wrap>,
     /// Time from which nothing new is sealed under the key. Exactly one key has `None`: the current one.
     pub(crate) retired_at: Option<SystemTime>,
 }
 
-/// A data key that is sealed under one master key.
+/// A copy of a data key that is sealed under one master key.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Wrap {
     /// Id of the master key.

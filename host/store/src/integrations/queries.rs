@@ -128,7 +128,8 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| select_one(connection, &holder, &user_identifier)).await
     }
 
-    /// Writes the details. Returns `None` and writes nothing if the integration no longer has `expected_version` or was deleted.
+    /// Writes the details. Returns `None` and writes nothing if the integration no longer has `expected_version` or was
+    /// deleted.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -173,8 +174,8 @@ impl Store {
         .await
     }
 
-    /// Deletes an integration and the values that its connector stored for it. Returns `false` and deletes nothing if it no longer
-    /// has this version or was deleted before.
+    /// Deletes an integration and the values that its connector stored for it. Returns `false` and deletes nothing if it no
+    /// longer has this version or was deleted before.
     ///
     /// # Errors
     /// Fails if the database does not answer.

@@ -18,7 +18,8 @@ pub(super) struct SqliteConnection<'a> {
 }
 
 impl SqliteConnection<'_> {
-    /// Prepares a statement, or takes it from the cache. In SQLite's own syntax, numbered parameters begin with a question mark.
+    /// Prepares a statement, or takes it from the cache. In SQLite's own syntax, numbered parameters begin with a question
+    /// mark.
     fn prepare(&self, sql: &str) -> rusqlite::Result<CachedStatement<'_>> {
         self.connection.prepare_cached(&sql.replace('$', "?"))
     }

@@ -25,7 +25,7 @@ const MAX_FILE_BYTES: u64 = 4096;
 /// A master key, which data keys are sealed under.
 #[derive(Clone)]
 pub(super) struct Master {
-    /// Computed from the key but reveals nothing about it. It tells a wrong key from the right one in error messages.
+    /// Computed from the key, but reveals nothing about it. Error messages name a key by its id.
     pub(super) id: String,
     key: Arc<Key>,
 }

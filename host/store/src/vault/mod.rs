@@ -7,7 +7,8 @@
 //! Several gateways may share a database, and all of them serve while the keys are exchanged:
 //! - A gateway reads the data keys again when a secret needs one that it does not know.
 //! - Before a gateway seals a secret, it makes sure that its list of data keys is not older than [`MAX_AGE`]. A rotation waits
-//!   for several times as long. Without this, a gateway could store a secret under a data key that is already deleted.
+//!   for several times as long. Without this, a gateway could seal a secret under a former data key after the rotation has
+//!   finished, and the secret would not be sealed again.
 //!
 //! Layout:
 //! - [`cipher`]: seals and unseals bytes under one key
@@ -114,8 +115,8 @@ impl Vault {
     /// Unseals a secret that was sealed with the same context.
     ///
     /// # Errors
-    /// Fails with [`VaultError::Altered`] if the secret was altered or has another context, with [`VaultError::UnknownKey`] if its
-    /// data key is not available, or if the store fails.
+    /// Fails with [`VaultError::Altered`] if the secret was altered or has another context, with [`VaultError::UnknownKey`]
+    /// if its data key is not available, or if the store fails.
     pub async fn unseal(&self, context: &[&str], sealed: &Sealed) -> Result<SecretSlice<u8>, VaultError> {
         self.keys(|keys| keys.unsealed.contains_key(&sealed.key_id)).await?.unseal(context, sealed)
     }

@@ -9,8 +9,8 @@
 //!    former one.
 //! 4. Seal the former data keys under the new master key as well, because a slow gateway may still store a secret under one.
 //!    A later start or rotation deletes them when they have no secret.
-//! 5. Forget the former master key: first delete the data keys that are sealed under it, then its line in the file. Gateways
-//!    on other machines need a copy of the file before this step.
+//! 5. Forget the former master key: first delete the copies of data keys that are sealed under it, then its line in the file.
+//!    Gateways on other machines need a copy of the file before this step.
 
 use std::path::Path;
 use std::slice;
@@ -59,8 +59,8 @@ pub struct RotationReport {
 
 /// Rotates the keys, or continues an interrupted rotation. `report` is called after each batch of secrets.
 ///
-/// With `finish`, the former master key is forgotten at the end. Without it, gateways can start with the former file until this is
-/// called again with `finish`.
+/// With `finish`, the former master key is forgotten at the end. Without it, gateways can start with the former file until
+/// this is called again with `finish`.
 ///
 /// # Errors
 /// Fails if another process rotates the keys, if the master key file cannot be written or is not the latest one, and as
@@ -187,7 +187,7 @@ impl Rotation {
         }
     }
 
-    /// Step 4.
+    /// Step 4. Data keys that are already sealed under the new master key are left unchanged.
     pub(super) async fn wrap_former_data_keys(&self) -> Result<(), VaultError> {
         let mut wraps = Vec::new();
         for data_key in self.store().data_keys().await? {
@@ -204,8 +204,8 @@ impl Rotation {
 
     /// Step 5. Returns `false` and changes nothing if a data key is not sealed under the new master key.
     pub(super) async fn forget_former_master(&self) -> Result<bool, VaultError> {
-        // The file is written last, because gateways may need its former keys until the store has deleted what is sealed under
-        // them.
+        // The file is written last. Until the store has deleted the copies under the former master keys, gateways may need
+        // these keys.
         let is_forgotten = self.store().keep_one_master(&self.newest.id).await?;
         if is_forgotten {
             self.vault.inner.file.write(slice::from_ref(&self.newest))?;

@@ -1,14 +1,16 @@
-//! Against issuers on loopback, whose keys the tests make and exchange.
+//! Tests with issuers on loopback, whose keys the tests make and replace.
 
 mod rotation;
 mod tokens;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::future::join_all;
 use jsonwebtoken::get_current_timestamp;
+use parking_lot::Mutex;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::rsa;
@@ -16,17 +18,19 @@ use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RSA_PSS_SHA256,
     RsaEncoding, RsaKeyPair,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::issuers::Issuer;
 use super::*;
-use crate::auth::{Scope, Scopes};
+use crate::auth::Scope;
+use crate::auth::caller::Caller;
 use egress::Egress;
 use stub::{Stub, answer};
 
 const ISSUER: &str = "https://id.acme.example";
 const AUDIENCE: &str = "gateway";
 
-/// A key pair of an issuer's.
+/// A key pair of an issuer.
 enum Pair {
     Ec(EcdsaKeyPair),
     Ed(Ed25519KeyPair),
@@ -45,12 +49,12 @@ impl Pair {
         Self::Ed(Ed25519KeyPair::from_pkcs8(document.as_ref()).unwrap())
     }
 
-    /// *ring* makes none, so there is one for all tests; it is nobody's.
+    /// *ring* cannot generate RSA keys, so all tests share this one, which is used nowhere else.
     fn rsa() -> Self {
         Self::Rsa(RsaKeyPair::from_pkcs8(include_bytes!("rsa.pk8")).unwrap())
     }
 
-    /// As the issuer publishes it, with other members over it.
+    /// The public key as the issuer publishes it. The members of `over` replace the usual ones.
     fn jwk(&self, id: &str, over: Value) -> Value {
         let mut jwk = match self {
             Self::Ec(pair) => {
@@ -94,12 +98,12 @@ fn es256(id: &str) -> Value {
     json!({ "alg": "ES256", "kid": id, "typ": "JWT" })
 }
 
-/// Seconds from now.
+/// The time in this many seconds.
 fn time(seconds: i64) -> u64 {
     get_current_timestamp().saturating_add_signed(seconds)
 }
 
-/// Good for ten minutes, with other members over it.
+/// Claims that are valid for ten minutes. The members of `over` replace the usual ones, and null removes one.
 fn claims(over: Value) -> Value {
     let mut claims = json!({ "iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "exp": time(600) });
     for (name, value) in over.as_object().unwrap() {
@@ -112,7 +116,7 @@ fn claims(over: Value) -> Value {
     claims
 }
 
-/// An issuer whose keys can be exchanged, and whose endpoint can fail.
+/// An issuer whose keys can be replaced, and whose endpoint can fail.
 struct Published {
     stub: Stub,
     answer: Arc<Mutex<(u16, Value)>>,
@@ -123,7 +127,7 @@ impl Published {
         let shown = Arc::new(Mutex::new((200, json!({ "keys": keys }))));
         let shared = Arc::clone(&shown);
         let stub = Stub::start(move |_, _| {
-            let (status, keys) = shared.lock().unwrap().clone();
+            let (status, keys) = shared.lock().clone();
             answer(status, &[("content-type", "application/jwk-set+json")], keys.to_string())
         })
         .await;
@@ -131,11 +135,11 @@ impl Published {
     }
 
     fn publish(&self, keys: &[Value]) {
-        *self.answer.lock().unwrap() = (200, json!({ "keys": keys }));
+        *self.answer.lock() = (200, json!({ "keys": keys }));
     }
 
     fn fail(&self) {
-        self.answer.lock().unwrap().0 = 500;
+        self.answer.lock().0 = 500;
     }
 
     fn fetches(&self) -> usize {
@@ -161,19 +165,19 @@ impl Published {
         JwtIssuers::new(&[("acme".to_owned(), settings)].into(), &egress()).unwrap()
     }
 
-    /// That fetch for each unknown key.
+    /// Issuers that fetch for each unknown key, without a pause.
     fn eager(&self) -> JwtIssuers {
         let mut issuers = self.issuers();
         issuers.issuers = issuers
             .issuers
             .into_iter()
-            .map(|issuer| Issuer { source: issuer.source.asking_every(Duration::ZERO), ..issuer })
+            .map(|issuer| Issuer { keys: issuer.keys.with_pause(Duration::ZERO), ..issuer })
             .collect();
         issuers
     }
 }
 
-/// The way out, with the system's resolver.
+/// An HTTP client with the system's resolver.
 fn egress() -> Egress {
     Egress::new(&egress::Settings::default()).unwrap()
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_key_that_the_issuer_begins_to_use_is_found_and_one_withdrawn_is_forgotten() {
+async fn a_new_key_of_the_issuer_is_found_and_a_withdrawn_one_is_forgotten() {
     let (old, new) = (Pair::ec(), Pair::ec());
     let published = Published::new(&[old.jwk("old", json!({}))]).await;
     let issuers = published.eager();
@@ -14,7 +14,7 @@ async fn a_key_that_the_issuer_begins_to_use_is_found_and_one_withdrawn_is_forgo
 }
 
 #[tokio::test]
-async fn keys_without_names_are_followed_too() {
+async fn new_keys_without_ids_are_found_too() {
     let (old, new) = (Pair::ec(), Pair::ec());
     let published = Published::new(&[old.jwk("1", json!({ "kid": null }))]).await;
     let issuers = published.eager();
@@ -27,7 +27,7 @@ async fn keys_without_names_are_followed_too() {
 }
 
 #[tokio::test]
-async fn a_storm_of_unknown_keys_makes_one_fetch() {
+async fn many_unknown_keys_at_once_cause_one_fetch() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     let issuers = published.issuers();
@@ -41,7 +41,7 @@ async fn a_storm_of_unknown_keys_makes_one_fetch() {
 }
 
 #[tokio::test]
-async fn keys_stay_in_use_while_the_issuer_fails() {
+async fn known_keys_stay_in_use_while_the_issuer_fails() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     let issuers = published.eager();
@@ -50,13 +50,13 @@ async fn keys_stay_in_use_while_the_issuer_fails() {
     published.fail();
     assert_eq!(issuers.verify(&pair.sign(es256("2"), &claims(json!({})))).await, Err(JwtError::UnknownKey));
     issuers.verify(&token).await.unwrap();
-    *published.answer.lock().unwrap() = (200, json!("no keys at all"));
+    *published.answer.lock() = (200, json!("no keys at all"));
     assert_eq!(issuers.verify(&pair.sign(es256("2"), &claims(json!({})))).await, Err(JwtError::UnknownKey));
     issuers.verify(&token).await.unwrap();
 }
 
 #[tokio::test]
-async fn without_any_keys_it_is_not_the_callers_fault() {
+async fn without_any_keys_the_error_is_not_about_the_callers_token() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     published.fail();
@@ -69,7 +69,7 @@ async fn without_any_keys_it_is_not_the_callers_fault() {
 }
 
 #[tokio::test]
-async fn a_private_address_is_the_operators_to_allow() {
+async fn keys_at_a_private_address_are_fetched_only_if_the_operator_allows_it() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     let issuers = published.with(JwtIssuer { allow_private_network: false, ..published.settings() });
@@ -79,18 +79,18 @@ async fn a_private_address_is_the_operators_to_allow() {
 }
 
 #[tokio::test]
-async fn keys_are_fetched_before_anybody_calls() {
+async fn keys_are_fetched_before_the_first_call() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     let issuers = published.issuers();
     let watching = issuers.follow();
     let fetched = async {
-        while issuers.issuers[0].source.current().is_none() {
+        while issuers.issuers[0].keys.current().is_none() {
             tokio::task::yield_now().await;
         }
     };
     tokio::select! {
-        () = watching => panic!("it ended"),
+        () = watching => panic!("following the keys ended"),
         () = fetched => {}
     }
     issuers.verify(&pair.sign(es256("1"), &claims(json!({})))).await.unwrap();

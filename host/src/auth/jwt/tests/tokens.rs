@@ -1,7 +1,8 @@
 use super::*;
+use crate::auth::Scopes;
 
 #[tokio::test]
-async fn a_good_token_speaks_for_its_subject_within_the_issuers_bounds() {
+async fn a_token_identifies_its_subject_with_the_tenant_and_scopes_of_the_settings() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     let issuers = published.issuers();
@@ -17,12 +18,12 @@ async fn a_good_token_speaks_for_its_subject_within_the_issuers_bounds() {
     assert_eq!(caller, expected);
     assert!(caller.require(Scope::Admin).is_err());
     issuers.verify(&token).await.unwrap();
-    assert_eq!(published.fetches(), 1, "keys are kept");
+    assert_eq!(published.fetches(), 1, "the keys are fetched once");
     assert_eq!(published.stub.seen()[0].path, "/keys?v=1");
 }
 
 #[tokio::test]
-async fn all_four_algorithms_are_taken() {
+async fn all_four_algorithms_are_accepted() {
     let (ec, ed, rsa) = (Pair::ec(), Pair::ed(), Pair::rsa());
     let keys = [
         ec.jwk("ec", json!({ "alg": "ES256" })),
@@ -48,7 +49,7 @@ async fn all_four_algorithms_are_taken() {
 }
 
 #[tokio::test]
-async fn the_key_decides_on_the_algorithm_and_not_the_token() {
+async fn the_key_decides_the_algorithm_and_not_the_token() {
     let (ec, rsa) = (Pair::ec(), Pair::rsa());
     let published = Published::new(&[
         ec.jwk("ec", json!({})),
@@ -78,14 +79,14 @@ async fn the_key_decides_on_the_algorithm_and_not_the_token() {
     // A token without a signature.
     let unsigned = format!("{}.{}.", encode(r#"{"alg":"ES256","kid":"ec"}"#), encode(claims.to_string()));
     assert_eq!(issuers.verify(&unsigned).await, Err(JwtError::WrongSignature));
-    // Keys for something else are as good as not there.
+    // Keys for other uses are ignored.
     for id in ["enc", "ops"] {
         assert_eq!(issuers.verify(&ec.sign(es256(id), &claims)).await, Err(JwtError::UnknownKey), "{id}");
     }
 }
 
 #[tokio::test]
-async fn claims_are_held_against_the_settings() {
+async fn claims_are_checked_against_the_settings() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     let issuers = published.issuers();
@@ -135,15 +136,15 @@ async fn clocks_may_differ_by_a_minute() {
 }
 
 #[tokio::test]
-async fn what_was_changed_or_is_no_token_is_refused() {
+async fn changed_tokens_and_other_text_are_refused() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     let issuers = published.issuers();
     let token = pair.sign(es256("1"), &claims(json!({})));
     let parts: Vec<_> = token.split('.').collect();
-    let theirs = Pair::ec().sign(es256("1"), &claims(json!({})));
+    let other_key = Pair::ec().sign(es256("1"), &claims(json!({})));
     let changed = encode(claims(json!({ "sub": "eve" })).to_string());
-    for forged in [theirs, format!("{}.{changed}.{}", parts[0], parts[2]), format!("{}.{}.", parts[0], parts[1])] {
+    for forged in [other_key, format!("{}.{changed}.{}", parts[0], parts[2]), format!("{}.{}.", parts[0], parts[1])] {
         assert_eq!(issuers.verify(&forged).await, Err(JwtError::WrongSignature), "{forged}");
     }
     let long = format!("{}.{}.{}", parts[0], "a".repeat(20_000), parts[2]);
@@ -155,7 +156,7 @@ async fn what_was_changed_or_is_no_token_is_refused() {
 }
 
 #[tokio::test]
-async fn a_tenant_may_come_from_the_token_where_the_operator_says_so() {
+async fn the_tenant_comes_from_the_token_if_the_operator_names_a_claim() {
     let pair = Pair::ec();
     let published = Published::new(&[pair.jwk("1", json!({}))]).await;
     let tenant = TenantOf::Claim("https://acme.example/org".to_owned());
@@ -168,16 +169,17 @@ async fn a_tenant_may_come_from_the_token_where_the_operator_says_so() {
 }
 
 #[tokio::test]
-async fn two_issuers_of_one_name_are_told_apart_by_their_audience() {
+async fn two_settings_of_one_issuer_are_distinguished_by_their_audience() {
     let (red, blue) = (Pair::ec(), Pair::ec());
     let (at_red, at_blue) =
         (Published::new(&[red.jwk("1", json!({}))]).await, Published::new(&[blue.jwk("1", json!({}))]).await);
-    let of = |published: &Published, name: &str| JwtIssuer {
+    let settings_of = |published: &Published, name: &str| JwtIssuer {
         audience: name.to_owned(),
         tenant: TenantOf::Issuer(name.to_owned()),
         ..published.settings()
     };
-    let settings = [("a".to_owned(), of(&at_red, "red")), ("b".to_owned(), of(&at_blue, "blue"))].into();
+    let settings =
+        [("a".to_owned(), settings_of(&at_red, "red")), ("b".to_owned(), settings_of(&at_blue, "blue"))].into();
     let issuers = JwtIssuers::new(&settings, &egress()).unwrap();
     let token = |pair: &Pair, audience: &str| pair.sign(es256("1"), &claims(json!({ "aud": audience })));
     assert_eq!(issuers.verify(&token(&blue, "blue")).await.unwrap().tenant, "blue");
@@ -186,7 +188,7 @@ async fn two_issuers_of_one_name_are_told_apart_by_their_audience() {
 }
 
 #[test]
-fn what_has_no_two_dots_is_no_jwt_and_without_issuers_nothing_is() {
+fn only_a_token_with_two_dots_may_be_a_jwt_and_only_with_a_trusted_issuer() {
     assert!(!JwtIssuers::none().may_know("a.b.c"));
     let settings = JwtIssuer {
         issuer: ISSUER.to_owned(),

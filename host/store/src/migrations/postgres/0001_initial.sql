@@ -1,6 +1,6 @@
--- What the tables mean is said in the migrations for SQLite, which have the same.
+-- The migrations for SQLite have the same tables and explain them.
 
--- Milliseconds since 1970-01-01T00:00:00Z, by the server's clock: that of the gateways may differ from one to the other.
+-- Milliseconds since 1970-01-01T00:00:00Z, by the clock of the server. The clocks of the gateways may differ.
 CREATE FUNCTION now_ms() RETURNS BIGINT LANGUAGE sql STABLE AS
     $$ SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint $$;
 
@@ -45,7 +45,7 @@ CREATE TABLE grants (
 CREATE TABLE connector_storage (
     connector   TEXT  NOT NULL,
     integration TEXT  NOT NULL,
-    -- Text, in which a connector may have zeros.
+    -- Bytes, because a key is text that may contain zero bytes, and TEXT cannot hold them.
     key         BYTEA NOT NULL,
     value       BYTEA NOT NULL,
     expires_at  BIGINT,

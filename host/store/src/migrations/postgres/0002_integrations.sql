@@ -1,4 +1,4 @@
--- What the tables mean is said in the migrations for SQLite, which have the same.
+-- The migrations for SQLite have the same tables and explain them.
 
 CREATE TABLE data_keys (
     id         TEXT   NOT NULL PRIMARY KEY,

@@ -1,14 +1,14 @@
--- Keys that secrets are sealed under.
+-- Data keys, which secrets are sealed under.
 CREATE TABLE data_keys (
     id         TEXT    NOT NULL PRIMARY KEY,
     created_at INTEGER NOT NULL,
-    -- Nothing new is sealed under a key that is retired.
+    -- From this time on nothing new is sealed under the key. NULL for the current key.
     retired_at INTEGER
 ) STRICT;
--- Two gateways that start at once make one key.
+-- At most one key is current, even if two gateways start at once.
 CREATE UNIQUE INDEX data_keys_current ON data_keys ((1)) WHERE retired_at IS NULL;
 
--- Each data key, sealed under the master key, or under two while that is being exchanged.
+-- Each data key, sealed under the master key. During a rotation it is sealed under two master keys.
 CREATE TABLE data_key_wraps (
     data_key  TEXT NOT NULL REFERENCES data_keys (id) ON DELETE CASCADE,
     master_id TEXT NOT NULL,
@@ -16,11 +16,11 @@ CREATE TABLE data_key_wraps (
     PRIMARY KEY (data_key, master_id)
 ) STRICT;
 
--- Users' accounts at providers.
+-- Accounts of users at providers.
 CREATE TABLE integrations (
     id                TEXT    NOT NULL PRIMARY KEY,
     tenant            TEXT    NOT NULL,
-    -- Empty for the tenant itself.
+    -- The user. Empty if the integration belongs to the tenant itself.
     subject           TEXT    NOT NULL,
     connector         TEXT    NOT NULL,
     user_identifier   TEXT    NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE integrations (
     version           INTEGER NOT NULL DEFAULT 1,
     -- 'active', 'expired' or 'revoked'.
     status            TEXT    NOT NULL,
-    -- JSON.
+    -- The reason for the last failure, as JSON.
     reason            TEXT,
     account_id        TEXT,
     account_email     TEXT,
@@ -42,10 +42,10 @@ CREATE TABLE integrations (
     expires_at        INTEGER,
     last_refreshed_at INTEGER,
     next_refresh_at   INTEGER,
-    -- The credential. A key that something is sealed under cannot be deleted.
+    -- The sealed tokens or API key. The reference keeps a data key from being deleted while a secret is sealed under it.
     data_key          TEXT    REFERENCES data_keys (id),
     secret            BLOB,
-    -- Who may refresh the credential: the holder of the highest number, until that time.
+    -- The lease for a refresh: the worker with the highest fence has it until leased_until.
     fence             INTEGER NOT NULL DEFAULT 0,
     leased_until      INTEGER,
     UNIQUE (tenant, subject, connector, user_identifier),
@@ -55,7 +55,7 @@ CREATE UNIQUE INDEX integrations_selected ON integrations (tenant, subject, conn
 CREATE INDEX integrations_due ON integrations (next_refresh_at) WHERE status = 'active' AND auth_type = 'oauth2';
 CREATE INDEX integrations_sealed ON integrations (data_key, id) WHERE data_key IS NOT NULL;
 
--- Authorizations that users have not come back from, and for a while those that they have, so that a replay is told.
+-- OAuth authorizations under way. Used and expired ones are kept for a day, so that a replay is recognised.
 CREATE TABLE authorizations (
     -- SHA-256 of the state parameter.
     hash            BLOB    NOT NULL PRIMARY KEY CHECK (length(hash) = 32),
@@ -73,5 +73,5 @@ CREATE TABLE authorizations (
 ) STRICT;
 CREATE INDEX authorizations_expiry ON authorizations (expires_at);
 CREATE INDEX authorizations_sealed ON authorizations (data_key, hash) WHERE data_key IS NOT NULL;
--- Counted whenever a holder begins another one.
+-- For counting a holder's open authorizations when it begins another one.
 CREATE INDEX authorizations_open ON authorizations (tenant, subject, connector, expires_at) WHERE NOT is_used;

@@ -1,11 +1,11 @@
-//! An issuer's public keys (RFC 7517): which of them can be used, and for what.
+//! The public keys of an issuer (RFC 7517) that can be used, and their algorithms.
 
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, KeyOperations, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Most keys of one issuer: each of them may have to be tried on a token that names none.
+/// Most keys of one issuer. A token that names no key is tried with each of them.
 const MAX_KEYS: usize = 64;
 
 /// The keys that an issuer published at one moment.
@@ -13,7 +13,7 @@ pub(super) struct KeySet {
     keys: Vec<Key>,
 }
 
-/// One of them.
+/// A public key that verifies signatures.
 pub(super) struct Key {
     id: Option<String>,
     algorithms: Vec<Algorithm>,
@@ -26,13 +26,13 @@ struct Document {
 }
 
 impl KeySet {
-    /// None when the text is no set of keys. Keys that nobody could use here are passed over.
+    /// Reads a JSON Web Key Set. Returns `None` if the text is not one. Keys that cannot be used here are skipped.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let document: Document = serde_json::from_slice(text).ok()?;
         Some(Self { keys: document.keys.into_iter().filter_map(Key::new).take(MAX_KEYS).collect() })
     }
 
-    /// The keys that a token may be signed with: the one it names, or any if it names none.
+    /// The keys with the id that a token names, or all keys if it names none.
     pub(super) fn named<'a>(&'a self, id: Option<&'a str>) -> impl Iterator<Item = &'a Key> {
         self.keys.iter().filter(move |key| id.is_none() || key.id.as_deref() == id)
     }
@@ -43,23 +43,24 @@ impl Key {
         let jwk: Jwk = serde_json::from_value(value).ok()?;
         let is_for_signatures = matches!(jwk.common.public_key_use, None | Some(PublicKeyUse::Signature))
             && jwk.common.key_operations.as_ref().is_none_or(|operations| operations.contains(&KeyOperations::Verify));
-        // A secret key (`oct`) in a public document is nobody's proof of anything.
+        // A symmetric key (`oct`) is skipped: in a public document, it is no secret.
         let possible: &[Algorithm] = match &jwk.algorithm {
             AlgorithmParameters::RSA(_) => &[Algorithm::RS256, Algorithm::PS256],
             AlgorithmParameters::EllipticCurve(key) if key.curve == EllipticCurve::P256 => &[Algorithm::ES256],
             AlgorithmParameters::OctetKeyPair(key) if key.curve == EllipticCurve::Ed25519 => &[Algorithm::EdDSA],
             _ => &[],
         };
-        let is_said = |algorithm: &&Algorithm| {
-            jwk.common.key_algorithm.is_none_or(|said| said == KeyAlgorithm::from(**algorithm))
+        let is_allowed = |algorithm: &&Algorithm| {
+            jwk.common.key_algorithm.is_none_or(|allowed| allowed == KeyAlgorithm::from(**algorithm))
         };
-        let algorithms: Vec<_> = possible.iter().filter(is_said).copied().collect();
+        let algorithms: Vec<_> = possible.iter().filter(is_allowed).copied().collect();
         if !is_for_signatures || algorithms.is_empty() {
             return None;
         }
         Some(Self { decoding: DecodingKey::from_jwk(&jwk).ok()?, algorithms, id: jwk.common.key_id })
     }
 
+    /// Returns whether the key may be used with this algorithm.
     pub(super) fn is_for(&self, algorithm: Algorithm) -> bool {
         self.algorithms.contains(&algorithm)
     }

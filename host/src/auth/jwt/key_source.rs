@@ -1,8 +1,8 @@
-//! Where an issuer's keys come from, and how they are kept up to date.
+//! The fetching of an issuer's keys.
 //!
-//! They are fetched at the start and then every ten minutes, or as often as the issuer says. A token with a key that is not
-//! known has them fetched at once, as the issuer may have begun to use a new one, but not more often than every 30 seconds:
-//! anybody can send tokens with names of keys they made up. Where they cannot be fetched, those known stay in use.
+//! Keys are fetched at the start and then every ten minutes, or as often as the issuer says. A token with an unknown key causes
+//! a fetch at once, because the issuer may have started to use a new one. That happens at most every 30 seconds, because anybody
+//! can send tokens with invented key ids. If a fetch fails, the known keys stay in use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,92 +15,103 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 use url::Url;
 
-use super::keys::KeySet;
+use super::key_set::KeySet;
 use egress::{Body, Egress, EgressError, Headers, Request, Target, Upstream};
 
-/// Callers may be waiting.
+/// Longest time for one fetch. It is short, because callers may be waiting.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Some hundred keys with certificates.
+/// Largest key set: some hundred keys with certificates.
 const MAX_ANSWER_BYTES: u64 = 512 << 10;
 
-/// How long keys are kept where the issuer does not say.
-const STANDARD_LIFE: Duration = Duration::from_secs(600);
+/// Lifetime of keys if the issuer names none.
+const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
 
-/// An issuer that says less would be asked all the time, and one that says more could withdraw no key.
-const SHORTEST_LIFE: Duration = Duration::from_secs(60);
-const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Bounds of the lifetime that an issuer names. A shorter one would cause too many requests. A longer one would keep withdrawn
+/// keys in use.
+const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
+const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Pause after a failure, and between two fetches because of unknown keys.
+/// Pause after a failed fetch, and between two fetches because of unknown keys.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Why there are no keys.
+/// Why a fetch failed.
 #[derive(Debug, Error)]
 enum FetchError {
     #[error(transparent)]
     Egress(#[from] EgressError),
     #[error("the answer has status {0}")]
     Status(u16),
-    #[error("the answer is no JSON Web Key Set")]
+    #[error("the answer is not a JSON Web Key Set")]
     NoKeySet,
 }
 
 /// The keys of one issuer.
 pub(super) struct KeySource {
-    /// The operator's name for the issuer.
+    /// The operator's name for the issuer, for the log.
     name: String,
     egress: Egress,
     upstream: Upstream,
     path: String,
-    /// None until they were fetched once.
+    /// `None` until the first fetch succeeds.
     keys: ArcSwapOption<KeySet>,
-    /// Held while fetching because of an unknown key; when that was last done.
-    asked: Mutex<Option<Instant>>,
+    /// Time of the last fetch because of an unknown key. Held during such a fetch, so that concurrent callers share it.
+    last_extra_fetch: Mutex<Option<Instant>>,
+    /// [`PAUSE`], except in tests.
     pause: Duration,
 }
 
 impl KeySource {
     /// # Errors
-    /// When the URL is none that may be called.
+    /// If egress cannot call the URL.
     pub(super) fn new(name: &str, url: &Url, allow_private_network: bool, egress: Egress) -> Result<Self, EgressError> {
         let (upstream, path) = Upstream::of_url("JWT issuer", url, allow_private_network)?;
         let keys = ArcSwapOption::empty();
-        Ok(Self { name: name.to_owned(), egress, upstream, path, keys, asked: Mutex::new(None), pause: PAUSE })
+        Ok(Self {
+            name: name.to_owned(),
+            egress,
+            upstream,
+            path,
+            keys,
+            last_extra_fetch: Mutex::new(None),
+            pause: PAUSE,
+        })
     }
 
-    /// The keys as far as they are known.
+    /// The known keys, or `None` if no fetch has succeeded yet.
     pub(super) fn current(&self) -> Option<Arc<KeySet>> {
         self.keys.load_full()
     }
 
-    /// The keys, fetched anew because those seen do not suffice, if they have not been just now.
+    /// Keys that are newer than the `seen` ones, which do not have the key of a token. Fetches them, unless that was done a
+    /// moment ago. Returns the known keys if there are no newer ones.
     pub(super) async fn newer_than(&self, seen: Option<&Arc<KeySet>>) -> Option<Arc<KeySet>> {
-        let mut asked = self.asked.lock().await;
+        let mut last_extra_fetch = self.last_extra_fetch.lock().await;
         let current = self.current();
-        // While this caller waited for its turn, the one before may have fetched what both want.
+        // While this caller waited for the lock, another one may have fetched the keys.
         let is_newer = current.as_ref().map(Arc::as_ptr) != seen.map(Arc::as_ptr);
-        if is_newer || asked.is_some_and(|asked| asked.elapsed() < self.pause) {
+        if is_newer || last_extra_fetch.is_some_and(|last| last.elapsed() < self.pause) {
             return current;
         }
-        *asked = Some(Instant::now());
+        *last_extra_fetch = Some(Instant::now());
         if let Err(error) = self.fetch().await {
-            tracing::warn!(issuer = self.name, %error, "the keys of a JWT issuer cannot be fetched; those known stay in use");
+            tracing::warn!(issuer = self.name, %error, "the keys of a JWT issuer cannot be fetched; known keys stay in use");
         }
         self.current()
     }
 
-    /// Keeps the keys up to date. Runs until it is dropped.
+    /// Fetches the keys at the end of each lifetime. Runs until it is dropped.
     pub(super) async fn follow(&self) {
         let mut is_failing = false;
         loop {
             let pause = match self.fetch().await {
-                Ok(life) => {
+                Ok(lifetime) => {
                     is_failing = false;
-                    life
+                    lifetime
                 }
                 Err(error) => {
                     if !is_failing {
-                        tracing::error!(issuer = self.name, %error, "the keys of a JWT issuer cannot be fetched; those known stay in use");
+                        tracing::error!(issuer = self.name, %error, "the keys of a JWT issuer cannot be fetched; known keys stay in use");
                     }
                     is_failing = true;
                     self.pause
@@ -110,7 +121,7 @@ impl KeySource {
         }
     }
 
-    /// Fetches the keys, and says how long they are good.
+    /// Fetches the keys. Returns their lifetime.
     async fn fetch(&self) -> Result<Duration, FetchError> {
         let headers =
             HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/jwk-set+json, application/json"))]);
@@ -128,16 +139,16 @@ impl KeySource {
         if !response.status.is_success() {
             return Err(FetchError::Status(response.status.as_u16()));
         }
-        let life = life(&response.headers);
+        let lifetime = lifetime(&response.headers);
         let body = response.body.collect(MAX_ANSWER_BYTES).await?;
         let keys = KeySet::parse(&body).ok_or(FetchError::NoKeySet)?;
         self.keys.store(Some(Arc::new(keys)));
-        Ok(life)
+        Ok(lifetime)
     }
 }
 
-/// What `Cache-Control: max-age` says, within reason.
-fn life(headers: &HeaderMap) -> Duration {
+/// The lifetime of `Cache-Control: max-age`, within bounds.
+fn lifetime(headers: &HeaderMap) -> Duration {
     let max_age = headers
         .get_all(CACHE_CONTROL)
         .iter()
@@ -147,15 +158,15 @@ fn life(headers: &HeaderMap) -> Duration {
         .find(|(name, _)| name.trim().eq_ignore_ascii_case("max-age"))
         .and_then(|(_, seconds)| seconds.trim().trim_matches('"').parse().ok());
     match max_age {
-        None | Some(0) => STANDARD_LIFE,
-        Some(seconds) => Duration::from_secs(seconds).clamp(SHORTEST_LIFE, LONGEST_LIFE),
+        None | Some(0) => DEFAULT_LIFETIME,
+        Some(seconds) => Duration::from_secs(seconds).clamp(SHORTEST_LIFETIME, LONGEST_LIFETIME),
     }
 }
 
 #[cfg(test)]
 impl KeySource {
-    /// Two fetches because of unknown keys may follow one another this closely.
-    pub(super) fn asking_every(mut self, pause: Duration) -> Self {
+    /// Sets the pause between two fetches because of unknown keys.
+    pub(super) fn with_pause(mut self, pause: Duration) -> Self {
         self.pause = pause;
         self
     }
@@ -163,10 +174,10 @@ impl KeySource {
 
 #[cfg(test)]
 mod tests {
-    use super::{CACHE_CONTROL, Duration, HeaderMap, life};
+    use super::{CACHE_CONTROL, Duration, HeaderMap, lifetime};
 
     #[test]
-    fn keys_are_kept_as_long_as_the_issuer_says_within_reason() {
+    fn the_lifetime_of_keys_is_the_issuers_max_age_within_bounds() {
         let cases = [
             ("", 600),
             ("no-cache", 600),
@@ -180,8 +191,8 @@ mod tests {
         ];
         for (value, seconds) in cases {
             let headers = HeaderMap::from_iter([(CACHE_CONTROL, value.parse().unwrap())]);
-            assert_eq!(life(&headers), Duration::from_secs(seconds), "{value}");
+            assert_eq!(lifetime(&headers), Duration::from_secs(seconds), "{value}");
         }
-        assert_eq!(life(&HeaderMap::new()), Duration::from_secs(600));
+        assert_eq!(lifetime(&HeaderMap::new()), Duration::from_secs(600));
     }
 }

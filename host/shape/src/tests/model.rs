@@ -1,7 +1,7 @@
-//! The same rules over a tree of values, written for the eye and not for speed: what [`Shape`](super::Shape) is held
-//! against. It shares no code with what it checks.
+//! A simple implementation of shaping on a tree of values, written to be read. The tests compare [`Shape`](super::Shape) with
+//! it. It shares no code with the crate.
 
-/// A JSON value. Scalars and names keep the text that they are written with, objects their duplicate names.
+/// A JSON value. Scalars and names have the text with which they are written. Objects have duplicate names.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Json {
     Scalar(String),
@@ -11,7 +11,7 @@ pub(super) enum Json {
 
 use Json::{List, Object, Scalar};
 
-/// A filter as the rules name its parts.
+/// A filter of type `string_list`.
 #[derive(Debug, Clone)]
 pub(super) struct ModelFilter {
     pub(super) root: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct ModelFilter {
     pub(super) values: Vec<String>,
 }
 
-/// The model of shaping a response.
+/// Shapes a response.
 pub(super) fn shape(mut response: Json, fields: &[String], filters: &[ModelFilter]) -> Json {
     for filter in filters {
         match &filter.root {
@@ -119,7 +119,7 @@ fn is_of_objects(list: &[Json]) -> bool {
     list.iter().any(|element| matches!(element, Object(_)))
 }
 
-/// Whether `path`, which has something left, crosses a list of objects at `value` or beyond.
+/// Returns `true` if the path crosses a list of objects at `value` or inside it.
 fn crosses(value: &Json, path: &str) -> bool {
     match value {
         Scalar(_) => false,
@@ -136,7 +136,7 @@ fn values_at<'a>(element: &'a Json, path: &str) -> Vec<&'a Json> {
     found.flat_map(|(member, rest)| rest.map_or(vec![member], |rest| values_at(member, &rest))).collect()
 }
 
-/// The members that a path's next step leads to, with what is left of the path.
+/// The members to which the next step of a path leads, each with the rest of the path.
 fn next<'a>(members: &'a [(String, Json)], path: &str) -> Vec<(&'a Json, Option<String>)> {
     let Some((name, rest)) = step(members, path) else { return Vec::new() };
     let named = members.iter().filter(|(member, _)| text_of(member).as_ref() == Some(&name));
@@ -156,13 +156,13 @@ fn step(members: &[(String, Json)], path: &str) -> Option<(String, Option<String
     Some((name, rest))
 }
 
-/// What a string says; `None` for half a surrogate pair, which says nothing.
+/// The decoded text of a string. `None` if it contains half a surrogate pair.
 fn text_of(written: &str) -> Option<String> {
     serde_json::from_str(written).ok()
 }
 
 impl Json {
-    /// Prints the value with `gap` wherever whitespace may stand.
+    /// Prints the value with `gap` in every position in which whitespace is allowed.
     pub(super) fn print(&self, gap: &str) -> String {
         let items = match self {
             Scalar(text) => return text.clone(),
@@ -175,7 +175,7 @@ impl Json {
         format!("{open}{gap}{}{gap}{close}", items.join(&format!("{gap},{gap}")))
     }
 
-    /// Reads a document that is known to be valid.
+    /// Reads a valid document.
     pub(super) fn parse(document: &str) -> Json {
         let (value, rest) = Self::parse_value(document.trim());
         assert_eq!(rest, "", "something follows the value of {document}");

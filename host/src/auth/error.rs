@@ -1,0 +1,30 @@
+//! Why a caller is not recognised.
+
+use thiserror::Error;
+
+use super::jwt::JwtError;
+use store::StoreError;
+
+/// Why a caller is not recognised. The messages say what to do. They do not reveal whether a key exists, except that a caller
+/// with a whole key learns that it was revoked.
+#[derive(Debug, Error)]
+pub enum AuthError {
+    /// The request has no `Authorization` header.
+    #[error("the header `Authorization: Bearer <key>` is missing")]
+    Missing,
+    /// The JWT is not accepted.
+    #[error(transparent)]
+    Jwt(#[from] JwtError),
+    /// The header has the wrong form, or the checksum of the key is wrong.
+    #[error("the `Authorization` header is not of the form `Bearer <key>`, or the key was not copied whole")]
+    Malformed,
+    /// The key does not exist.
+    #[error("the key is not known")]
+    Unknown,
+    /// The key was revoked.
+    #[error("the key was revoked")]
+    Revoked,
+    /// The store failed while an unknown key was looked for.
+    #[error("the keys cannot be read")]
+    Unavailable(#[source] StoreError),
+}

@@ -1,0 +1,93 @@
+//! The settings of one connector.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use url::Url;
+
+use super::error::Location;
+
+/// The settings of one connector.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Connector {
+    /// Base URLs that replace the manifest's, by upstream. Their hosts are granted by being set here.
+    pub upstreams: BTreeMap<String, Url>,
+    /// Values that replace those of the manifest's OAuth scheme.
+    pub oauth: Oauth,
+    /// `true` if upstreams and OAuth endpoints may be at loopback and private addresses.
+    pub allow_private_network: bool,
+    /// Hosts that redirects and links from an upstream may lead to, besides those of the manifest. They are granted by being set.
+    pub link_hosts: BTreeMap<String, Vec<String>>,
+    /// Values of the settings that the connector declares. The registry validates them when it loads the connector.
+    pub settings: BTreeMap<String, Setting>,
+    /// Limits of one call.
+    pub limits: Limits,
+    /// Minimum distance between requests to each upstream. It cannot go below the manifest's.
+    pub pacing: Option<Pacing>,
+}
+
+/// The value of one setting of a connector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The value.
+    pub value: Value,
+    /// The text of the environment variable, if one sets the value. A text that reads as a number may be meant as a string.
+    pub text: Option<String>,
+    /// For messages about the value.
+    pub location: Location,
+}
+
+/// Values that replace those of a manifest's OAuth scheme. `None` leaves the manifest's value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Oauth {
+    /// The page that users authorize on.
+    pub authorization_url: Option<Url>,
+    /// The endpoint for codes and refresh tokens.
+    pub token_url: Option<Url>,
+    /// The endpoint that revokes tokens.
+    pub revocation_url: Option<Url>,
+    /// The endpoint that tells whose account it is.
+    pub userinfo_url: Option<Url>,
+    /// The scopes that users are asked to permit.
+    pub scopes: Option<Vec<String>>,
+}
+
+/// Limits of one call of a connector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// All linear memories and tables of an instance together, in MiB.
+    pub memory_mb: usize,
+    /// Computing time of an invocation, in milliseconds.
+    pub cpu_ms: u64,
+    /// Duration of the whole call, with all waiting for upstreams, in seconds.
+    pub timeout_s: u64,
+    /// Size of an upstream's response that is read into memory, and of the answer, in MiB.
+    pub response_mb: usize,
+    /// Concurrent calls of this connector.
+    pub concurrency: usize,
+    /// Size of a file that is passed on to the caller, in MiB.
+    pub download_mb: usize,
+}
+
+/// A queue in front of an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Time between the starts of two requests, in milliseconds.
+    pub interval_ms: u64,
+    /// Longest time in the queue, in milliseconds. A request that would wait longer is refused.
+    pub max_wait_ms: u64,
+    /// Concurrent requests.
+    pub concurrency: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory_mb: 32, cpu_ms: 1000, timeout_s: 30, response_mb: 32, concurrency: 256, download_mb: 50 }
+    }
+}
+
+impl Default for Pacing {
+    fn default() -> Self {
+        Self { interval_ms: 0, max_wait_ms: 10_000, concurrency: 1 }
+    }
+}

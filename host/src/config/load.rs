@@ -1,0 +1,55 @@
+//! The reading of the configuration file and the environment.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::error::ConfigError;
+use super::settings::Config;
+use super::{keys, source};
+
+/// Read if no file is named and this one exists.
+const DEFAULT_FILE: &str = "gateway.toml";
+
+/// Names the file, unless the command line does.
+const FILE_VARIABLE: &str = "GATEWAY_CONFIG";
+
+/// Contains the first API key. There is no such key in the file, so that nobody writes the secret into it.
+const BOOTSTRAP_KEY_VARIABLE: &str = "GATEWAY_BOOTSTRAP_KEY";
+
+impl Config {
+    /// Reads the file, and the environment variables that replace its values.
+    ///
+    /// Without `file`, the file is the one that `GATEWAY_CONFIG` names, else `gateway.toml` in the working directory if it
+    /// exists.
+    ///
+    /// # Errors
+    /// If a named file is missing or is not TOML, or if keys are unknown or values wrong. The error lists all of them.
+    pub fn load(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> Result<Self, ConfigError> {
+        let variables: BTreeMap<String, String> = environment.collect();
+        let named = file.map(Path::to_owned).or_else(|| {
+            let name = variables.get(FILE_VARIABLE).filter(|name| !name.is_empty())?;
+            Some(PathBuf::from(name))
+        });
+        let text = match &named {
+            Some(path) => Some(source::read_file(path)?),
+            None => source::read_file(Path::new(DEFAULT_FILE))
+                .map(Some)
+                .or_else(|error| if error.is_missing_file() { Ok(None) } else { Err(error) })?,
+        };
+        let path = named.unwrap_or_else(|| DEFAULT_FILE.into());
+        let source = source::Source::new(&path, text.as_deref().unwrap_or_default(), &variables)?;
+        let mut config = keys::read(source)?;
+        config.bootstrap_key =
+            variables.get(BOOTSTRAP_KEY_VARIABLE).filter(|key| !key.is_empty()).map(|key| key.as_str().into());
+        Ok(config)
+    }
+}
+
+/// The variables of the process whose names begin with `GATEWAY_`. In a value that is not Unicode, wrong bytes are replaced, so
+/// that reading it fails with the variable's name.
+pub fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| {
+        let name = name.into_string().ok().filter(|name| name.starts_with("GATEWAY_"))?;
+        Some((name, value.to_string_lossy().into_owned()))
+    })
+}

@@ -1,0 +1,165 @@
+//! Everything that an operator can set, with the defaults.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use url::{Origin, Url};
+
+use super::connector::{Connector, Limits};
+use crate::auth::JwtIssuer;
+use sandbox::{CompileLimits, Pool};
+
+/// The settings of a connector that the configuration does not mention.
+static DEFAULT_CONNECTOR: LazyLock<Connector> = LazyLock::new(Connector::default);
+
+/// Everything that an operator can set.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The address that callers connect to. [`Config::listening_on`] changes it together with `public_url`.
+    pub listen: SocketAddr,
+    /// The URL under which callers and providers reach the gateway. Providers redirect users to it.
+    pub public_url: Url,
+    /// `true` if `public_url` was set. Otherwise it follows the address that the gateway listens on.
+    pub public_url_is_set: bool,
+    /// Contains the database, the master key, compiled modules and former modules.
+    pub data_dir: PathBuf,
+    /// A PostgreSQL database that replaces the SQLite file in `data_dir`. Secret, because it may contain a password.
+    pub database_url: Option<SecretString>,
+    /// The file with the master key, if it is not `master.key` in `data_dir`. See [`Config::master_key_path`].
+    pub master_key_file: Option<PathBuf>,
+    /// The folder with a `.wasm` file for each live connector.
+    pub modules_dir: PathBuf,
+    /// Origins that users may be sent to after an authorization, besides `public_url` and loopback.
+    pub allowed_callback_origins: Vec<Origin>,
+    /// Largest body of a caller's request, in MiB.
+    pub max_body_mb: usize,
+    /// The levels of lines that are logged.
+    pub log: Targets,
+    /// The format of log lines.
+    pub log_format: LogFormat,
+    /// Time for calls under way to finish when the gateway stops.
+    pub drain: Duration,
+    /// An API key that is accepted with every scope in the tenant `default`.
+    pub bootstrap_key: Option<SecretString>,
+    /// Limits of the process that compiles a module.
+    pub compile: CompileLimits,
+    /// Size of the pool of instances.
+    pub sandbox: Pool,
+    /// The gateway's registrations with OAuth providers, by provider or connector. See [`Config::oauth_client`].
+    pub oauth_clients: BTreeMap<String, OauthClient>,
+    /// Issuers whose JWTs callers may send, by a name that the operator chose.
+    pub jwt_issuers: BTreeMap<String, JwtIssuer>,
+    /// Settings of connectors, by identifier. See [`Config::connector`].
+    pub connectors: BTreeMap<String, Connector>,
+}
+
+/// The format of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text on a terminal, otherwise JSON.
+    Auto,
+    /// Text for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// The gateway's registration with an OAuth provider.
+#[derive(Clone, Debug)]
+pub struct OauthClient {
+    /// The id that the provider issued.
+    pub client_id: String,
+    /// `None` for a public client.
+    pub client_secret: Option<SecretString>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
+        Self {
+            listen,
+            public_url: url_of(listen),
+            public_url_is_set: false,
+            data_dir: "data".into(),
+            database_url: None,
+            master_key_file: None,
+            modules_dir: "modules".into(),
+            allowed_callback_origins: Vec::new(),
+            max_body_mb: 10,
+            log: Targets::new().with_default(LevelFilter::INFO),
+            log_format: LogFormat::Auto,
+            drain: Duration::from_secs(30),
+            bootstrap_key: None,
+            compile: CompileLimits::default(),
+            sandbox: Pool::default(),
+            oauth_clients: BTreeMap::new(),
+            jwt_issuers: BTreeMap::new(),
+            connectors: BTreeMap::new(),
+        }
+    }
+}
+
+impl Config {
+    /// The settings of a connector, or the defaults if the configuration does not mention it.
+    pub fn connector(&self, identifier: &str) -> &Connector {
+        self.connectors.get(identifier).unwrap_or(&DEFAULT_CONNECTOR)
+    }
+
+    /// The file with the master key, which every secret in the database depends on.
+    pub fn master_key_path(&self) -> PathBuf {
+        self.master_key_file.clone().unwrap_or_else(|| self.data_dir.join("master.key"))
+    }
+
+    /// The settings of the store.
+    pub fn store(&self) -> store::Settings {
+        store::Settings { data_dir: self.data_dir.clone(), database_url: self.database_url.clone() }
+    }
+
+    /// The settings of the sandbox.
+    pub fn sandbox_setup(&self) -> sandbox::Setup {
+        sandbox::Setup {
+            pool: self.sandbox.clone(),
+            memory_bytes: self.largest_memory_mb() << 20,
+            compile: self.compile.clone(),
+            data_dir: self.data_dir.clone(),
+        }
+    }
+
+    /// The registration of the connector itself, else that of its provider.
+    pub fn oauth_client(&self, connector: &str, provider: &str) -> Option<&OauthClient> {
+        self.oauth_clients.get(connector).or_else(|| self.oauth_clients.get(provider))
+    }
+
+    /// The largest memory limit of all connectors, in MiB. Each slot of the sandbox must have room for it.
+    pub fn largest_memory_mb(&self) -> usize {
+        self.connectors
+            .values()
+            .map(|connector| connector.limits.memory_mb)
+            .fold(Limits::default().memory_mb, usize::max)
+    }
+
+    /// Sets the address that the gateway listens on. It differs from the configured one if that had port 0.
+    pub fn listening_on(&mut self, address: SocketAddr) {
+        self.listen = address;
+        if !self.public_url_is_set {
+            self.public_url = url_of(address);
+        }
+    }
+}
+
+/// The URL under which a gateway at this address can be reached from the same machine.
+fn url_of(address: SocketAddr) -> Url {
+    let reachable = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    let address = SocketAddr::new(reachable, address.port());
+    #[expect(clippy::expect_used, reason = "an address and a port always make a URL")]
+    Url::parse(&format!("http://{address}")).expect("an address makes a URL")
+}
