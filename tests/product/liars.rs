@@ -35,6 +35,8 @@ const LIES: &[(&str, &str)] = &[
     ("pages into an unknown member", "pagination is for `/page`"),
     ("setting schema is no json", "setting `organization`: the schema is not JSON"),
     ("setting schema is no schema", "setting `organization`"),
+    ("setting schema from a file", "setting `organization`"),
+    ("huge setting schema", "at most 16 KiB"),
     ("setting with wrong default", "setting `organization`: its default"),
     ("same setting twice", "setting `organization`: the name is there twice"),
     ("line break in the title", "title"),

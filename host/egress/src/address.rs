@@ -1,7 +1,7 @@
-//! Which addresses may be connected to, and the resolver that asks.
+//! The addresses that the gateway may connect to, and the resolver that checks them.
 //!
-//! A name is resolved once. All of its addresses are checked, and the connection goes to one of those that were checked: a
-//! second look-up could be answered differently (DNS rebinding).
+//! A name is resolved once. All of its addresses are checked, and the connection goes to one of the checked addresses. A second
+//! look-up could give another answer (DNS rebinding).
 
 use std::fmt;
 use std::io;
@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// Looks a host name up. The port of the addresses is of no account.
+/// Resolves a host name. The ports of the addresses are ignored.
 pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
 
 /// The operating system's resolver.
@@ -20,7 +20,7 @@ pub fn system_lookup() -> Lookup {
     Arc::new(|host| Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) }))
 }
 
-/// Whether a URL leads to this machine: RFC 6761, section 6.3, and the addresses it stands for.
+/// Returns `true` if the host of a URL is this machine: `localhost` (RFC 6761, section 6.3) or a loopback address.
 pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -30,7 +30,7 @@ pub fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// An address that must not be connected to. Found in the error chain of a refused connection.
+/// A forbidden address. It is found in the error chain of a refused connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ForbiddenAddress {
     pub(super) address: IpAddr,
@@ -45,8 +45,10 @@ impl fmt::Display for ForbiddenAddress {
 
 impl std::error::Error for ForbiddenAddress {}
 
+/// Checks that an address belongs to the public internet.
+///
 /// # Errors
-/// `ForbiddenAddress` unless the address is one of the public internet.
+/// `ForbiddenAddress` with the class of the address.
 pub(super) fn check(address: IpAddr) -> Result<(), ForbiddenAddress> {
     let class = match address {
         IpAddr::V4(v4) => class_v4(v4),
@@ -55,7 +57,7 @@ pub(super) fn check(address: IpAddr) -> Result<(), ForbiddenAddress> {
     class.map_or(Ok(()), |class| Err(ForbiddenAddress { address, class }))
 }
 
-/// After the IANA registry of special-purpose addresses for IPv4.
+/// The class of an IPv4 address in the IANA registry of special-purpose addresses; `None` for public ones.
 fn class_v4(address: Ipv4Addr) -> Option<&'static str> {
     Some(match address.octets() {
         [0, ..] => "unspecified",
@@ -74,8 +76,8 @@ fn class_v4(address: Ipv4Addr) -> Option<&'static str> {
     })
 }
 
-/// After the IANA registry of special-purpose addresses for IPv6. Whatever carries an IPv4 address inside leads through a
-/// translator that could reach a private one, so those are refused as a whole, except the mapped form, which is IPv4 itself.
+/// After the IANA registry of special-purpose addresses for IPv6. An address with an IPv4 address in it leads to a translator,
+/// which could reach a private network. So all of these are forbidden, except the mapped form, which is IPv4 itself.
 fn class_v6(address: Ipv6Addr) -> Option<&'static str> {
     if let Some(mapped) = address.to_ipv4_mapped() {
         return class_v4(mapped);
@@ -98,13 +100,13 @@ fn class_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0xfe80..=0xfebf, ..] => "link-local",
         [0xfec0..=0xfeff, ..] => "site-local",
         [0xff00..=0xffff, ..] => "multicast",
-        // Only 2000::/3 has been given out; the rest is not the internet.
+        // Only 2000::/3 is assigned.
         [0x2000..=0x3fff, ..] => return None,
         _ => "reserved",
     })
 }
 
-/// Refuses a name if any of its addresses is forbidden.
+/// A resolver that refuses a name if one of its addresses is forbidden.
 pub(super) struct GuardedResolver {
     pub(super) lookup: Lookup,
     pub(super) allow_private: bool,
@@ -121,7 +123,7 @@ impl Resolve for GuardedResolver {
                     check(address.ip())?;
                 }
             }
-            // Port 0 stands for the one in the URL.
+            // Port 0 stands for the port of the URL.
             let addresses = addresses.into_iter().map(|mut address| {
                 address.set_port(0);
                 address
@@ -138,7 +140,7 @@ mod tests {
     use super::check;
 
     #[test]
-    fn addresses_that_are_not_of_the_public_internet_are_refused() {
+    fn addresses_outside_of_the_public_internet_are_refused() {
         let classes = [
             ("unspecified", "0.0.0.0 0.1.2.3 ::"),
             ("loopback", "127.0.0.1 127.255.255.254 ::1 ::ffff:127.0.0.1"),
@@ -196,7 +198,7 @@ mod tests {
         for addresses in [&["127.0.0.1"][..], &["93.184.215.14", "10.0.0.1"]] {
             let error = guarded("http://a.test", &[("a.test", addresses)]).await;
             assert!(matches!(&error, EgressError::Denied { detail } if detail.contains("a.test")), "{error}");
-            assert!(!error.to_string().contains("0.1"), "tells the address: {error}");
+            assert!(!error.to_string().contains("0.1"), "the error contains the address: {error}");
         }
     }
 
@@ -211,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_is_not_known_is_unreachable() {
+    async fn an_unknown_name_is_unreachable() {
         let error = guarded("http://b.test", &[]).await;
         assert!(matches!(&error, EgressError::Unreachable { host, .. } if host == "b.test"), "{error}");
     }

@@ -1,31 +1,32 @@
-//! How often something may be done in a period.
+//! Limits on the number of calls in a period.
 //!
-//! A token bucket that lets a whole period's budget go at once refills while it is spent, and so lets nearly twice the number
-//! through in the first period: upstreams that count would refuse it. So the time of each call is kept, and a call is taken
-//! when the one that lies the whole budget back is at least a period old. In no window of the period's length are there ever
-//! more calls than allowed, all of them may come at once, and the time to wait is known exactly. It costs 16 bytes a call.
+//! A token bucket that allows a whole budget at once refills while it is used. It would allow nearly twice the budget in the
+//! first period, and an upstream that counts would refuse some of the calls. So a budget stores the time of each call. A call is
+//! allowed if fewer calls than the budget were made in the last period. All calls of a budget may come at once, no window of the
+//! period's length has more calls than the budget, and the time to wait is known exactly. Each stored call takes 16 bytes.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// A larger budget is taken for this one, so that its memory stays below 16 MiB.
+/// The largest budget. It takes 16 MB of memory; larger ones count as this one.
 const MAX_CALLS: u32 = 1_000_000;
 
-/// A number of calls in a period.
+/// A maximum number of calls in a period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// How operations refer to it.
+    /// The name that operations refer to.
     pub name: String,
-    /// Calls in a period; 0 counts as 1.
+    /// Maximum number of calls in a period; 0 counts as 1.
     pub requests: u32,
     /// Length of the period.
     pub period: Duration,
 }
 
-/// The budgets of one connector. Refused calls do not count.
+/// The budgets of one connector. Refused calls are not counted.
 #[derive(Default)]
 pub struct Budgets(Vec<Entry>);
 
@@ -35,13 +36,13 @@ struct Entry {
 }
 
 impl Budgets {
-    /// With nothing spent.
+    /// Budgets without calls.
     pub fn new(budgets: impl IntoIterator<Item = Budget>) -> Self {
         let entry = |budget| Entry { budget, calls: Arc::default() };
         Self(budgets.into_iter().map(entry).collect())
     }
 
-    /// Goes on with what was spent of `old`'s budgets, where name, number and period are the same.
+    /// Takes over the calls of `old`'s budgets that have the same name, number and period.
     pub fn inherit(&mut self, old: &Self) {
         for entry in &mut self.0 {
             if let Some(former) = old.0.iter().find(|former| former.budget == entry.budget) {
@@ -50,23 +51,23 @@ impl Budgets {
         }
     }
 
-    /// Where a budget of this name stands, for `check_at`: so that the name need not be compared at every call.
+    /// The index of the budget with this name, for `check_at`, which compares no names.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.0.iter().position(|entry| entry.budget.name == name)
     }
 
-    /// Takes one call from a budget. A name that is not there has no limit.
+    /// Counts one call of the budget with this name. If there is no such budget, the call is allowed.
     ///
     /// # Errors
-    /// How long to wait until there is one.
+    /// The time until the next call is allowed.
     pub fn check(&self, name: &str) -> Result<(), Duration> {
         self.index(name).map_or(Ok(()), |index| self.check_at(index))
     }
 
-    /// As `check`, by a number from `index`.
+    /// As `check`, by an index from `index`.
     ///
     /// # Errors
-    /// How long to wait until there is one.
+    /// The time until the next call is allowed.
     pub fn check_at(&self, index: usize) -> Result<(), Duration> {
         self.0.get(index).map_or(Ok(()), |entry| entry.take(Instant::now()))
     }
@@ -74,7 +75,7 @@ impl Budgets {
 
 impl Entry {
     fn take(&self, now: Instant) -> Result<(), Duration> {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.calls.lock();
         let most = usize::try_from(self.budget.requests.clamp(1, MAX_CALLS)).unwrap_or(usize::MAX);
         if calls.len() >= most
             && let Some(&earliest) = calls.front()
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_whole_budget_may_go_at_once_and_the_next_call_waits_for_a_period() {
+    async fn all_calls_of_a_budget_may_come_at_once_and_the_next_one_waits_for_a_period() {
         let budgets = Budgets::new([budget(300, 60)]);
         for _ in 0..300 {
             budgets.check("calls").unwrap();
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_spent_survives_a_swap_if_the_budget_is_the_same() {
+    async fn counted_calls_survive_a_swap_if_the_budget_is_the_same() {
         let old = Budgets::new([budget(1, 60)]);
         old.check("calls").unwrap();
         let mut same = Budgets::new([budget(1, 60)]);

@@ -1,6 +1,7 @@
 //! The two HTTP clients: one that reaches the public internet only, one that may reach private networks too.
 //!
-//! They never share a connection, so what an upstream with `allow_private_network` has opened is of no use to one without.
+//! They share no connections, so an upstream without `allow_private_network` cannot use a connection to a private network that
+//! another upstream opened.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,20 +10,21 @@ use super::address::{GuardedResolver, Lookup, system_lookup};
 use super::error::EgressError;
 use super::tls;
 
-/// Idle connections kept to one origin: about as many as are in use at once when a burst ends, and no more descriptors.
+/// Maximum number of idle connections to one origin. It is about the number of connections that a burst of calls leaves.
 const IDLE_PER_ORIGIN: usize = 512;
 
-/// Shorter than what load balancers commonly wait (60 s), so that it is rarely they who close, just as a request leaves.
+/// Shorter than the usual idle timeout of load balancers (60 s). Otherwise they might close a connection just as a request is
+/// sent on it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
 
-/// How the gateway presents itself, and how it finds hosts.
+/// The settings of both clients.
 #[derive(Clone)]
 pub struct Settings {
-    /// Sent where a request brings no `User-Agent` of its own.
+    /// The header `User-Agent` of requests that have none of their own.
     pub user_agent: String,
-    /// For resolving, connecting and the TLS handshake together.
+    /// Maximum time for resolving, connecting and the TLS handshake together.
     pub connect_timeout: Duration,
-    /// Replaced in tests.
+    /// Resolves host names. Tests replace it.
     pub lookup: Lookup,
 }
 
@@ -36,7 +38,7 @@ impl Default for Settings {
     }
 }
 
-/// The way out. One for the whole gateway; clones share their connections.
+/// Sends requests. The gateway has one; clones share its connections.
 #[derive(Clone)]
 pub struct Egress {
     clients: Arc<Clients>,
@@ -49,7 +51,7 @@ struct Clients {
 
 impl Egress {
     /// # Errors
-    /// `InvalidRequest` when the user agent cannot stand in a header, or TLS cannot be set up.
+    /// `InvalidRequest` if the user agent has a character that headers cannot have, or if TLS cannot be set up.
     pub fn new(settings: &Settings) -> Result<Self, EgressError> {
         let tls = tls::config(Arc::new(rustls::crypto::ring::default_provider()))?;
         let clients = Clients { public: client(settings, tls.clone(), false)?, private: client(settings, tls, true)? };
@@ -69,9 +71,9 @@ fn client(settings: &Settings, tls: rustls::ClientConfig, allow_private: bool) -
         .connect_timeout(settings.connect_timeout)
         .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(IDLE_PER_ORIGIN)
-        // A proxy from the environment would do the resolving, and nobody would check it.
+        // A proxy from the environment would resolve names itself, without the check of addresses.
         .no_proxy()
-        // Followed by `send`, which checks each step.
+        // `send` follows redirects, and checks each one.
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .build()

@@ -1,15 +1,15 @@
-//! Why there is no response.
+//! Errors of requests.
 
 use std::time::Duration;
 
-/// Why a request got no response, or a response no body. Messages never hold a secret: of an address they name the
-/// host, never the path or the query.
+/// Why a request has no response, or a response no body. Messages never contain a secret: they name the host of an address, but
+/// neither its path nor its query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
-    /// The request breaks a rule. Whoever composed it must change it.
+    /// The request breaks a rule. The connector that composed it must change it.
     #[error("invalid request: {detail}")]
     InvalidRequest {
-        /// What is wrong, and what would be right.
+        /// The rule.
         detail: String,
     },
     /// The upstream has no address yet.
@@ -18,13 +18,13 @@ pub enum EgressError {
         /// Name of the upstream.
         upstream: String,
     },
-    /// The host was not granted, or resolves to an address that is not allowed.
+    /// The host is not granted or not a link host, or it resolves to a forbidden address.
     #[error("not allowed: {detail}")]
     Denied {
-        /// Which rule, and what the operator can do.
+        /// The rule, and the action of the operator that would allow the request.
         detail: String,
     },
-    /// No connection, a broken one, or TLS failed.
+    /// The connection or the TLS handshake failed, or the connection broke.
     #[error("no answer from {host}: {detail}")]
     Unreachable {
         /// The host that was called.
@@ -32,52 +32,52 @@ pub enum EgressError {
         /// The cause, in the words of the layer that failed.
         detail: String,
     },
-    /// The deadline of the invocation passed.
-    #[error("the upstream took longer than this invocation may: try again, or raise its time limit")]
+    /// The deadline passed.
+    #[error("the upstream did not answer before the deadline: try again, or raise `limits.timeout_s`")]
     TimedOut,
     /// The queue in front of the upstream is too long.
     #[error("too many calls are waiting for this upstream: try again in {} s", whole_seconds(*retry_after))]
     RateLimited {
-        /// When it is worth trying again.
+        /// The time after which the call can be tried again.
         retry_after: Duration,
     },
-    /// The answer is larger than the caller of egress takes.
+    /// The body is larger than the limit.
     #[error("the upstream's answer is larger than {limit} bytes: ask for less, or raise the limit")]
     TooLarge {
         /// The limit, in bytes.
         limit: u64,
     },
-    /// The upstream redirects where nobody should follow.
+    /// The upstream redirects to an address that must not be followed.
     #[error("redirect not followed: {detail}")]
     BadRedirect {
-        /// Where to, and why not.
+        /// The rule that the address breaks.
         detail: String,
     },
-    /// The answer began, and then broke or cannot be decoded.
+    /// The response broke off, cannot be decoded, or has a link that is not an address.
     #[error("the answer of `{upstream}` cannot be read: {detail}")]
     BadAnswer {
         /// Name of the upstream that answered.
         upstream: String,
-        /// What is wrong with the answer.
+        /// The fault of the response.
         detail: String,
     },
 }
 
-/// Who can mend an error.
+/// The person who can fix an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// Whoever called: by waiting, or by asking for less.
+    /// The caller of the gateway, by waiting or by a smaller request.
     Caller,
-    /// Whoever runs the gateway: by configuration.
+    /// The operator of the gateway, by configuration.
     Operator,
-    /// Whoever composed the request.
+    /// The author of the connector.
     Connector,
-    /// Whoever runs the upstream.
+    /// The provider of the upstream.
     Provider,
 }
 
 impl EgressError {
-    /// Who can mend it.
+    /// The person who can fix the error.
     pub fn owner(&self) -> Owner {
         match self {
             Self::InvalidRequest { .. } => Owner::Connector,
@@ -89,7 +89,7 @@ impl EgressError {
         }
     }
 
-    /// Whether the same request may succeed later with nothing changed.
+    /// Returns `true` if the same request may succeed later.
     pub fn retryable(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::TimedOut | Self::RateLimited { .. } | Self::BadAnswer { .. })
     }
@@ -103,7 +103,7 @@ impl EgressError {
     }
 }
 
-/// Rounded up, and never 0, as `Retry-After` wants it.
+/// The duration in whole seconds for `Retry-After`: rounded up, and at least 1.
 pub fn whole_seconds(duration: Duration) -> u64 {
     let seconds = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
     seconds.max(1)

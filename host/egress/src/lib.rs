@@ -1,19 +1,19 @@
-//! The only way out: every request the gateway makes, for a connector or for itself, goes through here.
+//! Sends every request of the gateway, for connectors and for itself.
 //!
 //! # Layout
-//! - `client`: the two HTTP clients and their settings; `tls`: the system's root certificates, read when first needed.
-//! - `address`: which addresses may be connected to, and the resolver that asks.
+//! - `client`: the two HTTP clients and their settings; `tls`: the root certificates of the system.
+//! - `address`: the addresses that may be connected to, and the resolver that checks them.
 //! - `upstream`: a service that may be called; `host`: lists of hosts.
 //! - `request`: one request; `headers`: the headers it may have; `credential`: the user's secret, and how requests carry it;
 //!   `link`: addresses that an upstream gave.
-//! - `send`: the life of one request, top to bottom; `redirect` and `retry` decide how it goes on after an answer.
-//! - `pacing`: the queue in front of an upstream; `budget`: how often something may be done in a period.
-//! - `response`: the answer, read with bounded memory; `throttle`: which refusals are rate limits.
-//! - `mask`: secrets that an answer echoes are blotted out of it; `needle`: one spelling of such a secret.
-//! - `error`: why there is no response.
+//! - `send`: the life of one request, top to bottom; `redirect`: the next step after a redirect; `retry`: repeated attempts.
+//! - `pacing`: the queue in front of an upstream; `budget`: a limit on the number of calls in a period.
+//! - `response`: the response, read with bounded memory; `throttle`: refusals that are rate limits.
+//! - `mask`: masks secrets that a response echoes; `needle`: one spelling of such a secret.
+//! - `error`: the errors of requests.
 //!
-//! Invariants: a connection goes only to an address that was checked; a credential goes only to the origin it belongs to, and
-//! comes back in no answer, error text or log. Nothing here knows of WebAssembly, or of how errors are shown to callers.
+//! Invariants: a connection goes only to an address that was checked. A credential is sent only to the origin of its upstream,
+//! and is in no response, error text or log. Nothing here knows WebAssembly, or the form of errors for callers.
 
 mod address;
 mod budget;

@@ -1,30 +1,30 @@
-//! One spelling of a secret, and whether a text holds it.
+//! The search for one spelling of a secret in a text.
 //!
-//! Every character of the text may be written in its own way: as it is, percent-encoded, or escaped as in JSON. So a match
-//! walks along the text and undoes the encoding character by character, whatever mixture an encoder has left.
+//! Each character of the text may be written plainly, percent-encoded, or escaped as in JSON, in any mixture. So a match reads the
+//! text character by character and undoes the encoding of each.
 
 use secrecy::{ExposeSecret, SecretSlice};
 
-/// Which bytes count as the same.
+/// The bytes that count as equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Alphabet {
     Exact,
-    /// The standard and the URL-safe alphabet alike.
+    /// The standard and the URL-safe alphabet of base64 are equal.
     Base64,
-    /// Either case.
+    /// Upper and lower case are equal.
     Hex,
 }
 
-/// A secret as it may be found.
+/// One spelling of a secret.
 pub(super) struct Needle {
     bytes: SecretSlice<u8>,
     alphabet: Alphabet,
-    /// Ways of reading that are tried. More than one only where the secret itself holds a percent sign or a backslash, for then
-    /// it cannot be told whether the text's is the secret's own or the beginning of an encoded character.
+    /// The ways of reading to try. There are several only if the secret contains a percent sign or a backslash: such a character
+    /// in the text may be the secret's own, or begin an encoded character.
     readings: &'static [Reading],
 }
 
-/// Which encodings are undone.
+/// The encodings to undo.
 #[derive(Clone, Copy)]
 struct Reading {
     percent: bool,
@@ -39,13 +39,13 @@ const ALL: [Reading; 4] = [
     Reading { percent: false, escapes: false },
 ];
 
-/// What is found at a place in a text.
+/// The result of a search at one place of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Found {
     Nothing,
-    /// The secret, in so many bytes of the text.
+    /// The secret, in this number of bytes.
     Secret(usize),
-    /// The text ends in what may be the secret.
+    /// The text ends before the result is certain.
     Perhaps,
 }
 
@@ -55,7 +55,7 @@ impl Needle {
         Self { bytes: bytes.into(), alphabet, readings: if ambiguous { &ALL } else { &ALL[..1] } }
     }
 
-    /// The best reading of what `text` begins with. Nothing comes after the `last` text.
+    /// Compares the beginning of `text` with the needle. `last` says that no more text follows.
     pub(super) fn find(&self, text: &[u8], last: bool) -> Found {
         let readings = self.readings.iter().map(|reading| self.read(text, *reading));
         readings.filter(|found| !last || *found != Found::Perhaps).max().unwrap_or(Found::Nothing)
@@ -95,13 +95,13 @@ impl Needle {
             }
     }
 
-    /// Short strings, one of which stands at the beginning of every appearance: what a text is searched for first.
+    /// Adds short strings to `out`. Every spelling begins with one of them, so that a text can be searched for these first.
     pub(super) fn beginnings(&self, out: &mut Vec<Vec<u8>>) {
         const LITERAL: usize = 4;
         let bytes = self.bytes.expose_secret();
         let mut runs: Vec<Vec<u8>> = vec![Vec::new()];
         for &byte in bytes.iter().take(LITERAL) {
-            // From here on encoded. Nobody encodes single digits and letters of base64 and hex.
+            // The encoded forms of this byte. No encoder encodes digits and letters of base64 and hexadecimal text.
             if self.alphabet == Alphabet::Exact || !byte.is_ascii_alphanumeric() {
                 for run in &runs {
                     if run.is_empty() {
@@ -129,7 +129,7 @@ impl Needle {
     }
 }
 
-/// The encoded forms of a secret's first character.
+/// Adds the encoded forms of the first character of a secret.
 fn first_encoded(variants: &[u8], bytes: &[u8], out: &mut Vec<Vec<u8>>) {
     for &byte in variants {
         cases(b"%", &format!("{byte:02x}"), out);
@@ -144,7 +144,7 @@ fn first_encoded(variants: &[u8], bytes: &[u8], out: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// All ways to write hexadecimal digits in either case.
+/// Adds all ways to write hexadecimal digits in upper and lower case.
 fn cases(mark: &[u8], digits: &str, out: &mut Vec<Vec<u8>>) {
     let mut written = vec![mark.to_vec()];
     for digit in digits.bytes() {
@@ -155,7 +155,7 @@ fn cases(mark: &[u8], digits: &str, out: &mut Vec<Vec<u8>>) {
     out.append(&mut written);
 }
 
-/// The letters that may follow a backslash for a byte. Any punctuation may stand for itself, as some encoders have it.
+/// The characters that may follow a backslash for a byte. Some encoders put a backslash before any punctuation.
 fn simple_escapes(byte: u8) -> impl Iterator<Item = u8> {
     (b'!'..=b'~').filter(move |letter| *letter != b'u' && unescape(*letter) == byte)
 }
@@ -171,12 +171,13 @@ fn unescape(letter: u8) -> u8 {
     }
 }
 
+/// One character of a text with its encoding undone.
 enum Decoded {
-    /// A character in UTF-8, or a byte of one, and how much of the text it took.
+    /// A character in UTF-8 or one byte of it, and the length of the text that it was read from.
     Character { bytes: [u8; 4], length: usize, taken: usize },
-    /// The text ends amidst it.
+    /// The text ends inside of an encoded character.
     Cut,
-    /// Stands for itself.
+    /// The text has no encoded character here.
     Literal,
 }
 
@@ -198,7 +199,7 @@ fn decode(text: &[u8], reading: Reading) -> Decoded {
     }
 }
 
-/// A character of which `\uXXXX` has been read, with its second half where there is one.
+/// The character that begins with the escape `\uXXXX`, whose value is `unit`. Reads the second half of a surrogate pair.
 fn unicode(unit: u32, text: &[u8]) -> Decoded {
     const ESCAPE: usize = 6;
     let (code, taken) = match unit {

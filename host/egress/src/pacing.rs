@@ -1,31 +1,33 @@
-//! The queue in front of an upstream that wants pauses between calls.
+//! The queue in front of an upstream that requires pauses between calls.
 //!
-//! Only the head of the queue waits for a place and for its time; everybody else waits to be the head. So the order is that of
-//! arrival, and whoever goes away while waiting takes nothing along: neither a place nor a time slot had been given out.
+//! Only the call at the head of the queue waits for a permit and for its start time. The other calls wait to become the head, in
+//! the order of arrival. A waiting call that is cancelled has neither a permit nor a start time, so it leaves no gap.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::error::EgressError;
 use super::upstream::Pacing;
 
+/// The queue of one upstream, or of several that share it.
 pub(super) struct Pacer {
     pacing: Pacing,
-    /// Held by the head of the queue; tokio's mutex is fair.
+    /// Locked by the head of the queue. The mutex of tokio is fair.
     head: tokio::sync::Mutex<()>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     /// Earliest start of the next call.
     next: Mutex<Instant>,
     waiting: AtomicU32,
 }
 
-/// A place at the upstream. Kept until the answer has been read or dropped.
+/// The permit of one concurrent call. It is held until the response has been read or dropped.
 pub(super) struct Permit {
-    _place: Option<OwnedSemaphorePermit>,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Pacer {
@@ -34,7 +36,7 @@ impl Pacer {
         Self {
             pacing,
             head: tokio::sync::Mutex::new(()),
-            places: Arc::new(Semaphore::new(concurrency.min(Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(concurrency.min(Semaphore::MAX_PERMITS))),
             next: Mutex::new(Instant::now()),
             waiting: AtomicU32::new(0),
         }
@@ -44,11 +46,11 @@ impl Pacer {
         self.pacing
     }
 
-    /// Waits for its turn, in the order of arrival.
+    /// Waits until the call may start. Calls start in the order of arrival.
     ///
     /// # Errors
-    /// `RateLimited`, at once where the pauses alone would take longer than the pacing's `max_wait` or go past the deadline;
-    /// else when that time is over.
+    /// `RateLimited` at once, if the pauses of the calls before it take longer than `max_wait` of the pacing or last beyond the
+    /// deadline. `RateLimited` later, if the call still waits at that time.
     pub(super) async fn enter(&self, deadline: Instant) -> Result<Permit, EgressError> {
         let now = Instant::now();
         let patience = self.pacing.max_wait.min(deadline.saturating_duration_since(now));
@@ -64,22 +66,22 @@ impl Pacer {
 
     async fn turn(&self) -> Permit {
         let _head = self.head.lock().await;
-        // Fails only on a semaphore that was closed, which this one never is.
-        let place = Arc::clone(&self.places).acquire_owned().await.ok();
+        // Fails only if the semaphore is closed, and nothing closes it.
+        let permit = Arc::clone(&self.permits).acquire_owned().await.ok();
         let start = self.next();
         if start > Instant::now() {
             sleep_until(start).await;
         }
-        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now() + self.pacing.interval;
-        Permit { _place: place }
+        *self.next.lock() = Instant::now() + self.pacing.interval;
+        Permit { _permit: permit }
     }
 
     fn next(&self) -> Instant {
-        *self.next.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.next.lock()
     }
 }
 
-/// Counts those in the queue, also when one of them is cancelled.
+/// Counts a call in the queue until it starts or is cancelled.
 struct Waiting<'a> {
     counter: &'a AtomicU32,
     ahead: u32,
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_waits_past_the_deadline() {
+    async fn no_call_waits_beyond_its_deadline() {
         let pacer = pacer(10, 60);
         let _first = enter(&pacer).await.unwrap();
         let refused = pacer.enter(Instant::now() + Duration::from_secs(1)).await.err().unwrap();
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn places_are_limited_until_they_are_given_back() {
+    async fn concurrent_calls_are_limited_until_one_ends() {
         let pacer = pacer(1, 10);
         let first = enter(&pacer).await.unwrap();
         assert!(enter(&pacer).await.is_err());
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_goes_away_leaves_the_queue_intact() {
+    async fn a_cancelled_call_leaves_the_queue_intact() {
         let pacer = pacer(1, 60);
         let first = enter(&pacer).await.unwrap();
         let wait = |_| {
@@ -184,7 +186,7 @@ mod tests {
         drop(first);
         let begin = Instant::now();
         queue.remove(0).await.unwrap().unwrap();
-        assert!(begin.elapsed() <= INTERVAL, "the slots of those who left were not kept");
+        assert!(begin.elapsed() <= INTERVAL, "a cancelled call keeps no start time");
         assert_eq!(pacer.waiting.load(super::Ordering::SeqCst), 0);
     }
 }

@@ -1,7 +1,8 @@
-//! Rate limits that an answer does not call by their name.
+//! Rate limits that a response does not declare as such.
 //!
-//! The status for them is 429, and `Retry-After` says when to come back (RFC 6585). Some services answer 403 instead, or leave the
-//! time to the counters of the limit, or the reason to the body. Here such an answer becomes what it means, so that nobody after this has to know.
+//! The status of a rate limit is 429, with a `Retry-After` (RFC 6585). Some services answer 403 instead, give the time in headers
+//! that count requests, or give the reason in the body. Such a response gets the status 429 and a `Retry-After` here, so that the
+//! rest of the gateway knows one form only.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,20 +14,20 @@ use super::error::whole_seconds;
 use super::response::Response;
 use super::retry::retry_after;
 
-/// Headers that count the requests that are left, and tell when there are more.
+/// Headers with the number of remaining requests, and with the time at which there are more.
 const COUNTERS: [(&str, &str); 2] =
     [("x-ratelimit-remaining", "x-ratelimit-reset"), ("x-rate-limit-remaining", "x-rate-limit-reset")];
 
-/// What Google's services give as the reason of a refusal that another time would not meet.
+/// Reasons in a body that say that the request may succeed later.
 const QUOTA_REASONS: [&str; 3] = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];
 
-/// More than a refusal of Google's has.
-const MOST_REFUSAL_BYTES: usize = 16 << 10;
+/// Maximum size of a body that is searched for a reason.
+const MAX_REFUSAL_BYTES: usize = 16 << 10;
 
-/// A reset up to here is a number of seconds, above it a time in seconds since 1970: this one is in 2001.
+/// Values up to this limit are relative seconds; larger ones are Unix timestamps.
 const LONGEST_PAUSE: u64 = 1_000_000_000;
 
-/// Gives a refusal that is a rate limit the status 429, and a `Retry-After` in seconds where it says when to come back.
+/// If the headers of a refusal say that it is a rate limit, sets the status 429 and a `Retry-After` in seconds.
 pub(super) fn normalize(status: &mut StatusCode, headers: &mut HeaderMap) {
     if !matches!(*status, StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS) {
         return;
@@ -37,20 +38,20 @@ pub(super) fn normalize(status: &mut StatusCode, headers: &mut HeaderMap) {
     }
 }
 
-/// Gives a refusal whose body says that it is a rate limit the status 429. Nobody knows when to come back then.
+/// If the body of a refusal says that it is a rate limit, sets the status 429. The time until the next attempt is unknown then.
 pub(super) async fn recognize(response: &mut Response) {
     if response.status != StatusCode::FORBIDDEN {
         return;
     }
-    // Whoever reads the body meets the error of reading it.
-    if let Ok(body) = response.body.peek(MOST_REFUSAL_BYTES).await
+    // An error of reading the body is repeated to the next reader.
+    if let Ok(body) = response.body.peek(MAX_REFUSAL_BYTES).await
         && is_quota(body)
     {
         response.status = StatusCode::TOO_MANY_REQUESTS;
     }
 }
 
-/// Whether `/error/errors` or `/error/details` names such a reason.
+/// Returns `true` if `/error/errors` or `/error/details` names such a reason.
 fn is_quota(body: &[u8]) -> bool {
     let Ok(body) = serde_json::from_slice::<Value>(body) else { return false };
     ["/error/errors", "/error/details"]
@@ -61,7 +62,7 @@ fn is_quota(body: &[u8]) -> bool {
         .any(|reason| QUOTA_REASONS.contains(&reason))
 }
 
-/// How long a limit that is used up still holds.
+/// The time until a used-up limit allows requests again.
 fn until_reset(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
     let (_, reset) = COUNTERS.into_iter().find(|(remaining, _)| number(remaining) == Some(0))?;
@@ -87,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_says_when_to_come_back_is_a_rate_limit() {
+    fn a_refusal_with_a_time_for_the_next_attempt_is_a_rate_limit() {
         assert_eq!(read(403, &[("retry-after", "60")]), (429, Some(60)));
         assert_eq!(read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "30")]), (429, Some(30)));
         assert_eq!(read(429, &[("x-rate-limit-remaining", "0"), ("x-rate-limit-reset", "30")]), (429, Some(30)));
     }
 
     #[test]
-    fn a_reset_may_be_a_time() {
+    fn a_reset_may_be_a_timestamp() {
         let soon = SystemTime::now() + Duration::from_secs(100);
         let soon = soon.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().to_string();
         let (status, pause) = read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &soon)]);
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quota_that_is_used_up_is_told_by_the_reason_in_the_body() {
+    fn a_used_up_quota_is_found_by_the_reason_in_the_body() {
         for reason in ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"] {
             let body = format!(
                 r#"{{"error": {{"code": 403, "errors": [{{"domain": "usageLimits", "reason": "{reason}"}}]}}}}"#
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_are_left_alone() {
+    fn other_responses_are_not_changed() {
         for (status, headers) in [
             (403, &[][..]),
             (403, &[("x-ratelimit-remaining", "12"), ("x-ratelimit-reset", "30")]),

@@ -1,7 +1,7 @@
 //! TLS with the operating system's root certificates.
 //!
-//! Reading them takes some milliseconds and fails on a machine that has none. Both wait for the first handshake, so that the
-//! gateway starts fast, and serves upstreams without TLS wherever it is.
+//! Reading them takes some milliseconds, and fails on a machine without root certificates. So they are read at the first
+//! handshake: the gateway starts fast, and upstreams without TLS work on every machine.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,8 +13,10 @@ use rustls_platform_verifier::Verifier;
 
 use super::error::EgressError;
 
+/// The settings of TLS for both clients.
+///
 /// # Errors
-/// `InvalidRequest` when the provider has no cipher for TLS 1.2 or 1.3.
+/// `InvalidRequest` if the provider has no cipher for TLS 1.2 or 1.3.
 pub(super) fn config(provider: Arc<CryptoProvider>) -> Result<ClientConfig, EgressError> {
     let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -26,7 +28,7 @@ pub(super) fn config(provider: Arc<CryptoProvider>) -> Result<ClientConfig, Egre
     Ok(config)
 }
 
-/// The platform's verifier, made when first needed.
+/// The verifier of the platform, made on first use.
 #[derive(Debug)]
 struct SystemRoots {
     provider: Arc<CryptoProvider>,
@@ -38,7 +40,7 @@ impl SystemRoots {
         if let Some(verifier) = self.verifier.get() {
             return Ok(verifier);
         }
-        // A failure is not kept: root certificates may be installed while the gateway runs.
+        // A failure is not stored, because an operator may install root certificates while the gateway runs.
         let verifier = Verifier::new(Arc::clone(&self.provider)).map_err(|error| {
             let error = match error {
                 Error::General(text) => text,

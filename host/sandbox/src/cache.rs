@@ -1,7 +1,7 @@
 //! Compiled modules on disk.
 //!
-//! Loading a compiled module runs it as native code, so an artifact is loaded only with a message authentication code
-//! that this installation made. Were it missing, whoever can write to the cache could run anything as the gateway.
+//! A loaded compiled module runs as native code. So a file of the cache is loaded only if it has a message authentication code
+//! that this installation made. Otherwise anybody who can write to the cache could run any code as the gateway.
 
 use std::fs;
 use std::hash::{Hash, Hasher};
@@ -14,16 +14,16 @@ use wasmtime::Engine;
 /// Length of an HMAC-SHA-256 tag.
 const TAG_BYTES: usize = 32;
 
-/// Artifacts in `data_dir/compiled`, named by the module's digest and by what it was compiled against.
+/// Compiled modules in `data_dir/compiled`. A file's name has the digest of the module and the hash of the engine's settings.
 pub(super) struct Cache {
     folder: PathBuf,
     key: hmac::Key,
-    /// Changes with the engine's version and settings, so that an artifact of another build is not even opened.
+    /// Hash of the engine's version and settings, so that the file of another build has another name.
     compatibility: u64,
 }
 
 impl Cache {
-    /// Opens the cache, making its folder and its key at the first start.
+    /// Opens the cache. Makes its folder and its key at the first start.
     pub(super) fn open(data_dir: &Path, engine: &Engine) -> io::Result<Self> {
         let folder = data_dir.join("compiled");
         fs::create_dir_all(&folder)?;
@@ -36,34 +36,34 @@ impl Cache {
         format!("{digest}-{:016x}.cwasm", self.compatibility)
     }
 
-    /// The key for one name, so that an artifact under another's name fails its check.
+    /// The key for one name, so that a file with the name of another fails the check.
     fn key(&self, name: &str) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, hmac::sign(&self.key, name.as_bytes()).as_ref())
     }
 
-    /// The artifact of the module with this digest; none when it was never compiled or fails its check.
+    /// The compiled module with this digest. `None` if there is none, or if it fails the check.
     pub(super) fn get(&self, digest: &str) -> Option<Vec<u8>> {
         let name = self.name(digest);
         let mut file = fs::read(self.folder.join(&name)).ok()?;
         let tag = file.split_off(file.len().checked_sub(TAG_BYTES)?);
         if hmac::verify(&self.key(&name), &file, &tag).is_err() {
-            tracing::warn!(file = name, "a compiled module was altered and is not used; it is compiled anew");
+            tracing::warn!(file = name, "a compiled module was altered; it is compiled again");
             return None;
         }
         Some(file)
     }
 
-    /// A folder for one compilation, gone when it is dropped.
+    /// Makes a folder for one compilation. It is removed when it is dropped.
     pub(super) fn workspace(&self) -> io::Result<Workspace> {
         let name = rand::generate::<[u8; 8]>(&rand::SystemRandom::new())
-            .map_err(|_| io::Error::other("the system has no randomness to give"))?
+            .map_err(|_| io::Error::other("the operating system gives no random numbers"))?
             .expose();
         let folder = self.folder.join(format!(".{:016x}", u64::from_ne_bytes(name)));
         fs::create_dir(&folder)?;
         Ok(Workspace(folder))
     }
 
-    /// Keeps an artifact. A crash leaves either the whole file or none.
+    /// Stores a compiled module. A crash leaves either the whole file or no file.
     pub(super) fn put(&self, digest: &str, artifact: &[u8]) -> io::Result<()> {
         let name = self.name(digest);
         let tag = hmac::sign(&self.key(&name), artifact);
@@ -85,7 +85,7 @@ impl Workspace {
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        // What stays behind is hidden and never read.
+        // A folder that cannot be removed is hidden and never read.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -93,7 +93,7 @@ impl Drop for Workspace {
 fn key(path: &Path) -> io::Result<hmac::Key> {
     match fs::read(path) {
         Ok(bytes) if bytes.len() == TAG_BYTES => Ok(hmac::Key::new(hmac::HMAC_SHA256, &bytes)),
-        // A key cut short by a crash protects nothing yet: artifacts made with it are compiled anew.
+        // A crash cut the key short. No file has a code of it yet.
         Ok(_) => new_key(path),
         Err(error) if error.kind() == io::ErrorKind::NotFound => new_key(path),
         Err(error) => Err(error),
@@ -102,7 +102,7 @@ fn key(path: &Path) -> io::Result<hmac::Key> {
 
 fn new_key(path: &Path) -> io::Result<hmac::Key> {
     let bytes: [u8; TAG_BYTES] = rand::generate(&rand::SystemRandom::new())
-        .map_err(|_| io::Error::other("the system has no randomness to give"))?
+        .map_err(|_| io::Error::other("the operating system gives no random numbers"))?
         .expose();
     store::files::write_atomically(path, |file| file.write_all(&bytes))?;
     Ok(hmac::Key::new(hmac::HMAC_SHA256, &bytes))

@@ -1,7 +1,7 @@
-//! Compiling a module in a child process.
+//! The compilation of a module, in a child process.
 //!
-//! A hostile module of a few hundred kilobytes can make a compiler ask for gigabytes or run for minutes. So compilation
-//! happens in a process of its own, under limits of memory and time, which may die without harm.
+//! A hostile module of a few hundred kilobytes can make the compiler take gigabytes of memory or minutes of time. So each
+//! compilation runs in a process of its own with limits of memory and time. If it breaks a limit, only that process ends.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -15,27 +15,27 @@ use tokio::process::Command;
 
 use super::{CompileLimits, engine};
 
-/// Address space that the child has before it compiles anything: the binary, its threads' stacks and arenas.
+/// Address space that the child needs without the compilation: for the binary, and the stacks and arenas of its threads.
 const BASELINE: u64 = 1 << 30;
 
-/// Most of what the child says is one sentence.
+/// Maximum length of the message of the child, which is usually one sentence.
 const MAX_MESSAGE_BYTES: u64 = 4 << 10;
 
-/// The child's exit code when the module is at fault and the message says how.
+/// The exit code of the child if the module is wrong. Its message then has the reason.
 const REFUSED: i32 = 3;
 
-/// Why a module could not be compiled.
+/// Why a module cannot be compiled.
 #[derive(Debug, Error)]
 pub enum CompileError {
     /// The compiler refused it.
     #[error("the module does not compile: {0}")]
     Invalid(String),
-    /// It took more than the limits of `[compile]`.
+    /// The compilation took more than the limits of `[compile]`.
     #[error(
         "compiling the module took more than {limit}; raise `compile.memory_mb` or `compile.cpu_s` if you trust it"
     )]
     Limit {
-        /// The limit, in words.
+        /// The limits in words.
         limit: String,
     },
     /// The child process could not be run.
@@ -45,7 +45,7 @@ pub enum CompileError {
 
 /// Compiles the module in `source` into `artifact`, in a child process under the limits of `[compile]`.
 pub(super) async fn run(source: &Path, artifact: &Path, limits: &CompileLimits) -> Result<(), CompileError> {
-    // Not the path it was started by: another version may lie there by now.
+    // The path of the binary may have another version by now.
     let mut child = Command::new("/proc/self/exe")
         .arg("compile")
         .arg("--input")
@@ -56,7 +56,7 @@ pub(super) async fn run(source: &Path, artifact: &Path, limits: &CompileLimits) 
         .arg(limits.memory_mb.to_string())
         .arg("--cpu-s")
         .arg(limits.cpu_s.to_string())
-        // Nothing of the gateway's environment is the compiler's business.
+        // The compiler needs no environment variables.
         .env_clear()
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -67,12 +67,12 @@ pub(super) async fn run(source: &Path, artifact: &Path, limits: &CompileLimits) 
     let message = async {
         let mut message = String::new();
         if let Some(stderr) = stderr {
-            // What is not text says nothing to a person.
+            // A message that is not text is left out.
             let _ = stderr.take(MAX_MESSAGE_BYTES).read_to_string(&mut message).await;
         }
         message
     };
-    // CPU time is limited by the kernel; a child that sleeps is ended by the wall clock.
+    // The kernel limits the CPU time. This limit also ends a child that sleeps.
     let wall = Duration::from_secs(limits.cpu_s.saturating_mul(2).saturating_add(5));
     let finished = tokio::time::timeout(wall, async { tokio::join!(child.wait(), message) }).await;
     let Ok((status, message)) = finished else {
@@ -87,7 +87,7 @@ pub(super) async fn run(source: &Path, artifact: &Path, limits: &CompileLimits) 
     }
 }
 
-/// The child's side: limits itself, compiles, and ends the process.
+/// The work of the child: sets the limits for its own process, and compiles.
 pub fn child(source: &Path, artifact: &Path, limits: &CompileLimits) -> std::process::ExitCode {
     match compile(source, artifact, limits) {
         Ok(()) => std::process::ExitCode::SUCCESS,

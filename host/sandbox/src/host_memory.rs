@@ -1,7 +1,7 @@
-//! The gateway's own memory that a guest makes it hold: texts it had parsed, bodies it had read, what was found in them.
+//! The memory of the gateway that it holds for a guest: parsed texts, read bodies, and the values found in them.
 //!
-//! The engine bounds a guest's memories; without this, a guest could put into the gateway's what it may not put into its own.
-//! What is bounded by number, as handles and requests are, is not counted here.
+//! The engine limits the guest's own memory. Without this limit, a guest could fill the gateway's memory instead. Objects with a
+//! maximum number, such as handles and requests, are not counted here.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,39 +9,39 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use thiserror::Error;
 
-/// Answers of the largest size that may be held at once: a body, a copy of it on its way into the guest that may have three
-/// times its size (where it is text with errors), or else what was found in it.
+/// Number of responses of the maximum size that fit. A body may be held with a copy for the guest, which can have three times the
+/// size of the body if it is text with errors.
 const LARGEST_ANSWERS: usize = 4;
 
-/// The guest made the gateway hold too much. Ends the invocation.
+/// The gateway would hold too much for the guest. This ends the invocation.
 #[derive(Debug, Error)]
 #[error("the gateway would hold too much memory for the guest")]
 pub(super) struct TooMuchHeld;
 
-/// What the gateway may hold for one invocation.
+/// The memory that the gateway may hold for one invocation.
 pub(super) struct HostMemory {
     limit: usize,
-    /// Made with the first byte that is held: a thin operation holds none.
+    /// Made with the first byte, because most invocations hold none.
     used: Option<Arc<AtomicUsize>>,
 }
 
 impl HostMemory {
-    /// For an invocation whose answers have at most so many bytes.
+    /// For an invocation whose responses have at most this number of bytes.
     pub(super) fn of(answer_bytes: usize) -> Self {
         Self { limit: answer_bytes.saturating_mul(LARGEST_ANSWERS), used: None }
     }
 
-    /// Bytes that may still be held.
+    /// The number of further bytes that may be held.
     pub(super) fn left(&self) -> usize {
         self.limit - self.used.as_ref().map_or(0, |used| used.load(Ordering::Relaxed))
     }
 
-    /// Makes sure that there is room for what is made and handed over at once.
+    /// Checks that there is room for bytes that are passed to the guest at once.
     pub(super) fn admit(&self, bytes: usize) -> Result<(), TooMuchHeld> {
         if bytes <= self.left() { Ok(()) } else { Err(TooMuchHeld) }
     }
 
-    /// Counts bytes from now on. To be called before they are allocated, where that can be.
+    /// Counts bytes until the returned value is dropped. Call it before the allocation if possible.
     pub(super) fn hold(&mut self, bytes: usize) -> Result<Held, TooMuchHeld> {
         let used = Arc::clone(self.used.get_or_insert_default());
         let mut held = Held { used, limit: self.limit, bytes: 0 };
@@ -50,7 +50,7 @@ impl HostMemory {
     }
 }
 
-/// Bytes that are counted for as long as this lives.
+/// Bytes that are counted while this exists.
 pub(super) struct Held {
     used: Arc<AtomicUsize>,
     limit: usize,
@@ -58,7 +58,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Counts more of them.
+    /// Counts further bytes.
     pub(super) fn grow(&mut self, bytes: usize) -> Result<(), TooMuchHeld> {
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.limit);
         self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| TooMuchHeld)?;
@@ -66,7 +66,7 @@ impl Held {
         Ok(())
     }
 
-    /// Ties these to a text: they are given back with the last part of it, whoever has that then.
+    /// Ties the count to a text: it ends when the last part of the text is dropped.
     pub(super) fn tie(self, text: Bytes) -> Bytes {
         Bytes::from_owner(Tied { text, _held: self })
     }
@@ -94,12 +94,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dropped_can_be_held_again() {
+    fn dropped_bytes_can_be_held_again() {
         let mut memory = HostMemory::of(25);
         let mut first = memory.hold(60).unwrap();
         assert!(memory.hold(41).is_err());
         assert!(first.grow(41).is_err());
-        assert_eq!(memory.left(), 40, "what was refused is not counted");
+        assert_eq!(memory.left(), 40, "refused bytes are not counted");
         first.grow(40).unwrap();
         assert!(memory.admit(1).is_err());
         drop(first);

@@ -1,7 +1,7 @@
-//! One invocation: a store, an instance, one call, and what it left behind.
+//! One invocation: a store, an instance, one call, and its outcome.
 //!
-//! Every invocation begins with a fresh store and a fresh instance, and both are dropped with it, whatever its end: no
-//! memory of one is ever seen by another, and a store that trapped or was cancelled is never entered again.
+//! Every invocation has a new store and a new instance. Both are dropped at its end. So no invocation sees the memory of another,
+//! and a store that trapped or was cancelled is not used again.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,47 +16,48 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use contract::Manifest;
+use contract::limit::{LOG_LINE_BYTES, LOG_LINES};
 
 use super::bindings::gateway::connector::outcome;
 use super::host_memory::{HostMemory, TooMuchHeld};
 use super::http::Outbound;
-use super::limits::{CpuBudget, Limit, Limits, MAX_HANDLES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES, MemoryBudget};
+use super::limits::{CpuBudget, Limit, Limits, MAX_HANDLES, MemoryBudget};
 use super::module::Module;
 use super::storage::Scope;
 use super::ticker::{Running, TICK};
 
-/// The longest that a guest without a fiber may hold its thread. One that takes longer is run again on a fiber, where it
-/// yields to others; it cannot have done anything yet that would be done twice.
+/// Maximum time that a guest without a fiber may occupy its thread. If it takes longer, it is run again on a fiber, where it yields
+/// to others. It has sent and stored nothing yet, so nothing is done twice.
 const IMMEDIATE_TICKS: u64 = 5;
 
-/// Random bytes that a WASI module gets in one call. They are made in the gateway's memory.
+/// Maximum number of random bytes that a WASI module gets in one call. They are made in the memory of the gateway.
 const MAX_RANDOM_BYTES: u64 = 1 << 20;
 
-/// What an invocation is given.
+/// The surroundings of an invocation.
 pub struct Call {
     /// The instant at which the invocation ends, with an outcome or without. Its requests end at the deadline of `outbound`.
     pub deadline: tokio::time::Instant,
-    /// The operator's settings: each as JSON text.
+    /// The values of the connector's settings.
     pub settings: Arc<Settings>,
-    /// The way to its upstreams.
+    /// Sends its requests.
     pub outbound: Outbound,
-    /// Its key-value store.
+    /// Its key-value store; `None` if it must not use one.
     pub storage: Option<Scope>,
 }
 
 impl Call {
-    /// For `describe`: the module can send no request and store nothing.
+    /// For `describe`, which may not send requests or store values.
     pub fn for_description(deadline: tokio::time::Instant) -> Self {
         Self { deadline, settings: Arc::default(), outbound: Outbound::nowhere(), storage: None }
     }
 }
 
-/// The operator's settings for a connector, as JSON text by key.
+/// Values of settings as JSON text, by name.
 pub type Settings = std::collections::HashMap<String, String>;
 
-/// What an invocation answered.
+/// The result of an invocation.
 pub enum Outcome {
-    /// Send this and answer with what comes back.
+    /// The gateway sends this request, and answers with the response.
     Forward(super::http::Request),
     /// JSON text.
     Reply(Bytes),
@@ -64,36 +65,35 @@ pub enum Outcome {
     File(File),
 }
 
-/// See `file` in the contract.
+/// A file; see `file` in the contract.
 pub struct File {
-    /// Its bytes.
+    /// The content.
     pub content: Content,
-    /// Its name.
+    /// The name.
     pub file_name: String,
     /// Media type without parameters.
     pub content_type: String,
-    /// Further members of the JSON form, as the text of an object, or empty.
+    /// Further members for the JSON form, as the text of an object. May be empty.
     pub members: String,
     /// Whether the JSON form has `sha256`.
     pub digest: bool,
-    /// Largest size in bytes; 0 when the connector sets none.
+    /// Maximum size in bytes; 0 if the connector sets none.
     pub max_bytes: u64,
 }
 
-/// Where a file's bytes are.
+/// The content of a file.
 pub enum Content {
-    /// Made by the connector.
+    /// Bytes that the connector made.
     Bytes(Bytes),
-    /// In a response, read or not.
+    /// The body of a response.
     Response(Box<super::http::Response>),
 }
 
-/// An answer that the connector declined to give.
 pub use outcome::Fault;
 
-/// Why an invocation gave no answer at all.
+/// Why an invocation has no outcome and no fault.
 #[derive(Debug, Error)]
-pub enum Failure {
+pub enum InvocationError {
     /// It broke a limit.
     #[error("it went over its {0} limit")]
     Limit(Limit),
@@ -103,8 +103,8 @@ pub enum Failure {
     /// It trapped.
     #[error("it trapped: {0}")]
     Trapped(String),
-    /// All slots are taken.
-    #[error("all slots for running connectors are taken")]
+    /// No slot of the pool is free.
+    #[error("no slot for running connectors is free")]
     Busy,
 }
 
@@ -118,7 +118,7 @@ pub struct Guest {
     pub(super) cpu: CpuBudget,
     memory: MemoryBudget,
     log_lines: u32,
-    /// Made when it is first asked for: most modules never do.
+    /// Made on first use, because most modules do not use it.
     wasi: Option<Box<Wasi>>,
     _running: Running,
 }
@@ -144,8 +144,8 @@ impl Guest {
         }
     }
 
-    /// Does what may take the gateway long. An epoch that passes in a host function is counted when the guest goes on, but only
-    /// one of them, however many there were.
+    /// Runs work of the gateway that may take long, and counts its time as CPU time of the guest. The epoch counts only one tick
+    /// for a host function, however long it ran.
     pub(super) fn compute<T>(&mut self, work: impl FnOnce(&mut Self) -> wasmtime::Result<T>) -> wasmtime::Result<T> {
         let started = Instant::now();
         let result = work(self)?;
@@ -153,23 +153,23 @@ impl Guest {
         Ok(result)
     }
 
-    /// Counts a log line; `None` when it is not to be written.
+    /// Counts a log line, and shortens it. Returns `None` if the invocation has written too many lines.
     pub(super) fn admit_log_line(&mut self, line: &mut String) -> Option<()> {
         self.log_lines = self.log_lines.saturating_add(1);
-        if self.log_lines > MAX_LOG_LINES {
-            if self.log_lines == MAX_LOG_LINES + 1 {
-                tracing::warn!("the connector wrote {MAX_LOG_LINES} lines in one invocation; the rest is dropped");
+        if self.log_lines as usize > LOG_LINES {
+            if self.log_lines as usize == LOG_LINES + 1 {
+                tracing::warn!("the connector wrote {LOG_LINES} lines in one invocation; further lines are dropped");
             }
             return None;
         }
-        if line.len() > MAX_LOG_LINE_BYTES {
-            line.truncate(line.floor_char_boundary(MAX_LOG_LINE_BYTES));
+        if line.len() > LOG_LINE_BYTES {
+            line.truncate(line.floor_char_boundary(LOG_LINE_BYTES));
             line.push('…');
         }
         Some(())
     }
 
-    /// Hands what a WASI module printed to the log.
+    /// Writes the output of a WASI module to the log.
     fn flush_output(&mut self) {
         if let Some(wasi) = self.wasi.take() {
             for line in String::from_utf8_lossy(&wasi.output.contents()).lines() {
@@ -182,7 +182,7 @@ impl Guest {
 impl WasiView for Guest {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         let wasi = self.wasi.get_or_insert_with(|| {
-            let output = MemoryOutputPipe::new(MAX_LOG_LINE_BYTES * 16);
+            let output = MemoryOutputPipe::new(LOG_LINE_BYTES * 16);
             let context = WasiCtxBuilder::new()
                 .stdout(output.clone())
                 .stderr(output.clone())
@@ -197,8 +197,8 @@ impl WasiView for Guest {
 }
 
 impl Module {
-    /// What the connector says about itself.
-    pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<Manifest, Failure> {
+    /// Calls `describe`.
+    pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<Manifest, InvocationError> {
         let deadline = call.deadline;
         let run = async {
             let mut store = yielding_store(self.linked.engine(), self.guest(call, limits))?;
@@ -217,10 +217,10 @@ impl Module {
         Guest::new(call, limits, self.ticker.run())
     }
 
-    /// Runs one operation. `immediate` as the manifest says it.
+    /// Runs one operation. `immediate` is the flag of the operation in the manifest. `make_call` may be called twice.
     ///
     /// # Errors
-    /// When there is no answer, not even a fault; the instance is gone in any case.
+    /// If the guest traps, breaks a limit, does not end in time, or finds no free slot.
     pub async fn invoke(
         &self,
         make_call: impl Fn() -> Call,
@@ -228,15 +228,15 @@ impl Module {
         operation: &str,
         input: &str,
         immediate: bool,
-    ) -> Result<Result<Outcome, Fault>, Failure> {
+    ) -> Result<Result<Outcome, Fault>, InvocationError> {
         if let (true, Some(linked)) = (immediate, &self.immediate) {
             match self.run_at_once(linked, self.guest(make_call(), limits), (operation, input)) {
-                Err(Failure::Limit(Limit::Cpu)) => {}
-                Err(failure) => return Err(failure),
+                Err(InvocationError::Limit(Limit::Cpu)) => {}
+                Err(error) => return Err(error),
                 Ok((outcome, store)) => return take_outcome(outcome, store, limits),
             }
         }
-        // In a box: callers' futures are moved at each call, and most calls have no use for this one.
+        // Boxed, because callers move their futures at each call, and most calls do not need this one.
         let call = make_call();
         let deadline = call.deadline;
         let run = Box::pin(self.run_on_fiber(self.guest(call, limits), (operation, input)));
@@ -249,7 +249,7 @@ impl Module {
         linked: &InstancePre<Guest>,
         guest: Guest,
         arguments: (&str, &str),
-    ) -> Result<(WitOutcome, Store<Guest>), Failure> {
+    ) -> Result<(WitOutcome, Store<Guest>), InvocationError> {
         let mut store = store(linked.engine(), guest)?;
         store.set_epoch_deadline(IMMEDIATE_TICKS);
         let result = linked
@@ -258,7 +258,11 @@ impl Module {
         finish(result.map(|(outcome,)| outcome), store)
     }
 
-    async fn run_on_fiber(&self, guest: Guest, arguments: (&str, &str)) -> Result<(WitOutcome, Store<Guest>), Failure> {
+    async fn run_on_fiber(
+        &self,
+        guest: Guest,
+        arguments: (&str, &str),
+    ) -> Result<(WitOutcome, Store<Guest>), InvocationError> {
         let mut store = yielding_store(self.linked.engine(), guest)?;
         let result = async {
             let instance = self.linked.instantiate_async(&mut store).await?;
@@ -273,23 +277,26 @@ type WitOutcome = Result<outcome::Outcome, outcome::Fault>;
 
 /// Runs an invocation until its deadline. An epoch ends a guest that computes, but it does not wake a guest that waits in a
 /// host function.
-async fn until<T>(deadline: tokio::time::Instant, run: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    timeout_at(deadline, run).await.unwrap_or(Err(Failure::TimedOut))
+async fn until<T>(
+    deadline: tokio::time::Instant,
+    run: impl Future<Output = Result<T, InvocationError>>,
+) -> Result<T, InvocationError> {
+    timeout_at(deadline, run).await.unwrap_or(Err(InvocationError::TimedOut))
 }
 
-fn store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {
+fn store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, InvocationError> {
     let limits = guest.limits;
-    let mut store = Store::try_new(engine, guest).map_err(|error| Failure::Trapped(error.to_string()))?;
+    let mut store = Store::try_new(engine, guest).map_err(|error| InvocationError::Trapped(error.to_string()))?;
     store.limiter(|guest| &mut guest.memory);
     store.set_hostcall_fuel(limits.output_bytes);
     store.set_max_component_handles(MAX_HANDLES);
     Ok(store)
 }
 
-/// A store whose guest yields at each tick, and traps when it has used up its computing time.
-fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, Failure> {
+/// A store whose guest yields at each tick, and traps when its CPU budget is used up.
+fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, InvocationError> {
     let mut store = store(engine, guest)?;
-    // The callback runs only while the guest computes, so that counting its ticks leaves out the time it waits.
+    // The callback runs only while the guest computes, so the time in which the guest waits is not counted.
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(|mut store| {
         store.data_mut().cpu.spend(TICK)?;
@@ -298,60 +305,60 @@ fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest
     Ok(store)
 }
 
-fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R, Store<Guest>), Failure> {
+fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R, Store<Guest>), InvocationError> {
     store.data_mut().flush_output();
     match result {
         Ok(answer) => Ok((answer, store)),
-        Err(error) => Err(failure(&error, store.data())),
+        Err(error) => Err(cause(&error, store.data())),
     }
 }
 
-/// Finds the limit behind a trap, or words for it.
-fn failure(error: &wasmtime::Error, guest: &Guest) -> Failure {
+/// The limit that caused a trap, or the text of the trap.
+fn cause(error: &wasmtime::Error, guest: &Guest) -> InvocationError {
     if guest.memory.exceeded {
-        return Failure::Limit(Limit::Memory);
+        return InvocationError::Limit(Limit::Memory);
     }
     if error.downcast_ref::<TooMuchHeld>().is_some() {
-        return Failure::Limit(Limit::HostMemory);
+        return InvocationError::Limit(Limit::HostMemory);
     }
     if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
-        return Failure::Busy;
+        return InvocationError::Busy;
     }
     match error.downcast_ref::<Trap>() {
-        Some(Trap::Interrupt) => return Failure::Limit(Limit::Cpu),
-        Some(Trap::StackOverflow) => return Failure::Limit(Limit::Stack),
+        Some(Trap::Interrupt) => return InvocationError::Limit(Limit::Cpu),
+        Some(Trap::StackOverflow) => return InvocationError::Limit(Limit::Stack),
         _ => {}
     }
-    // These two have no public type.
+    // These two errors have no public type.
     let text = format!("{error:#}");
     if text.contains("hostcalls has been exhausted") {
-        return Failure::Limit(Limit::Output);
+        return InvocationError::Limit(Limit::Output);
     }
     if text.contains("handle limit exceeded") || text.contains("resource table has no free keys") {
-        return Failure::Limit(Limit::Handles);
+        return InvocationError::Limit(Limit::Handles);
     }
-    Failure::Trapped(text)
+    InvocationError::Trapped(text)
 }
 
-/// Moves what an outcome refers to out of the store, which ends here.
+/// Takes the resources of an outcome out of the store, and drops the store.
 fn take_outcome(
     outcome: WitOutcome,
     mut store: Store<Guest>,
     limits: Limits,
-) -> Result<Result<Outcome, Fault>, Failure> {
+) -> Result<Result<Outcome, Fault>, InvocationError> {
     let table = &mut store.data_mut().table;
-    let foreign = |error: wasmtime::component::ResourceTableError| Failure::Trapped(error.to_string());
+    let foreign = |error: wasmtime::component::ResourceTableError| InvocationError::Trapped(error.to_string());
     let outcome = match outcome {
         Err(fault) => return Ok(Err(fault)),
         Ok(outcome) => outcome,
     };
     Ok(Ok(match outcome {
         outcome::Outcome::Forward(request) => Outcome::Forward(
-            super::http::Request::take(request, table).map_err(|error| Failure::Trapped(error.to_string()))?,
+            super::http::Request::take(request, table).map_err(|error| InvocationError::Trapped(error.to_string()))?,
         ),
         outcome::Outcome::Reply(text) => {
             if text.len() > limits.output_bytes {
-                return Err(Failure::Limit(Limit::Output));
+                return Err(InvocationError::Limit(Limit::Output));
             }
             if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
                 return Ok(Err(Fault::Failed(format!("the connector's answer is not JSON: {error}"))));

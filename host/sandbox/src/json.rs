@@ -1,7 +1,7 @@
-//! The `json` interface: documents that stay on the host's side.
+//! The `json` interface: documents that stay in the gateway.
 //!
-//! A document is a range of the JSON text it came in; looking into it slices that text and never copies or rewrites it, so
-//! numbers, escapes and the order of members are handed on exactly as the upstream wrote them.
+//! A document is a range of a JSON text. A lookup slices that text and does not copy or rewrite it. So numbers, escapes and the
+//! order of members reach the caller exactly as the upstream wrote them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,14 +18,14 @@ use super::bindings::gateway::connector::json::{Host, HostDocument, Kind};
 use super::host_memory::{Held, HostMemory, TooMuchHeld};
 use super::invocation::Guest;
 
-/// Bytes that the shortest name of a member takes where it is stored by itself.
+/// Bytes that a short name of a member takes as a string of its own.
 const SHORTEST_NAME: usize = 32;
 
-/// A JSON value on the host's side.
+/// A JSON value in the gateway.
 pub struct Document {
     /// Exactly one valid JSON value in UTF-8, without white space around it.
     text: Bytes,
-    /// Found when they are first asked for.
+    /// Found on first use.
     children: OnceLock<Children>,
 }
 
@@ -41,10 +41,10 @@ struct Child {
 }
 
 impl Document {
-    /// Checks that `text` is one JSON value (RFC 8259) and takes it.
+    /// Makes a document of a text that is one JSON value (RFC 8259).
     ///
     /// # Errors
-    /// Says where the text is wrong.
+    /// The place at which the text is wrong.
     pub fn parse(text: Bytes) -> Result<Self, serde_json::Error> {
         let value: &RawValue = serde_json::from_slice(&text)?;
         let value = text.slice_ref(value.get().as_bytes());
@@ -55,7 +55,7 @@ impl Document {
         Self { text, children: OnceLock::new() }
     }
 
-    /// The JSON text.
+    /// The JSON text of the value.
     pub fn into_text(self) -> Bytes {
         self.text
     }
@@ -77,7 +77,7 @@ impl Document {
         }
     }
 
-    /// A scalar has none.
+    /// The items of an array or the members of an object. Empty for a scalar.
     fn children(&self, memory: &mut HostMemory) -> Result<&[Child], TooMuchHeld> {
         if !matches!(self.kind(), Kind::Object | Kind::Array) {
             return Ok(&[]);
@@ -91,7 +91,7 @@ impl Document {
 
     fn child(&self, token: &str, memory: &mut HostMemory) -> Result<Option<Document>, TooMuchHeld> {
         let child = match self.kind() {
-            // RFC 6901: of members with the same name the behaviour is undefined; the last one counts, as in most parsers.
+            // RFC 6901 leaves members of the same name undefined. The last one counts, as in most parsers.
             Kind::Object => self.children(memory)?.iter().rfind(|child| child.name.as_deref() == Some(token)),
             Kind::Array if token == "0" || !token.starts_with('0') => match token.parse::<usize>() {
                 Ok(index) => self.children(memory)?.get(index),
@@ -106,8 +106,8 @@ impl Document {
         Self::of(child.text.clone())
     }
 
-    /// The children of this document are found once, however often it is looked into. Those on the way are looked for every
-    /// time, which takes the square of the time for a text that is all depth: hence an end.
+    /// The value at a JSON Pointer (RFC 6901). The children of this document are found once. Those of the values on the way are
+    /// found at each call, which can take quadratic time in a deeply nested text; so the search traps after `end`.
     pub(super) fn pointer(
         &self,
         pointer: &str,
@@ -136,7 +136,7 @@ impl Document {
     }
 }
 
-/// Takes the items of an array or the members of an object, each as its text, while there is room for them.
+/// Collects the items of an array or the members of an object, each as its text, while there is memory for them.
 struct Collect<'a> {
     text: &'a Bytes,
     list: Vec<Child>,
@@ -153,7 +153,7 @@ impl Collect<'_> {
             return Err(TooMuchHeld);
         }
         if parsed.is_err() {
-            // A name with half of a surrogate pair, which is no text.
+            // A name has half of a surrogate pair, which is not text.
             list.clear();
         }
         Ok(Children { list, _held: held })
@@ -271,7 +271,7 @@ impl Guest {
         Ok(self.table.get(document)?.children(&mut self.host_memory)?)
     }
 
-    /// A text that is about to be copied.
+    /// The text of a document, which is about to be copied.
     fn copied(&self, document: &Resource<Document>) -> wasmtime::Result<&Bytes> {
         let text = &self.table.get(document)?.text;
         self.host_memory.admit(text.len())?;
@@ -333,12 +333,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_text_leaves_no_children() {
+    fn a_name_that_is_not_text_leaves_no_children() {
         assert!(document(r#"{"a": 1, "\ud800": 2}"#).children(&mut memory()).unwrap().is_empty());
     }
 
     #[test]
-    fn children_are_counted_while_they_are_found_and_once_only() {
+    fn children_are_counted_once_while_they_are_found() {
         for text in ["[0,0,0,0,0,0,0,0,0,0]", r#"{"a":0,"b":0,"a":0,"d":0,"e":0,"a":0,"b":0,"c":0,"d":0,"e":0}"#] {
             let mut memory = HostMemory::of(1 << 10);
             let (all, document) = (memory.left(), document(text));
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn children_that_would_take_too_much_are_not_found() {
+    fn children_over_the_memory_limit_are_not_found() {
         let mut memory = HostMemory::of(100);
         assert!(document("[0,0,0,0,0,0,0,0,0,0]").children(&mut memory).is_err());
         assert!(document(r#"{"a":0,"b":0,"c":0,"d":0,"e":0}"#).children(&mut memory).is_err());
@@ -361,16 +361,16 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_counts_what_is_found_on_its_way_and_gives_it_back() {
+    fn a_pointer_counts_the_values_on_its_way_until_it_ends() {
         let mut memory = HostMemory::of(500);
         let (all, end) = (memory.left(), Instant::now() + Duration::from_secs(60));
         let document = document("[[[[[[[[[[1]]]]]]]]]]");
         assert!(document.pointer(&"/0".repeat(10), &mut memory, end).unwrap().is_some());
-        assert_eq!(memory.left(), all - 4 * size_of::<Child>(), "the first step's are kept");
+        assert_eq!(memory.left(), all - 4 * size_of::<Child>(), "the children of the document itself stay");
     }
 
     #[test]
-    fn a_long_pointer_ends_with_the_time_for_it() {
+    fn a_long_pointer_ends_with_the_cpu_budget() {
         let past = Instant::now() - Duration::from_millis(1);
         let error = document("[[1]]").pointer("/0/0", &mut memory(), past).err().unwrap();
         assert_eq!(error.downcast_ref::<Trap>(), Some(&Trap::Interrupt));

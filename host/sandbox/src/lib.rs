@@ -1,11 +1,11 @@
-//! Runs connectors. A module gets in as bytes of a stranger, and is compiled in a child process, checked against the
-//! contract, and instantiated anew for every invocation.
+//! Runs connectors. A module is untrusted code: it is compiled in a child process, checked against the contract, and
+//! instantiated again for every invocation.
 //!
 //! - [`module`]: one compiled module, linked
-//! - [`invocation`]: one call into it, from a fresh instance to an outcome
-//! - [`limits`]: what an invocation may use; [`host_memory`]: what the gateway holds for it
+//! - [`invocation`]: one call into it, from a new instance to an outcome
+//! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`]: the interfaces of the contract
-//! - [`compile`], [`cache`], [`engine`]: how a module becomes native code; [`ticker`]: the clock of its guests
+//! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`ticker`]: the clock of the guests
 
 mod bindings;
 mod cache;
@@ -32,7 +32,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
-pub use self::invocation::{Call, Failure, Fault, Outcome, Settings};
+pub use self::invocation::{Call, Fault, InvocationError, Outcome, Settings};
 pub use self::limits::{Limit, Limits};
 pub use self::module::Module;
 
@@ -41,7 +41,7 @@ use self::compile::CompileError;
 use self::module::{ContractError, Linkers};
 use self::ticker::Ticker;
 
-/// Why a module was not loaded.
+/// Why a module cannot be loaded.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// It is larger than `compile.max_module_mb`.
@@ -52,7 +52,7 @@ pub enum LoadError {
         /// The limit.
         limit_mb: u64,
     },
-    /// It is WebAssembly, but no component.
+    /// It is a core module of WebAssembly.
     #[error("it is a core module; make it a component with `connector-gateway connectors pack`")]
     CoreModule,
     /// It is not WebAssembly.
@@ -64,31 +64,31 @@ pub enum LoadError {
     /// See [`ContractError`].
     #[error(transparent)]
     Contract(#[from] ContractError),
-    /// `describe` gave no manifest.
+    /// `describe` returned no manifest.
     #[error("`describe` failed: {0}")]
-    Describe(#[from] Failure),
-    /// The gateway's own files.
+    Describe(#[from] InvocationError),
+    /// The files of the cache.
     #[error("the cache of compiled modules cannot be written: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// Why the sandbox did not start.
+/// Why the sandbox cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The engine or its pool.
+    /// The engine or its pool cannot be made.
     #[error("the WebAssembly engine does not start: {0:#}")]
     Engine(wasmtime::Error),
-    /// The cache's folder, or the clock's thread.
+    /// The folder of the cache or the thread of the clock cannot be made.
     #[error("the sandbox cannot use its data directory: {0}")]
     Io(#[from] std::io::Error),
 }
 
-/// How a sandbox is set up.
+/// The settings of a sandbox.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The pool of instances.
     pub pool: Pool,
-    /// The largest memory that any connector may have, in bytes: each slot of the pool reserves it.
+    /// The largest memory limit of all connectors, in bytes. Each slot of the pool reserves this address space.
     pub memory_bytes: usize,
     /// Limits of the compiler process.
     pub compile: CompileLimits,
@@ -96,7 +96,7 @@ pub struct Setup {
     pub data_dir: PathBuf,
 }
 
-/// Size of the pool that modules run in. A slot is address space until an instance uses it.
+/// The size of the pool in which modules run. A slot takes only address space until an instance uses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// Maximum number of concurrent invocations, over all connectors.
@@ -132,7 +132,7 @@ impl Default for CompileLimits {
     }
 }
 
-/// The engine and everything that modules are loaded with.
+/// The engine, and everything that is needed to load modules.
 pub struct Sandbox {
     engine: Engine,
     ticker: Arc<Ticker>,
@@ -140,13 +140,13 @@ pub struct Sandbox {
     cache: Cache,
     compile: CompileLimits,
     pool: Pool,
-    /// One compilation at a time: it takes all cores and much memory.
+    /// Admits one compilation at a time, because it uses all cores and much memory.
     compiling: Semaphore,
 }
 
-/// A module and where it came from.
+/// A loaded module.
 pub struct Loaded {
-    /// Ready to run.
+    /// The module, ready to run.
     pub module: Module,
     /// Whether the compiled form was in the cache.
     pub cached: bool,
@@ -156,7 +156,7 @@ impl Sandbox {
     /// Starts the engine and its clock.
     ///
     /// # Errors
-    /// When address space for the pool, the cache's folder or a thread is not to be had.
+    /// If the address space of the pool, the folder of the cache or a thread cannot be obtained.
     pub fn start(setup: Setup) -> Result<Self, StartError> {
         let engine = engine::runtime(&setup.pool, setup.memory_bytes).map_err(StartError::Engine)?;
         let ticker = Ticker::start(&engine)?;
@@ -174,7 +174,7 @@ impl Sandbox {
     /// Loads a component. `digest` is its SHA-256 in hexadecimal digits.
     ///
     /// # Errors
-    /// When it cannot be compiled within the limits, or breaks the contract.
+    /// If it cannot be compiled within the limits, or breaks the contract.
     pub async fn load(&self, bytes: &[u8], digest: &str) -> Result<Loaded, LoadError> {
         let limit_mb = self.compile.max_module_mb;
         let size_mb = bytes.len() as u64 >> 20;
@@ -182,7 +182,7 @@ impl Sandbox {
             return Err(LoadError::TooLarge { size_mb, limit_mb });
         }
         match bytes {
-            // A core module and a component differ in the layer field that follows the version.
+            // The layer field behind the version tells a component from a core module.
             [0, b'a', b's', b'm', _, _, 1, 0, ..] => {}
             [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => return Err(LoadError::CoreModule),
             _ => return Err(LoadError::NotWasm),
@@ -198,8 +198,8 @@ impl Sandbox {
     }
 
     async fn compile(&self, bytes: &[u8], digest: &str) -> Result<Vec<u8>, LoadError> {
-        // The semaphore is never closed.
-        let _turn = self.compiling.acquire().await;
+        // The semaphore is never closed, so this does not fail.
+        let _permit = self.compiling.acquire().await;
         let folder = self.cache.workspace()?;
         let (source, artifact) = (folder.path("module.wasm"), folder.path("module.cwasm"));
         tokio::fs::write(&source, bytes).await?;
@@ -209,33 +209,38 @@ impl Sandbox {
         Ok(artifact)
     }
 
-    /// Asks a module what it is.
+    /// The manifest of a module.
     ///
     /// # Errors
-    /// When it traps or breaks a limit.
-    pub async fn describe(&self, module: &Module, call: Call, limits: Limits) -> Result<contract::Manifest, Failure> {
+    /// If `describe` traps or breaks a limit.
+    pub async fn describe(
+        &self,
+        module: &Module,
+        call: Call,
+        limits: Limits,
+    ) -> Result<contract::Manifest, InvocationError> {
         module.describe(call, limits).await
     }
 }
 
-#[expect(unsafe_code, reason = "wasmtime cannot check that native code is what its compiler made")]
+#[expect(unsafe_code, reason = "wasmtime cannot check that its compiler made the native code")]
 fn deserialize(engine: &Engine, artifact: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes come from the compiler process that `Sandbox::compile` ran, or from the cache, which gives back
-    // only what carries this installation's message authentication code.
+    // SAFETY: the bytes come from the compiler process that `Sandbox::compile` ran, or from the cache, which returns only files
+    // with a message authentication code of this installation.
     unsafe { Component::deserialize(engine, artifact) }
 }
 
-/// Makes a component of a core module that was built with the contract's bindings.
+/// Makes a component of a core module that was built with the bindings of the contract.
 ///
 /// # Errors
-/// When it is no core module, carries no contract, or does not keep to it.
+/// If it is not a core module, has no bindings, or differs from the contract.
 pub fn pack(core: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let encoded =
         wit_component::ComponentEncoder::default().validate(true).module(core).and_then(|mut encoder| encoder.encode());
     encoded.map_err(|error| wasmtime::format_err!("{error:#}"))
 }
 
-/// Compiles one module and ends: the work of the child process.
+/// Compiles one module. This is the work of the child process.
 pub fn compile_child(source: &Path, artifact: &Path, limits: &CompileLimits) -> std::process::ExitCode {
     compile::child(source, artifact, limits)
 }

@@ -1,4 +1,4 @@
-//! What one invocation may use, and the record of the limit it broke.
+//! The limits of an invocation.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -7,29 +7,25 @@ use wasmtime::{ResourceLimiter, Trap};
 
 use super::engine::MAX_TABLE_ELEMENTS;
 
-/// Bounds of one invocation.
+/// The limits of one invocation.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// All linear memories and tables together, in bytes.
+    /// All its linear memories and tables together, in bytes.
     pub memory_bytes: usize,
-    /// The guest's own computing.
+    /// Its CPU time.
     pub cpu: Duration,
-    /// What the guest may hand over in one call, and the answer it may compose, in bytes.
+    /// Data that it passes to the gateway in one call, and an answer that it composes, in bytes.
     pub output_bytes: usize,
-    /// Bodies of responses that are read into memory, in bytes.
+    /// A response that is read into memory, in bytes.
     pub response_bytes: u64,
-    /// Files that are handed on, in bytes.
+    /// A file that is passed to the caller, in bytes.
     pub download_bytes: u64,
 }
 
-/// Requests that one invocation may send.
+/// Maximum number of requests of one invocation.
 pub(super) const MAX_REQUESTS: u32 = 256;
 
-/// Lines that one invocation may log, and their length.
-pub(super) const MAX_LOG_LINES: u32 = 256;
-pub(super) const MAX_LOG_LINE_BYTES: usize = 4 << 10;
-
-/// Documents and responses that one invocation may hold at once.
+/// Maximum number of documents, responses and links that one invocation holds.
 pub(super) const MAX_HANDLES: usize = 100_000;
 
 /// A limit that an invocation broke.
@@ -37,7 +33,7 @@ pub(super) const MAX_HANDLES: usize = 100_000;
 pub enum Limit {
     /// See [`Limits::memory_bytes`].
     Memory,
-    /// What the gateway holds for it: four times [`Limits::output_bytes`].
+    /// Memory of the gateway for the invocation: four times [`Limits::output_bytes`].
     HostMemory,
     /// See [`Limits::cpu`].
     Cpu,
@@ -45,12 +41,12 @@ pub enum Limit {
     Output,
     /// The WebAssembly stack.
     Stack,
-    /// Documents and responses held at once.
+    /// Number of documents, responses and links.
     Handles,
 }
 
 impl Limit {
-    /// The word for it in metrics and problem details.
+    /// The name in metrics and problem details.
     pub fn name(self) -> &'static str {
         match self {
             Self::Memory | Self::HostMemory => "memory",
@@ -64,7 +60,7 @@ impl Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever reads this learns which key allows more.
+        // The text names the configuration key that raises the limit.
         let key = match self {
             Self::Memory => " (`limits.memory_mb`)",
             Self::HostMemory => " (4 × `limits.response_mb`)",
@@ -76,11 +72,11 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Adds up every memory and table of a store.
+/// Adds up the memories and tables of a store.
 pub(super) struct MemoryBudget {
     limit: usize,
     used: usize,
-    /// Set once growth was refused; a guest seldom survives that, and the trap that follows has this as its cause.
+    /// Whether growth was refused. A guest that is refused memory usually traps, and then this is the cause.
     pub(super) exceeded: bool,
 }
 
@@ -118,7 +114,7 @@ impl ResourceLimiter for MemoryBudget {
     }
 }
 
-/// Counts the guest's own computing, and what the gateway computes for it.
+/// Counts the CPU time of the guest, and that of the gateway for the guest.
 pub(super) struct CpuBudget {
     left: Duration,
 }
@@ -128,13 +124,13 @@ impl CpuBudget {
         Self { left: limit }
     }
 
-    /// Takes from the budget, or traps when there is too little left.
+    /// Takes time from the budget. Traps if too little is left.
     pub(super) fn spend(&mut self, time: Duration) -> Result<(), Trap> {
         self.left = self.left.checked_sub(time).ok_or(Trap::Interrupt)?;
         Ok(())
     }
 
-    /// When a computation that begins now must end.
+    /// The instant at which a computation that starts now must end.
     pub(super) fn end(&self) -> Instant {
         Instant::now() + self.left
     }
@@ -145,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn computing_ends_with_the_budget() {
+    fn a_guest_traps_when_its_cpu_budget_is_used_up() {
         let mut budget = CpuBudget::new(Duration::from_millis(3));
         assert!(budget.spend(Duration::from_millis(2)).is_ok());
         assert!(budget.spend(Duration::from_millis(1)).is_ok());
@@ -153,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn all_memories_and_tables_draw_on_one_budget() {
+    fn all_memories_and_tables_share_one_budget() {
         let mut budget = MemoryBudget::new(1000);
         assert!(budget.memory_growing(0, 400, None).unwrap());
         assert!(budget.memory_growing(0, 400, None).unwrap());

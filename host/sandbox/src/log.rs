@@ -11,7 +11,7 @@ impl Host for Guest {
     }
 }
 
-/// A line break or a terminal's control character would let a connector write lines in the gateway's name.
+/// Escapes control characters. With them, a connector could write lines that look like those of the gateway.
 fn on_one_line(line: String) -> String {
     if !line.contains(char::is_control) {
         return line;
@@ -26,14 +26,14 @@ fn on_one_line(line: String) -> String {
     })
 }
 
-/// Writes one line in the connector's name, unless it has written too many.
+/// Writes a line of the connector, unless the invocation has written too many.
 pub(super) fn write(guest: &mut Guest, level: Level, mut line: String) {
     if guest.admit_log_line(&mut line).is_none() {
         return;
     }
     let line = on_one_line(line);
-    // The span around the invocation names the connector and the request. With the target, operators set the level of
-    // connectors' lines apart from the gateway's.
+    // The span around the invocation names the connector and the request. By this target, operators can set the level of
+    // connectors' lines.
     match level {
         Level::Debug => tracing::debug!(target: "connector", "{line}"),
         Level::Info => tracing::info!(target: "connector", "{line}"),

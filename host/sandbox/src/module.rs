@@ -1,4 +1,4 @@
-//! One compiled module, checked and linked once, ready to be instantiated for every invocation.
+//! One compiled module. It is checked and linked once, and instantiated for every invocation.
 
 use std::sync::Arc;
 
@@ -15,54 +15,54 @@ use super::http::{Link, Response};
 use super::invocation::Guest;
 use super::ticker::Ticker;
 
-/// A module that breaks the contract, in a sentence for its author.
+/// How a module breaks the contract.
 #[derive(Debug, Error)]
 pub enum ContractError {
-    /// It imports what the contract does not offer.
+    /// It imports an interface that the contract does not offer.
     #[error("it imports `{0}`, which the contract gateway:connector@1 does not offer")]
     UnknownImport(String),
     /// It was built against a contract of another major version.
-    #[error("it was built for `{0}`; this gateway takes gateway:connector@1.x")]
+    #[error("it was built for `{0}`; this gateway accepts gateway:connector@1.x")]
     Version(String),
     /// An export is missing.
     #[error("it does not export `{0}`; is it built for the world `connector`?")]
     MissingExport(&'static str),
-    /// It takes more memories, tables or instances than a slot of the pool has.
+    /// It needs more memories or tables than a slot of the pool has.
     #[error("it needs {needed} {what}, and the pool has {limit} for a connector; raise `{key}`")]
     TooLarge {
-        /// Memories or tables.
+        /// `memories` or `tables`.
         what: &'static str,
-        /// How many it declares.
+        /// The number that it declares.
         needed: u32,
-        /// How many there are.
+        /// The number in a slot.
         limit: u32,
         /// The configuration key.
         key: &'static str,
     },
-    /// Its functions or types are not those of the contract.
+    /// Its functions or types differ from the contract.
     #[error("it does not match the contract gateway:connector@1: {0}")]
     Mismatch(String),
-    /// The compiled form is not one for this engine.
+    /// Its compiled form does not fit this engine.
     #[error("its compiled form cannot be loaded: {0}")]
     Artifact(String),
 }
 
-/// A module, linked to what it may import.
+/// A module, linked with the interfaces that it imports.
 pub struct Module {
-    /// Everything it may import; host functions may wait, so the guest runs on a fiber.
+    /// Linked with all interfaces. Their functions may wait, so the guest runs on a fiber.
     pub(super) linked: InstancePre<Guest>,
-    /// For operations that call neither `http` nor `storage`, which trap here: with nothing to wait for the guest needs no
-    /// fiber, which saves a stack switch and a stack. Modules that import WASI do not have it.
+    /// Linked for operations that do not call `http` and `storage`, whose functions trap here. Such a guest never waits, so it
+    /// needs no fiber, which saves a stack and a stack switch. `None` for modules that import WASI.
     pub(super) immediate: Option<InstancePre<Guest>>,
     exports: ConnectorIndices,
     invoke: ComponentExportIndex,
     pub(super) ticker: Arc<Ticker>,
 }
 
-/// The export `invoke`: an operation's path and its input as JSON text.
+/// The type of the export `invoke`, from the path of an operation and its input as JSON text.
 type Invoke<'a> = TypedFunc<(&'a str, &'a str), (Result<Outcome, Fault>,)>;
 
-/// The two linkers that every module is linked by.
+/// The two linkers. Every module is linked with both.
 pub(super) struct Linkers {
     full: Linker<Guest>,
     immediate: Linker<Guest>,
@@ -83,7 +83,7 @@ impl Linkers {
     }
 }
 
-/// The interfaces whose functions answer at once.
+/// Adds the interfaces whose functions never wait.
 fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::json::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
@@ -92,7 +92,7 @@ fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     Ok(())
 }
 
-/// The functions of `http` as a component names them.
+/// The functions of `http`, by their names in a component.
 const HTTP_FUNCTIONS: [&str; 10] = [
     "send",
     "send-all",
@@ -106,7 +106,7 @@ const HTTP_FUNCTIONS: [&str; 10] = [
     "[method]response.document",
 ];
 
-/// Defines an interface whose functions trap, and tell the author why.
+/// Defines an interface whose functions trap, with a message for the author.
 fn forbid(linker: &mut Linker<Guest>, interface: &str, functions: &[&str]) -> wasmtime::Result<()> {
     let mut instance = linker.instance(&format!("gateway:connector/{interface}@1.0.0"))?;
     if interface == "http" {
@@ -123,7 +123,7 @@ fn forbid(linker: &mut Linker<Guest>, interface: &str, functions: &[&str]) -> wa
     Ok(())
 }
 
-/// What an import's name says of the contract it was built for.
+/// The kinds of imports.
 enum Import {
     Offered,
     Wasi,
@@ -188,19 +188,19 @@ impl Module {
         Ok(Self { linked, immediate, exports, invoke, ticker })
     }
 
-    /// The exports of an instance of this module.
+    /// The exports of an instance.
     pub(super) fn exports_of(&self, instance: &Instance, store: &mut Store<Guest>) -> wasmtime::Result<Connector> {
         self.exports.load(store, instance)
     }
 
-    /// The export `invoke` of an instance of this module.
-    #[expect(unsafe_code, reason = "wasmtime would compare all types of the contract at each call")]
+    /// The export `invoke` of an instance.
+    #[expect(unsafe_code, reason = "otherwise wasmtime compares all types of the contract at each call")]
     pub(super) fn invoke_of<'a>(&self, instance: &Instance, store: &mut Store<Guest>) -> wasmtime::Result<Invoke<'a>> {
         let function = instance
             .get_func(store, self.invoke)
-            .ok_or_else(|| wasmtime::format_err!("`invoke` is another module's"))?;
-        // SAFETY: `ConnectorIndices::new` has compared the type of this export with the contract's, which is the one given here,
-        // as `link` had it done for all that an instance of this module is made from.
+            .ok_or_else(|| wasmtime::format_err!("`invoke` is of another module"))?;
+        // SAFETY: in `link`, `ConnectorIndices::new` has compared the type of this export with the type in the contract, which is
+        // the type given here. Every instance of this module is made from what was linked there.
         Ok(unsafe { TypedFunc::new_unchecked(function) })
     }
 }

@@ -1,4 +1,4 @@
-//! The `storage` interface: a connector's small key-value store.
+//! The `storage` interface: a small key-value store for connectors.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use super::bindings::gateway::connector::storage::{Error, Host};
 use super::invocation::Guest;
 use store::{StorageError, StorageScope, Store};
 
-/// What one invocation sees of the store.
+/// The part of the store that one invocation uses.
 #[derive(Clone)]
 pub struct Scope {
     /// The gateway's store.
     pub store: Store,
-    /// Whose keys these are.
+    /// The identifier of the connector.
     pub connector: Arc<str>,
-    /// Within the connector: tenants, and integrations, never see one another's keys.
+    /// The tenant or the integration. Each has its own keys.
     pub partition: Arc<str>,
 }
 
@@ -28,8 +28,7 @@ impl Guest {
     fn storage(&self) -> Result<Scope, Error> {
         self.call.storage.clone().ok_or_else(|| {
             Error::Unavailable(
-                "there is no storage here: a module describes itself, or a user is about to connect an account"
-                    .to_owned(),
+                "there is no storage while a module describes itself, or while a user connects an account".to_owned(),
             )
         })
     }

@@ -1,4 +1,4 @@
-//! The clock that bounds how long a guest computes. It ticks while guests run, so that an idle gateway sleeps.
+//! The clock that limits the computing time of guests. It ticks only while guests run, so that an idle gateway uses no CPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use wasmtime::Engine;
 
-/// The epoch advances this often. It is the unit of every CPU budget.
+/// The time between two ticks. It is the unit of every CPU budget.
 pub(super) const TICK: Duration = Duration::from_millis(1);
 
-/// The clock stops once this many ticks in a row found no guest: to wake it costs more than a few needless ticks.
+/// The clock stops after this number of ticks without a guest. Waking it costs more than some unneeded ticks.
 const IDLE_TICKS: u32 = 100;
 
-/// How often a clock that has stopped looks whether its engine is still there.
-const NAP: Duration = Duration::from_secs(10);
+/// A stopped clock checks at this interval that its engine still exists.
+const IDLE_CHECK: Duration = Duration::from_secs(10);
 
-/// The clock of an engine.
+/// The clock of an engine, with its thread.
 pub(super) struct Ticker {
     shared: Arc<Shared>,
     thread: Thread,
@@ -25,18 +25,18 @@ pub(super) struct Ticker {
 #[derive(Default)]
 struct Shared {
     guests: AtomicUsize,
-    /// Whether the clock has stopped, or is about to.
+    /// Whether the clock has stopped or is about to stop.
     stopped: AtomicBool,
 }
 
-/// Keeps the clock ticking.
+/// Keeps the clock ticking while it exists.
 pub(super) struct Running(Arc<Ticker>);
 
 impl Ticker {
-    /// Starts the clock; it ends with the engine.
+    /// Starts the clock. It ends when the engine is dropped.
     ///
     /// # Errors
-    /// When no thread can be started.
+    /// If no thread can be started.
     pub(super) fn start(engine: &Engine) -> std::io::Result<Arc<Self>> {
         let engine = engine.weak();
         let shared = Arc::new(Shared::default());
@@ -52,10 +52,10 @@ impl Ticker {
                     continue;
                 }
                 idle = 0;
-                // In this order, and the other way round in `run`: so one of the two sees the other.
+                // First store, then load; `run` does the two in the other order. So at least one of the two sees the other.
                 seen.stopped.store(true, Ordering::SeqCst);
                 if seen.guests.load(Ordering::SeqCst) == 0 {
-                    thread::park_timeout(NAP);
+                    thread::park_timeout(IDLE_CHECK);
                 }
                 seen.stopped.store(false, Ordering::SeqCst);
             }
@@ -63,7 +63,7 @@ impl Ticker {
         Ok(Arc::new(Self { shared, thread: handle.thread().clone() }))
     }
 
-    /// Has the clock tick until the guard is dropped.
+    /// Keeps the clock ticking until the guard is dropped.
     pub(super) fn run(self: &Arc<Self>) -> Running {
         self.shared.guests.fetch_add(1, Ordering::SeqCst);
         if self.shared.stopped.load(Ordering::SeqCst) {

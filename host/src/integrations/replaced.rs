@@ -32,7 +32,8 @@ impl Integrations {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    tracing::warn!(integration = former.id, %error, "the replaced tokens cannot be read to revoke them");
+                    let connector = former.holder.connector;
+                    tracing::warn!(integration = former.id, connector, %error, "the replaced tokens cannot be read to revoke them");
                 }
             }
         });
@@ -48,7 +49,8 @@ impl Integrations {
             }
         };
         if let Err(error) = result.await {
-            tracing::warn!(integration = former.id, error, "the replaced tokens are not revoked");
+            let connector = &former.holder.connector;
+            tracing::warn!(integration = former.id, connector, error, "the replaced tokens are not revoked");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::schema::{self, Rejection, Violation};
 use contract::limit::FAULT_MEMBERS_BYTES;
 use egress::EgressError;
 use sandbox::http;
-use sandbox::{Failure, Fault};
+use sandbox::{Fault, InvocationError};
 
 /// A connector's text is cut to this length before it is shown to a caller.
 const MAX_DETAIL_BYTES: usize = 4 << 10;
@@ -48,7 +48,7 @@ pub enum Error {
     RefreshTimedOut,
     /// The invocation gave neither an outcome nor a fault.
     #[error(transparent)]
-    Invocation(#[from] Failure),
+    Invocation(#[from] InvocationError),
     /// The connector says that it failed.
     #[error("{0}")]
     ConnectorFault(String),

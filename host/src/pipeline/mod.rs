@@ -29,7 +29,7 @@ use crate::registry::{Connector, Operation, Registry};
 use contract::Effect;
 use egress::{Credential, Egress};
 use sandbox::http::Outbound;
-use sandbox::{Failure, Fault, Outcome, storage};
+use sandbox::{Fault, InvocationError, Outcome, storage};
 use store::Store;
 
 /// The services that calls use.
@@ -133,7 +133,7 @@ async fn invoke(
     input: &str,
     account: &Account,
     outbound: &Outbound,
-) -> Result<Result<Outcome, Fault>, Failure> {
+) -> Result<Result<Outcome, Fault>, InvocationError> {
     let metrics = &call.operation.metrics;
     let outcome = invoke_once(services, call, input, account, outbound).await?;
     if !is_unauthorized(&outcome) {
@@ -157,7 +157,7 @@ async fn invoke_once(
     input: &str,
     account: &Account,
     outbound: &Outbound,
-) -> Result<Result<Outcome, Fault>, Failure> {
+) -> Result<Result<Outcome, Fault>, InvocationError> {
     let Call { connector, operation, deadline, .. } = call;
     let make_call = || sandbox::Call {
         deadline: *deadline,
@@ -182,12 +182,12 @@ fn is_unauthorized(outcome: &Result<Outcome, Fault>) -> bool {
     matches!(outcome, Err(Fault::Upstream(fault)) if fault.status == 401)
 }
 
-fn count_failure(metrics: &Metrics, connector: &Connector, failure: &Failure) {
+fn count_failure(metrics: &Metrics, connector: &Connector, failure: &InvocationError) {
     let outcome = match failure {
-        Failure::Limit(limit) => limit.name(),
-        Failure::TimedOut => "timeout",
-        Failure::Trapped(_) => "trap",
-        Failure::Busy => "busy",
+        InvocationError::Limit(limit) => limit.name(),
+        InvocationError::TimedOut => "timeout",
+        InvocationError::Trapped(_) => "trap",
+        InvocationError::Busy => "busy",
     };
     let labels = OutcomeLabels { connector: connector.manifest().identifier.clone(), outcome: outcome.to_owned() };
     metrics.sandbox_failures.get_or_create_owned(&labels).inc();

@@ -142,6 +142,8 @@ fn a_file_operation_answers_a_file_whatever_its_media_type() {
         (Reply::typed("IMAGE/PNG", "a"), "image/png", 1, "YQ=="),
         (Reply::typed("text/csv", ""), "text/csv", 0, ""),
         (untyped("{}"), "application/octet-stream", 2, "e30="),
+        (untyped(""), "application/octet-stream", 0, ""),
+        (Reply::empty(204), "application/octet-stream", 0, ""),
     ];
     for (reply, content_type, size, base64) in cases {
         provider.reply("/", reply);

@@ -39,7 +39,6 @@ fn a_link_to_a_host_that_was_not_granted_is_refused_and_nothing_is_sent_there() 
         format!("{}/", victim.url()),
         format!("//127.0.0.1:{port}/"),
         format!("\\\\127.0.0.1:{port}/"),
-        format!("http:127.0.0.1:{port}/"),
         format!("http://localhost:{port}/"),
         format!("http://localhost:{own}/"),
         format!("http://2130706433:{port}/"),
@@ -232,20 +231,24 @@ fn a_401_of_a_link_host_refreshes_nothing() {
 }
 
 #[test]
-fn a_link_at_another_host_that_contains_the_credential_is_not_followed() {
+fn a_link_does_not_take_a_credential_that_the_service_shows_to_another_host() {
     let (world, elsewhere) = with_elsewhere();
     let base = elsewhere.url();
     world.provider.on_api(move |seen, _| {
         let token = seen.header("authorization").trim_start_matches("Bearer ").to_owned();
-        page(&format!("{base}/a?t={}", support::encoding::percent(&token)))
+        page(&format!("{base}/{token}?t={}", support::encoding::percent(&token)))
     });
+    let secrets = world.provider.secrets();
     for source in sources() {
         for operation in ["account/follow", "account/forward_link"] {
-            let answer = world.client.call(operation, at(&source, &json!({})));
-            answer.problem(502, "upstream-not-understood");
+            // The token is masked in everything that a connector gets, also in the address behind a link.
+            world.client.call(operation, at(&source, &json!({}))).ok();
         }
     }
-    assert!(elsewhere.seen().is_empty(), "{:?}", elsewhere.seen());
+    assert_eq!(elsewhere.seen().len(), 4);
+    for seen in elsewhere.seen() {
+        assert_without(&secrets, &seen);
+    }
 }
 
 #[test]

@@ -18,7 +18,8 @@ use crate::integrations::{connect, started};
 /// The guest `account` with the connected account of ada.
 struct Connected {
     provider: OAuthProvider,
-    gateway: Gateway,
+    /// The process ends when this is dropped.
+    _gateway: Gateway,
     client: Client,
 }
 
@@ -30,7 +31,7 @@ impl Connected {
         let gateway = started(setup, &provider);
         let client = gateway.client();
         connect(&client, "account", "ada");
-        Self { provider, gateway, client }
+        Self { provider, _gateway: gateway, client }
     }
 
     fn start() -> Self {

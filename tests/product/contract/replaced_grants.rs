@@ -20,17 +20,25 @@ fn revokes() -> Value {
 }
 
 fn a_replaced_grant_is_revoked_if_the_manifest_says_so(store: &Store) {
-    for dialect in [Dialect::strict(), Dialect::github(), Dialect::slack()] {
-        let provider = OAuthProvider::start(dialect);
-        let gateway = start(store, &provider, &revokes());
-        connect(&gateway.client(), "account", "ada");
-        connect(&gateway.client(), "account", "ada");
-        provider.wait_for(Endpoint::Revoke, 1);
-        assert_eq!(provider.refusals(Endpoint::Revoke), Vec::<String>::new());
-        support::wait_for("the old grant to be gone", || (provider.live_grants() == 1).then_some(()));
-        assert_eq!(who(&gateway.client()).ok(), me("ada"), "the new grant works");
-        assert_eq!((provider.count(Endpoint::Revoke), provider.count(Endpoint::Refresh)), (1, 0));
+    check_revoked(store, Dialect::strict());
+}
+
+#[test]
+fn a_replaced_grant_is_revoked_in_each_providers_way() {
+    for dialect in [Dialect::github(), Dialect::slack()] {
+        check_revoked(&Store::Sqlite, dialect);
     }
+}
+
+fn check_revoked(store: &Store, dialect: Dialect) {
+    let provider = OAuthProvider::start(dialect);
+    let gateway = start(store, &provider, &revokes());
+    connect(&gateway.client(), "account", "ada");
+    connect(&gateway.client(), "account", "ada");
+    support::wait_for("the old grant to be gone", || (provider.live_grants() == 1).then_some(()));
+    assert_eq!(who(&gateway.client()).ok(), me("ada"), "the new grant works");
+    assert_eq!(provider.refusals(Endpoint::Revoke), Vec::<String>::new());
+    assert_eq!((provider.count(Endpoint::Revoke), provider.count(Endpoint::Refresh)), (1, 0));
 }
 
 fn a_replaced_grant_stays_if_the_manifest_does_not_say_so(store: &Store) {
@@ -45,7 +53,7 @@ fn a_replaced_grant_stays_if_the_manifest_does_not_say_so(store: &Store) {
 }
 
 #[test]
-fn the_grant_of_another_account_under_the_same_name_stays() {
+fn the_grant_of_an_account_whose_name_another_account_takes_is_revoked() {
     let provider = OAuthProvider::start(Dialect::strict());
     let mut gateway = start(&Store::Sqlite, &provider, &revokes());
     let client = gateway.client();
@@ -56,8 +64,9 @@ fn the_grant_of_another_account_under_the_same_name_stays() {
         ended(&support::oauth::browser::open(&callback));
     }
     assert_eq!(who(&client).ok(), me("bob"));
+    // The gateway ends its background work before it stops.
     assert!(gateway.stop().success());
-    assert_eq!((provider.live_grants(), provider.count(Endpoint::Revoke)), (2, 0));
+    assert_eq!((provider.live_grants(), provider.count(Endpoint::Revoke)), (1, 1));
 }
 
 #[test]
@@ -69,7 +78,7 @@ fn an_account_is_connected_again_although_the_old_grant_cannot_be_revoked() {
     connect(&gateway.client(), "account", "ada");
     provider.wait_for(Endpoint::Revoke, 1);
     assert_eq!(who(&gateway.client()).ok(), me("ada"));
-    let line = gateway.wait_for_log("the warning", |line| line["level"] == "WARN" && line["connector"] == "account");
+    let line = gateway.wait_for_log("the warning", |line| line["connector"] == "account" && line["level"] == "WARN");
     for secret in provider.secrets() {
         assert!(!line.to_string().contains(&secret), "{line}");
     }

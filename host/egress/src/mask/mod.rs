@@ -1,11 +1,11 @@
-//! Blots secrets out of what an upstream sends back.
+//! Masks secrets in responses.
 //!
-//! An upstream that echoes its requests would hand a credential to a connector or a caller. So whatever is read in answer to a
-//! request with a credential is searched for it: plain, percent-encoded, escaped as in JSON, in base64 at each of the three
-//! alignments, in hexadecimal digits. An appearance is replaced by as many asterisks, so that lengths stay true.
+//! An upstream that echoes its requests would give the credential to a connector or a caller. So each response to a call with a
+//! credential is searched for the credential: as plain text, percent-encoded, escaped as in JSON, in base64 at each of the three
+//! alignments, and in hexadecimal digits. Each character found is replaced by an asterisk, so that lengths stay the same.
 //!
-//! It is a second line of defence against honest services that echo. It cannot stop an upstream that wants to give the secret
-//! away, in reverse for instance.
+//! This is a second line of defence against honest services that echo. It cannot stop an upstream that reveals the secret on
+//! purpose, for example reversed.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::needle::{Alphabet, Found, Needle};
 
-/// Shorter secrets are not masked: they would be found in innocent text.
+/// Length of the shortest secret that is masked, in bytes. Shorter ones occur in ordinary text.
 const SHORTEST: usize = 8;
 
-/// Finds some secrets in answers. Made once for a credential.
+/// Finds the secrets of one credential in responses. Costly to make, so a credential makes it once.
 pub struct Masker {
     needles: Vec<Needle>,
-    /// Finds where a needle may begin. None when there is nothing to find.
+    /// Finds the places at which a needle may begin. `None` if there is nothing to find.
     search: Option<Search>,
 }
 
@@ -35,7 +35,7 @@ struct Search {
 }
 
 impl Masker {
-    /// Secrets of fewer than 8 bytes are passed over.
+    /// A masker for these secrets. Secrets of fewer than 8 bytes are left out.
     pub fn new(secrets: &[SecretString]) -> Self {
         let mut needles = Vec::new();
         for secret in secrets {
@@ -50,17 +50,17 @@ impl Masker {
         Self { search: Search::new(&needles), needles }
     }
 
-    /// Whether there is nothing to find.
+    /// Returns `true` if there is nothing to find.
     pub fn is_empty(&self) -> bool {
         self.search.is_none()
     }
 
-    /// Whether a whole text holds one of the secrets.
+    /// Returns `true` if a complete text contains one of the secrets.
     pub fn finds(&self, text: &[u8]) -> bool {
         !self.spans(text, true).0.is_empty()
     }
 
-    /// Masks a whole text.
+    /// Masks a complete text.
     pub fn mask(self: &Arc<Self>, text: Bytes) -> Bytes {
         let mut stream = MaskStream::new(Arc::clone(self));
         let first = stream.push(text);
@@ -68,19 +68,21 @@ impl Masker {
         if rest.is_empty() { first } else { [first, rest].concat().into() }
     }
 
+    /// Masks the values of all headers.
     pub(super) fn mask_headers(&self, headers: &mut HeaderMap) {
         for value in headers.values_mut() {
             let spans = self.spans(value.as_bytes(), true).0;
             if !spans.is_empty() {
                 let mut masked = value.as_bytes().to_vec();
                 blot(&mut masked, &spans);
-                // Asterisks in place of what was there make a valid value again.
+                // A valid value stays valid if some of its characters become asterisks.
                 *value = HeaderValue::from_bytes(&masked).unwrap_or(HeaderValue::from_static("*"));
             }
         }
     }
 
-    /// The appearances in a text, and how much of the text has been decided: what comes after may be the beginning of another.
+    /// The places of secrets in a text, and the length of the text that is decided. The rest may be the beginning of a secret.
+    /// `last` says that no more text follows.
     fn spans(&self, text: &[u8], last: bool) -> (Vec<(usize, usize)>, usize) {
         let mut spans = Vec::new();
         let Some(search) = &self.search else { return (spans, text.len()) };
@@ -112,13 +114,13 @@ impl Search {
         if beginnings.is_empty() {
             return None;
         }
-        // Building fails only for more patterns than a secret can make.
+        // This fails only for more patterns than the secrets of a credential can make.
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(&beginnings).ok()?;
         let longest = beginnings.iter().map(Vec::len).max().unwrap_or(0);
         Some(Self { automaton, beginnings, longest })
     }
 
-    /// Where, at the end of a text, a beginning may have begun.
+    /// The place at the end of a text at which a pattern may have begun; the length of the text if there is none.
     fn undecided(&self, text: &[u8], decided: usize) -> usize {
         let from = text.len().saturating_sub(self.longest - 1).max(decided);
         let begins = |start: &usize| self.beginnings.iter().any(|beginning| beginning.starts_with(&text[*start..]));
@@ -126,12 +128,12 @@ impl Search {
     }
 }
 
-/// The characters of base64 that a secret alone decides when `offset` bytes stand before it.
+/// The characters of base64 that depend on the secret only, if `offset` bytes precede it.
 fn base64_at(secret: &[u8], offset: usize) -> Vec<u8> {
     let mut padded = vec![0; offset];
     padded.extend_from_slice(secret);
     let encoded = STANDARD_NO_PAD.encode(&padded).into_bytes();
-    // A character holds six bits: leave out the first that mixes in bits of what stands before, and a last that is not full.
+    // A character has six bits. The first character may contain bits of the preceding bytes, and the last one may not be full.
     let first = (offset * 8).div_ceil(6);
     let last = padded.len() * 8 / 6;
     encoded[first..last].to_vec()
@@ -143,20 +145,20 @@ fn blot(text: &mut [u8], spans: &[(usize, usize)]) {
     }
 }
 
-/// A text that arrives in pieces. It holds back what may be the beginning of a secret, never more than a secret's longest
-/// spelling.
+/// Masks a text that arrives in pieces. It holds back a piece that may be the beginning of a secret, at most as long as the
+/// longest spelling of a secret.
 pub struct MaskStream {
     masker: Arc<Masker>,
     held: BytesMut,
 }
 
 impl MaskStream {
-    /// At the beginning of a text.
+    /// For a new text.
     pub fn new(masker: Arc<Masker>) -> Self {
         Self { masker, held: BytesMut::new() }
     }
 
-    /// Takes the next piece, and gives what has been decided. A piece without anything suspicious passes uncopied.
+    /// Takes the next piece, and returns the text that is decided. A piece without a possible secret is not copied.
     pub fn push(&mut self, piece: Bytes) -> Bytes {
         if self.held.is_empty() {
             let (spans, decided) = self.masker.spans(&piece, false);
@@ -172,7 +174,7 @@ impl MaskStream {
         self.decide(false)
     }
 
-    /// What is left, at the end of the text.
+    /// Returns the rest at the end of the text.
     pub fn finish(&mut self) -> Bytes {
         if self.held.is_empty() { Bytes::new() } else { self.decide(true) }
     }
@@ -183,7 +185,7 @@ impl MaskStream {
         self.held.split_to(decided).freeze()
     }
 
-    /// How many bytes are held back.
+    /// The number of bytes that are held back.
     pub fn held(&self) -> usize {
         self.held.len()
     }

@@ -1,4 +1,4 @@
-//! An answer, read with bounded memory.
+//! Responses, read with bounded memory.
 
 use std::future::poll_fn;
 use std::mem;
@@ -50,7 +50,7 @@ impl Response {
         let masker =
             request.credential.as_ref().map(|credential| credential.masker()).filter(|masker| !masker.is_empty());
         if let Some(masker) = masker {
-            // What cannot be decoded cannot be searched for the credential. Nobody asked for it either.
+            // A body that cannot be decoded cannot be searched for the credential. Requests do not accept such encodings.
             if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
                 && encoding != "identity"
                 && !is_empty(&source)
@@ -77,17 +77,17 @@ impl Response {
     }
 }
 
-/// A body on its way. It fails once the deadline has passed or the limit is exceeded, and its failure is repeated to whoever
-/// reads on, so that a body that was cut off is never taken for a whole one.
+/// The body of a response, read on demand. Reading fails after the deadline and over the limit. Every further read repeats the
+/// failure, so that no reader takes a part of the body for the whole.
 pub struct ResponseBody {
     source: reqwest::Body,
-    /// Read by `peek`, not yet handed out.
+    /// Read by `peek`, and not yet returned by `next`.
     ahead: Bytes,
     mask: Option<MaskStream>,
     left: u64,
     limit: u64,
     deadline: Instant,
-    /// Set when the body first has to be waited for.
+    /// Made when a read first has to wait.
     alarm: Option<Pin<Box<Sleep>>>,
     ended: Option<Result<(), EgressError>>,
     permit: Option<Permit>,
@@ -95,7 +95,7 @@ pub struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// The same body, failing with `TooLarge` after `limit` bytes if that is less than before.
+    /// Lowers the limit: reading fails with `TooLarge` after `limit` bytes.
     #[must_use]
     pub fn at_most(mut self, limit: u64) -> Self {
         let read = self.limit - self.left;
@@ -104,15 +104,15 @@ impl ResponseBody {
         self
     }
 
-    /// The next piece, none at the end.
+    /// The next piece; `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Bytes, EgressError>> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// The first bytes, at least `length` of them unless the body is shorter. They stay in the body.
+    /// The first `length` bytes, or fewer if the body is shorter. They stay in the body.
     ///
     /// # Errors
-    /// As reading does.
+    /// The errors of reading.
     pub async fn peek(&mut self, length: usize) -> Result<&[u8], EgressError> {
         while self.ahead.len() < length {
             match poll_fn(|context| self.poll_source(context)).await {
@@ -123,10 +123,10 @@ impl ResponseBody {
         Ok(self.ahead.get(..length).unwrap_or(&self.ahead))
     }
 
-    /// All that is left, in one piece.
+    /// The rest of the body in one piece.
     ///
     /// # Errors
-    /// `TooLarge` when that is more than `limit`, else as reading does.
+    /// `TooLarge` if it is larger than `limit`, and the errors of reading.
     pub async fn collect(mut self, limit: u64) -> Result<Bytes, EgressError> {
         let too_large = EgressError::TooLarge { limit: limit.min(self.limit) };
         if self.size_hint().lower() > limit {
@@ -166,7 +166,7 @@ impl ResponseBody {
                 }
             };
             let piece = match frame {
-                // Trailers are of no use to anybody here.
+                // Trailers are not used.
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => data,
                     Err(_) => continue,
@@ -205,7 +205,7 @@ impl ResponseBody {
         self.alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline))).as_mut().poll(context)
     }
 
-    /// Ends the body, and lets go of the connection and of the place in the queue.
+    /// Ends the body. Frees the connection and the permit of the pacing.
     fn fail(&mut self, error: EgressError) -> EgressError {
         self.source = reqwest::Body::default();
         self.permit = None;
@@ -218,7 +218,7 @@ impl ResponseBody {
     }
 }
 
-/// Two pieces as one; copies nothing where there was none before.
+/// Joins two pieces. Copies nothing if the former one is empty.
 fn joined(former: Bytes, piece: Bytes) -> Bytes {
     if former.is_empty() {
         return piece;
@@ -228,7 +228,7 @@ fn joined(former: Bytes, piece: Bytes) -> Bytes {
     whole.freeze()
 }
 
-/// The layers below tell the end of a body by its size, if at all.
+/// Returns `true` if the body is known to be empty.
 fn is_empty(source: &reqwest::Body) -> bool {
     source.is_end_stream() || source.size_hint().exact() == Some(0)
 }

@@ -1,4 +1,4 @@
-//! The life of one request.
+//! The life of one request, top to bottom.
 
 use bytes::Bytes;
 use hyper::Method;
@@ -22,11 +22,10 @@ use super::throttle;
 use super::upstream::{Attempt, Observer, Upstream};
 
 impl Egress {
-    /// Sends a request, tries again where that is safe, follows redirects where that is allowed. Any status that is left in
-    /// the end is a response.
+    /// Sends a request. Retries it if that is safe, and follows redirects if that is allowed. Any final status is a response.
     ///
     /// # Errors
-    /// `EgressError` when there is no response, or its body is larger than the limit by its own account.
+    /// `EgressError` if there is no response, or if the response declares a body over the limit.
     pub async fn send(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
         match timeout_at(request.deadline, self.follow(upstream, request)).await {
             Ok(result) => result,
@@ -57,7 +56,7 @@ impl Egress {
         }
     }
 
-    /// Sends one hop until there is an answer worth showing or nothing more to try.
+    /// Sends one step of a request, with retries.
     pub(super) async fn attempts(
         &self,
         upstream: &Upstream,
@@ -70,7 +69,7 @@ impl Egress {
             if let Some(pacer) = &upstream.pacer
                 && hop.home
             {
-                // The place of the attempt before is given back first: with a concurrency of 1 it is the only one.
+                // The permit of the attempt before is freed first: with a concurrency of 1 it is the only one.
                 drop(permit.take());
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
@@ -97,7 +96,7 @@ impl Egress {
     }
 }
 
-/// Reports an attempt when it is over, be it because its caller went away.
+/// Reports an attempt to the observer when it ends, also when the call is cancelled.
 struct Watch<'a> {
     observer: &'a Observer,
     retry: u32,
@@ -160,14 +159,15 @@ fn body(
     Ok(None)
 }
 
-/// A connection that was never made has done nothing, so any request may be sent again; one that broke may have done its
-/// work, so only an idempotent one may. What was refused, by us or by TLS, would be refused again.
+/// Returns `true` if a request may be retried after this error. If the connection was never made, any request may be. If the
+/// connection broke, the upstream may have acted on the request, so only an idempotent one may be. An address or certificate
+/// that was refused would be refused again.
 fn worth_retrying(error: &reqwest::Error, hop: &Hop) -> bool {
     let refused = find::<ForbiddenAddress>(error).is_some() || find::<rustls::Error>(error).is_some();
     !refused && !error.is_builder() && (error.is_connect() || retry::idempotent(&hop.method))
 }
 
-/// The error in our own terms. The library's has the whole URL in its text; only the host is kept.
+/// The error without the URL, which the text of the library contains. Only the host is named.
 fn describe(error: reqwest::Error) -> EgressError {
     let host = error.url().and_then(|url| url.host_str()).unwrap_or("the upstream").to_owned();
     if let Some(forbidden) = find::<ForbiddenAddress>(&error) {
@@ -177,8 +177,8 @@ fn describe(error: reqwest::Error) -> EgressError {
     EgressError::Unreachable { host, detail }
 }
 
-/// The text of the innermost cause: the one that says something. Texts of the client library are passed over, as they hold the
-/// whole URL.
+/// The text of the innermost cause, which is the most specific one. Texts of the client library are left out, because they
+/// contain the URL.
 pub(super) fn root_cause(error: &reqwest::Error) -> String {
     let mut root = None;
     let mut next = std::error::Error::source(error);
@@ -191,7 +191,7 @@ pub(super) fn root_cause(error: &reqwest::Error) -> String {
     root.map_or_else(|| "the connection failed".to_owned(), ToString::to_string)
 }
 
-/// Looks for a cause by its type, also inside of `io::Error`, which passes over the error that it wraps.
+/// Finds a cause by its type, also inside of an `io::Error`, whose `source` skips the error that it wraps.
 fn find<'a, E: std::error::Error + 'static>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a E> {
     let wrapped = || error.downcast_ref::<std::io::Error>()?.get_ref().and_then(|wrapped| find(wrapped));
     error.downcast_ref().or_else(wrapped).or_else(|| error.source().and_then(|source| find(source)))

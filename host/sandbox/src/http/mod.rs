@@ -17,17 +17,12 @@ use super::host_memory::{Held, TooMuchHeld};
 use super::invocation::Guest;
 use super::json::Document;
 use super::limits::MAX_REQUESTS;
+use contract::limit::{PARALLEL_REQUESTS, PEEK_BYTES};
 use egress::EgressError;
 
 pub use self::outbound::{CredentialSource, Outbound, Request, to_guest};
 use self::response::Source;
 pub use self::response::{Response, ResponseBody};
-
-/// Maximum number of requests of one `send-all`.
-const MAX_PARALLEL: usize = 64;
-
-/// Maximum number of bytes that `peek` gives.
-const MAX_PEEK: u32 = 4096;
 
 /// An address from a response, as the guest holds it.
 pub struct Link {
@@ -123,8 +118,8 @@ impl Host for Guest {
             .into_iter()
             .map(|request| Request::take(request, &mut self.table))
             .collect::<wasmtime::Result<Vec<Request>>>()?;
-        if requests.len() > MAX_PARALLEL {
-            let detail = format!("at most {MAX_PARALLEL} requests in one send-all");
+        if requests.len() > PARALLEL_REQUESTS {
+            let detail = format!("at most {PARALLEL_REQUESTS} requests in one send-all");
             return Ok(requests.iter().map(|_| Err(Error::InvalidRequest(detail.clone()))).collect());
         }
         let _held = self.host_memory.hold(requests.iter().map(Request::size).sum())?;
@@ -200,7 +195,7 @@ impl HostResponse for Guest {
     }
 
     async fn peek(&mut self, response: Resource<Response>, length: u32) -> wasmtime::Result<Result<Vec<u8>, Error>> {
-        let length = length.min(MAX_PEEK) as usize;
+        let length = PEEK_BYTES.min(length as usize);
         Ok(match &mut self.table.get_mut(&response)?.body {
             ResponseBody::Unread(body) => body.peek(length).await.map(<[u8]>::to_vec).map_err(to_guest),
             ResponseBody::Read(body) => Ok(body.get(..length).unwrap_or(body).to_vec()),

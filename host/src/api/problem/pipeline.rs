@@ -15,7 +15,7 @@ use super::{
 use crate::pipeline::{Error, Explanation};
 use contract::words::sentence;
 use egress::whole_seconds;
-use sandbox::{Failure, http};
+use sandbox::{InvocationError, http};
 
 /// The problem of an error of the pipeline.
 pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem {
@@ -52,22 +52,22 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
     }
 }
 
-fn invocation_problem(connector: &str, failure: Failure) -> Problem {
+fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
     match failure {
-        Failure::Busy => BUSY
+        InvocationError::Busy => BUSY
             .because("All slots for running connectors are taken; try again, or raise `sandbox.instances`.")
             .retry_after(1),
-        Failure::TimedOut => UPSTREAM_TIMED_OUT
+        InvocationError::TimedOut => UPSTREAM_TIMED_OUT
             .because(format!("`{connector}` did not answer in time; try again, or raise `limits.timeout_s`."))
             .with("connector", connector),
-        Failure::Limit(limit) => CONNECTOR_FAILED
+        InvocationError::Limit(limit) => CONNECTOR_FAILED
             .because(format!(
                 "`{connector}` went over its {limit} limit and was stopped; ask for less, or raise the limit for this connector."
             ))
             .with("limit", limit.name())
             .with("connector", connector),
         // The reason is for the operator and the connector's author, so it goes to the log.
-        Failure::Trapped(reason) => {
+        InvocationError::Trapped(reason) => {
             tracing::error!(reason, "the connector trapped");
             CONNECTOR_FAILED
                 .because(format!(

@@ -120,18 +120,18 @@ pub(super) fn reach(
 
 /// The name of the form field, and the other names by which the service might find a credential.
 fn form_field(auth: &AuthScheme) -> Option<FormField> {
-    let (name, other_names) = match auth {
-        AuthScheme::None => return None,
-        AuthScheme::Oauth2(scheme) => (scheme.form_field.as_ref()?, vec!["access_token".to_owned()]),
+    let mut other_names = vec!["access_token".to_owned()];
+    let name = match auth {
+        AuthScheme::None => None,
+        AuthScheme::Oauth2(scheme) => scheme.form_field.clone(),
         AuthScheme::ApiKey(key) => {
-            let query = match &key.placement {
-                KeyPlacement::Query(name) => Some(name.clone()),
-                KeyPlacement::Header(_) | KeyPlacement::Basic => None,
-            };
-            (key.form_field.as_ref()?, query.into_iter().collect())
+            if let KeyPlacement::Query(name) = &key.placement {
+                other_names.push(name.clone());
+            }
+            key.form_field.clone()
         }
     };
-    Some(FormField { name: name.clone(), other_names })
+    name.map(|name| FormField { name, other_names })
 }
 
 fn credential_use(declared: contract::CredentialUse, auth: &AuthScheme) -> CredentialUse {

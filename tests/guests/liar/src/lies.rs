@@ -63,6 +63,12 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
             manifest.operations[0].answer_schema = Some(r#"{"type": "text"}"#.to_owned());
         }
         "setting schema is no schema" => manifest.settings[0].schema = r#"{"type": "text"}"#.to_owned(),
+        "setting schema from a file" => {
+            manifest.settings[0].schema = r#"{"$ref": "file:///etc/passwd"}"#.to_owned();
+        }
+        "huge setting schema" => {
+            manifest.settings[0].schema = format!(r#"{{"description": "{}"}}"#, "x".repeat(17 << 10));
+        }
         "setting schema is no json" => manifest.settings[0].schema = "{".to_owned(),
         "setting with wrong default" => manifest.settings[0].default = Some("7".to_owned()),
         "same setting twice" => manifest.settings.push(manifest.settings[0].clone()),
