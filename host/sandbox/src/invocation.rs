@@ -266,7 +266,11 @@ impl Module {
         finish(result.map(|(outcome,)| outcome), store)
     }
 
-    async fn run_on_fiber(&self, guest: Guest, arguments: (&str, &str)) -> Result<(WitOutcome, Store<Guest>), InvocationError> {
+    async fn run_on_fiber(
+        &self,
+        guest: Guest,
+        arguments: (&str, &str),
+    ) -> Result<(WitOutcome, Store<Guest>), InvocationError> {
         let mut store = yielding_store(self.linked.engine(), guest)?;
         let result = async {
             let instance = self.linked.instantiate_async(&mut store).await?;
@@ -279,7 +283,10 @@ impl Module {
 
 type WitOutcome = Result<outcome::Outcome, outcome::Fault>;
 
-async fn timed<T>(run: impl Future<Output = Result<T, InvocationError>>, timeout: Duration) -> Result<T, InvocationError> {
+async fn timed<T>(
+    run: impl Future<Output = Result<T, InvocationError>>,
+    timeout: Duration,
+) -> Result<T, InvocationError> {
     // An epoch ends a guest that computes. It does not wake a guest that waits in a host function.
     tokio::time::timeout(timeout, run).await.unwrap_or(Err(InvocationError::TimedOut(timeout)))
 }

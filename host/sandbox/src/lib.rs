@@ -32,7 +32,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
-pub use self::invocation::{Call, InvocationError, Fault, Outcome, Settings};
+pub use self::invocation::{Call, Fault, InvocationError, Outcome, Settings};
 pub use self::limits::{Limit, Limits};
 pub use self::module::Module;
 
@@ -213,7 +213,12 @@ impl Sandbox {
     ///
     /// # Errors
     /// If `describe` traps or breaks a limit.
-    pub async fn describe(&self, module: &Module, call: Call, limits: Limits) -> Result<contract::Manifest, InvocationError> {
+    pub async fn describe(
+        &self,
+        module: &Module,
+        call: Call,
+        limits: Limits,
+    ) -> Result<contract::Manifest, InvocationError> {
         module.describe(call, limits).await
     }
 }

@@ -28,8 +28,7 @@ impl Guest {
     fn storage(&self) -> Result<Scope, Error> {
         self.call.storage.clone().ok_or_else(|| {
             Error::Unavailable(
-                "there is no storage while a module describes itself, or while a user connects an account"
-                    .to_owned(),
+                "there is no storage while a module describes itself, or while a user connects an account".to_owned(),
             )
         })
     }
