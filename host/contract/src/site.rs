@@ -3,7 +3,7 @@
 use contract_rules::{Broken, address};
 
 /// The registrable domain of a host name (`acme.co.uk` for `api.acme.co.uk`). `None` if the name is itself a public suffix, as
-/// `co.uk` and `github.io` are.
+/// `co.uk` and `herokuapp.com` are.
 pub fn registrable(host: &str) -> Option<&str> {
     psl::domain_str(host)
 }
@@ -18,7 +18,7 @@ pub fn link_host(entry: &str) -> Result<(), Broken> {
     match entry.strip_prefix("*.") {
         Some(domain) if registrable(&domain.to_ascii_lowercase()).is_none() => Err(format!(
             "`{domain}` is a public suffix, below which everybody can have a host; give a registrable domain, as in \
-             `*.sharepoint.com`"
+             `*.acme.com`"
         )
         .into()),
         _ => Ok(()),
@@ -31,10 +31,10 @@ mod tests {
 
     #[test]
     fn a_wildcard_is_below_a_registrable_domain() {
-        for entry in ["files.example.com", "*.sharepoint.com", "*.files.acme.co.uk", "*.ada.github.io"] {
+        for entry in ["files.example.com", "*.acme.com", "*.files.acme.co.uk", "*.ada.herokuapp.com"] {
             assert_eq!(link_host(entry), Ok(()), "{entry}");
         }
-        for entry in ["*.com", "*.co.uk", "*.CO.UK", "*.github.io", "*.s3.amazonaws.com"] {
+        for entry in ["*.com", "*.co.uk", "*.CO.UK", "*.herokuapp.com", "*.s3.amazonaws.com"] {
             assert!(link_host(entry).is_err(), "{entry}");
         }
     }

@@ -1,4 +1,4 @@
-//! Changes that the operator asks for: install, remove, roll back.
+//! Changes by the operator: install, remove, roll back.
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,35 +11,35 @@ use super::{Connector, Registry, connector, seen};
 use store::StoreError;
 use store::digest::sha256_hex;
 
-/// Why a change of the live connectors was not made.
+/// Why a change was not made.
 #[derive(Debug, Error)]
 pub enum ChangeError {
-    /// The module is not good; the reason says how.
+    /// The module is refused, with the reason.
     #[error("{0}")]
     Refused(String),
-    /// There is no such connector.
+    /// No connector of this name is installed.
     #[error("no connector `{0}` is installed")]
     Unknown(String),
-    /// It never had another version.
-    #[error("`{0}` has had no other version here")]
+    /// No earlier version of the connector is stored.
+    #[error("no earlier version of `{0}` is stored")]
     NoEarlierVersion(String),
-    /// A grant is not a host.
+    /// A grant is not a host or a wildcard.
     #[error("`{0}` is not a host name; write it like api.example.com, or *.example.com for link hosts")]
     InvalidHost(String),
-    /// The modules folder or the versions.
+    /// The modules folder or the folder of versions cannot be changed.
     #[error("the modules cannot be changed: {0}")]
     Io(#[from] io::Error),
-    /// The grants.
+    /// The grants cannot be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl Registry {
-    /// Installs a module under the identifier that it describes itself with, or swaps it for the version that is live.
-    /// `grants`, when given, replaces the hosts that it may reach.
+    /// Installs a module under the identifier of its manifest, or swaps it for the live version. `grants` replaces the former
+    /// grants; `None` leaves them.
     ///
     /// # Errors
-    /// When it is refused, and when files or grants cannot be written; then what is live stays.
+    /// If the module is refused, or if files or grants cannot be written. The live version then stays live.
     pub async fn install(&self, module: Bytes, grants: Option<&[String]>) -> Result<Arc<Connector>, ChangeError> {
         for host in grants.unwrap_or_default() {
             if !connector::is_grant(host) {
@@ -60,10 +60,10 @@ impl Registry {
         Ok(self.activate(&path, candidate, &module, "installed"))
     }
 
-    /// Removes a connector. Requests under way end on it.
+    /// Removes a connector. Calls under way end normally.
     ///
     /// # Errors
-    /// When there is none, or its file cannot be removed.
+    /// If it is not installed, or if its file cannot be removed.
     pub async fn remove(&self, identifier: &str) -> Result<(), ChangeError> {
         let mut files = self.files.lock().await;
         let path = self.path(identifier);
@@ -80,10 +80,10 @@ impl Registry {
         Ok(())
     }
 
-    /// Swaps the version in that was live before the present one.
+    /// Swaps in the version that was live before the present one.
     ///
     /// # Errors
-    /// When there is none, or it is no longer good.
+    /// If no earlier version is stored, or if it is refused now.
     pub async fn rollback(&self, identifier: &str) -> Result<Arc<Connector>, ChangeError> {
         let mut files = self.files.lock().await;
         if contract::name::identifier(identifier).is_err() {
@@ -92,7 +92,7 @@ impl Registry {
         let path = self.path(identifier);
         let present = match self.get(identifier) {
             Some(live) => Some(live.digest().to_owned()),
-            // Not serving: then the file that lies there, if any.
+            // If no version is live, the present one is the refused file.
             None => fs::read(&path).ok().map(|module| sha256_hex(&module)),
         };
         let Some(module) = self.versions.before(identifier, present.as_deref())? else {

@@ -1,4 +1,4 @@
-//! Where a connector's OAuth scheme may send secrets.
+//! The hosts that receive secrets by a connector's OAuth scheme.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::config::Oauth;
 use crate::oauth::{Recipients, site};
 use contract::{Oauth2, Revocation};
 
-/// Checks that codes, tokens and the client's secret go to the site where users authorize (the same registrable domain), or
-/// to a host that the operator named: a slip in a manifest must not post them to a stranger.
+/// Checks that authorization codes, tokens and the client secret go to the site at which users authorize (the same registrable
+/// domain), or to a host that the operator granted. A mistake in a manifest must not send them to another party.
 ///
 /// # Errors
-/// Says which address of the scheme leads elsewhere, and how the operator can permit it.
+/// A sentence that names the URL at another site, and how the operator can allow it.
 pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> bool) -> Result<(), String> {
     let Some(home) = set.authorization_url.clone().or_else(|| parse(&scheme.authorization_url)) else {
         return Ok(());
@@ -22,7 +22,7 @@ pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> b
         let host = url.host_str().unwrap_or_default();
         if site(&url) != site(&home) && !is_granted(host) {
             return Err(format!(
-                "oauth2.{name} is at {host}, and users authorize at {}, which is another site; if that is right, grant {host}",
+                "oauth2.{name} is at {host}, and users authorize at {}, which is another site; grant {host} if this is right",
                 home.host_str().unwrap_or_default()
             ));
         }
@@ -30,13 +30,13 @@ pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> b
     Ok(())
 }
 
-/// Hosts that the scheme would have secrets sent to, and that the operator does not vouch for: that users authorize there
-/// too is the word of the manifest alone.
+/// The hosts that would receive secrets and that the operator has not approved. That users authorize at the same site is not
+/// enough, because only the manifest says so.
 pub(super) fn missing(scheme: &Oauth2, set: &Oauth, recipients: &Recipients) -> BTreeSet<String> {
     of_manifest(scheme, set).filter(|(_, url)| !recipients.include(url)).map(|(_, url)| host_of(&url)).collect()
 }
 
-/// The manifest's addresses that secrets are sent to, by name, where the operator has set no other.
+/// The URLs of the manifest that receive secrets, by name, without those that the operator has replaced.
 fn of_manifest(scheme: &Oauth2, set: &Oauth) -> impl Iterator<Item = (&'static str, Url)> {
     let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
         Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn another_site_is_refused_unless_the_operator_names_it() {
+    fn another_site_is_refused_unless_the_operator_grants_it() {
         let scheme = scheme("https://acme.co.uk/authorize", "https://other.co.uk/token");
         let refusal = check(&scheme, &Oauth::default(), |_| false).unwrap_err();
         assert!(refusal.contains("oauth2.token-url is at other.co.uk"), "{refusal}");
@@ -88,8 +88,9 @@ mod tests {
         scheme.revocation = Some(Revocation::Delete("https://thief.invalid/{client_id}/grant".to_owned()));
         assert!(check(&scheme, &Oauth::default(), |_| false).is_err());
     }
+
     #[test]
-    fn hosts_that_nobody_vouches_for_are_missing_even_where_users_authorize_there() {
+    fn hosts_without_approval_are_missing_even_if_users_authorize_there() {
         let mut scheme = scheme("https://thief.example/authorize", "https://thief.example:8443/token");
         scheme.refresh_url = Some("https://refresh.thief.example/token".to_owned());
         let missing = |set: &Oauth, granted: &[&str]| {
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(missing(&Oauth::default(), &["api.acme.example"]), both);
         assert!(missing(&Oauth::default(), &["api.thief.example"]).is_empty());
         let set = Oauth { token_url: Url::parse("https://acme.example/token").ok(), ..Oauth::default() };
-        assert!(missing(&set, &[]).is_empty(), "the operator's address is for both");
+        assert!(missing(&set, &[]).is_empty(), "the operator's URL replaces both");
         assert!(super::missing(&scheme, &Oauth::default(), &Recipients::OfManifest).is_empty());
     }
 }

@@ -1,14 +1,14 @@
-//! Versions of modules that have served, kept so that the one before can be brought back.
+//! The versions of modules that were live, stored for a rollback.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Versions kept of each connector, the live one included.
-const KEPT: usize = 5;
+/// Maximum number of stored versions of a connector, with the live one.
+const MAX_VERSIONS: usize = 5;
 
-/// `data_dir/versions/{connector}/{sha256}.wasm`. A file's time of modification is when it last became live.
+/// The files `data_dir/versions/{connector}/{sha256}.wasm`. The modification time of a file is the last time it became live.
 pub(super) struct Versions {
     folder: PathBuf,
 }
@@ -20,7 +20,7 @@ impl Versions {
         Ok(Self { folder })
     }
 
-    /// Notes that a version became live, and forgets the oldest ones.
+    /// Stores a version that became live, and removes the oldest ones.
     pub(super) fn activated(&self, connector: &str, digest: &str, module: &[u8]) -> io::Result<()> {
         let folder = self.folder.join(connector);
         fs::create_dir_all(&folder)?;
@@ -29,13 +29,13 @@ impl Versions {
             Ok(file) => file.set_modified(SystemTime::now())?,
             Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
         }
-        for (_, _, old) in self.newest_first(connector)?.into_iter().skip(KEPT) {
+        for (_, _, old) in self.newest_first(connector)?.into_iter().skip(MAX_VERSIONS) {
             fs::remove_file(old)?;
         }
         Ok(())
     }
 
-    /// The newest version that is not the one with this digest: its digest and its bytes.
+    /// The newest version with another digest than this one.
     pub(super) fn before(&self, connector: &str, digest: Option<&str>) -> io::Result<Option<Vec<u8>>> {
         self.newest_first(connector)?
             .into_iter()
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn going_back_leads_to_the_version_before_and_then_forth_again() {
+    fn a_rollback_leads_to_the_version_before_and_a_second_one_back_again() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
         assert_eq!(versions.before("one", None).unwrap(), None);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_versions_are_forgotten() {
+    fn the_oldest_versions_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
         for digest in ["a", "b", "c", "d", "e", "f"] {

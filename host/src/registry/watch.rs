@@ -1,4 +1,4 @@
-//! Notices changes of the modules folder.
+//! Watches the modules folder.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,33 +8,33 @@ use tokio::sync::Notify;
 
 use super::Registry;
 
-/// A file is taken once it has stayed as it is for this long.
+/// A file is loaded when it has not changed for this time.
 const SETTLE: Duration = Duration::from_millis(250);
 
-/// The folder is read again this often, where the system does not tell of changes (network file systems).
+/// The folder is read at this interval, for file systems without change notifications (network file systems).
 const POLL: Duration = Duration::from_secs(10);
 
-/// Keeps the live connectors as the folder says, until the future is dropped.
+/// Keeps the live connectors equal to the modules folder, until the future is dropped.
 pub async fn watch(registry: Arc<Registry>) {
     let changed = Arc::new(Notify::new());
     let folder = registry.config.modules_dir.clone();
     let wake = Arc::clone(&changed);
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading the folder is an event too: to wake on it would be a circle.
+        // Reading the folder is an event too, which must not lead to another reading.
         if !event.is_ok_and(|event| event.kind.is_access()) {
             wake.notify_one();
         }
     })
     .and_then(|mut watcher| watcher.watch(&folder, RecursiveMode::NonRecursive).map(|()| watcher));
     if let Err(error) = &watcher {
-        tracing::warn!(%error, "the modules folder is not watched; it is read every {} s", POLL.as_secs());
+        tracing::warn!(%error, "the modules folder cannot be watched; it is read every {} s", POLL.as_secs());
     }
     let mut pending = false;
     loop {
         if pending {
             tokio::time::sleep(SETTLE).await;
         } else {
-            // Either way the folder is read.
+            // The folder is read after a change and after the interval.
             let _ = tokio::time::timeout(POLL, changed.notified()).await;
         }
         match registry.scan(true).await {

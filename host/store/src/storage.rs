@@ -10,15 +10,7 @@ use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::value::values;
 use crate::{Store, StoreError};
-
-/// Maximum number of keys in one scope.
-const MAX_KEYS: usize = 1024;
-
-/// Maximum length of a key, in bytes.
-const MAX_KEY_BYTES: usize = 256;
-
-/// Maximum length of a value, in bytes.
-const MAX_VALUE_BYTES: usize = 64 << 10;
+use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES};
 
 /// A value with a longer time to live never expires. The limit keeps the sum with the current time in range.
 const FOR_EVER: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
@@ -40,7 +32,7 @@ pub enum StorageError {
     #[error("{0}")]
     Invalid(String),
     /// The scope already has the maximum number of keys.
-    #[error("there are already {MAX_KEYS} keys; delete one, or let keys expire")]
+    #[error("there are already {STORAGE_KEYS} keys; delete one, or let keys expire")]
     Full,
     /// The database failed.
     #[error(transparent)]
@@ -77,9 +69,9 @@ impl Store {
         time_to_live: Option<Duration>,
     ) -> Result<(), StorageError> {
         check_key(key)?;
-        if value.len() > MAX_VALUE_BYTES {
+        if value.len() > STORAGE_VALUE_BYTES {
             return Err(StorageError::Invalid(format!(
-                "the value has {} bytes and may have at most {MAX_VALUE_BYTES}",
+                "the value has {} bytes and may have at most {STORAGE_VALUE_BYTES}",
                 value.len()
             )));
         }
@@ -122,10 +114,10 @@ impl Store {
 }
 
 fn check_key(key: &str) -> Result<(), StorageError> {
-    if (1..=MAX_KEY_BYTES).contains(&key.len()) {
+    if (1..=STORAGE_KEY_BYTES).contains(&key.len()) {
         return Ok(());
     }
-    Err(StorageError::Invalid(format!("the key has {} bytes and must have 1 to {MAX_KEY_BYTES}", key.len())))
+    Err(StorageError::Invalid(format!("the key has {} bytes and must have 1 to {STORAGE_KEY_BYTES}", key.len())))
 }
 
 /// Deletes all values of a connector for an integration.
@@ -156,7 +148,7 @@ fn set(
         "SELECT count(*) FROM connector_storage WHERE connector = $1 AND integration = $2 AND key <> $3",
         values![connector, partition, key],
     )?;
-    if others >= MAX_KEYS as u64 {
+    if others >= STORAGE_KEYS as u64 {
         return Ok(false);
     }
     let life = time_to_live.filter(|life| *life < FOR_EVER).map(millis);
@@ -213,10 +205,10 @@ mod tests {
         let set = |key: String, length: usize| {
             store.storage_set(&scope, Box::leak(key.into_boxed_str()), vec![0; length], None)
         };
-        set("k".repeat(256), MAX_VALUE_BYTES).await.unwrap();
+        set("k".repeat(256), STORAGE_VALUE_BYTES).await.unwrap();
         let message = set("k".repeat(257), 1).await.unwrap_err().to_string();
         assert_eq!(message, "the key has 257 bytes and must have 1 to 256");
-        let message = set("k".into(), MAX_VALUE_BYTES + 1).await.unwrap_err().to_string();
+        let message = set("k".into(), STORAGE_VALUE_BYTES + 1).await.unwrap_err().to_string();
         assert_eq!(message, "the value has 65537 bytes and may have at most 65536");
         assert!(matches!(store.storage_get(&scope, "").await, Err(StorageError::Invalid(_))));
     }
@@ -227,7 +219,7 @@ mod tests {
         let filling = store.write(Durability::ProcessKill, {
             let full = full.clone();
             move |connection| {
-                for number in 1..MAX_KEYS {
+                for number in 1..STORAGE_KEYS {
                     set(connection, &full, &number.to_string(), b"", None)?;
                 }
                 set(connection, &full, "short-lived", b"", Some(Duration::from_secs(3600)))
