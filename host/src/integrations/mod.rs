@@ -7,7 +7,8 @@
 //! - Records: `lookup` finds, lists and selects integrations; `record` is their public form; `remove` revokes and deletes
 //! - Calling: `chosen` is the integration of one operation; `live_credential` is its credential; `cache` holds credentials that
 //!   are ready for use; `refresh_limit` bounds how often refused credentials are refreshed
-//! - Refreshing: `freshness` decides when; `refresh` does it; `sweep` does it ahead of time
+//! - Refreshing: `freshness` decides when; `refresh` does it; `sweep` does it ahead of time; `replaced` revokes tokens that newer
+//!   ones have replaced
 //! - `reason`: why an integration does not work; `error`: what can fail
 //!
 //! # Invariants

@@ -62,7 +62,7 @@ impl Integrations {
         scheme.revokes_replaced_grants.then(|| (provider, connector.manifest().auth.clone()))
     }
 
-    /// The tokens that an integration has now. `None` if it is gone or has no tokens.
+    /// The tokens that an integration has now, or `None` if it is gone or has no tokens.
     async fn tokens_of(&self, id: &str) -> Result<Option<Tokens>, IntegrationError> {
         let Some(row) = self.store.integration_by_id(id).await? else { return Ok(None) };
         let Some(secret) = self.secret_bytes(&row).await? else { return Ok(None) };
