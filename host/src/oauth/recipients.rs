@@ -62,12 +62,12 @@ mod tests {
     fn the_operator_approves_sites_by_granting_a_host_and_by_setting_a_url() {
         let granted = ["api.acme.co.uk".to_owned(), "10.0.0.1:8443".to_owned()];
         let recipients =
-            Recipients::vouched_for(&granted, &settings("http://hr.intern/api", "https://id.corp.example/a"));
+            Recipients::vouched_for(&granted, &settings("http://people.intern/api", "https://id.corp.example/a"));
         for url in [
             "https://api.acme.co.uk/token",
             "https://accounts.acme.co.uk/token",
             "https://10.0.0.1/token",
-            "http://hr.intern/oauth/token",
+            "http://people.intern/oauth/token",
             "https://login.corp.example/token",
         ] {
             assert!(recipients.include(&Url::parse(url).unwrap()), "{url}");
@@ -85,8 +85,8 @@ mod tests {
 
     #[test]
     fn a_grant_for_one_user_of_a_shared_domain_is_none_for_its_neighbours() {
-        let recipients = Recipients::vouched_for(&["ada.github.io".to_owned()], &settings("", ""));
-        assert!(!recipients.include(&Url::parse("https://thief.github.io/token").unwrap()));
+        let recipients = Recipients::vouched_for(&["ada.netlify.app".to_owned()], &settings("", ""));
+        assert!(!recipients.include(&Url::parse("https://thief.netlify.app/token").unwrap()));
     }
 
     #[test]

@@ -154,7 +154,7 @@ proptest! {
     fn every_spelling_is_masked_however_it_is_split(
         secret in secrets(), before in "[ -~]{0,12}", after in "[ -~]{0,12}", cuts in prop::collection::vec(0usize..400, 0..12),
     ) {
-        for (spelling, slack) in spellings(&secret) {
+        for (spelling, tolerance) in spellings(&secret) {
             let text = Bytes::from(format!("{before}{spelling}{after}"));
             let mut cuts: Vec<_> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
             cuts.extend([0, text.len()]);
@@ -173,7 +173,7 @@ proptest! {
             let stars = masked.iter().zip(&text).filter(|(now, then)| **now == b'*' && **then != b'*').count();
             // Asterisks of the secret's own do not count.
             let own = spelling.bytes().filter(|byte| *byte == b'*').count();
-            prop_assert!(stars + own + slack >= spelling.len(), "{} -> {}", spelling, String::from_utf8_lossy(&masked));
+            prop_assert!(stars + own + tolerance >= spelling.len(), "{} -> {}", spelling, String::from_utf8_lossy(&masked));
         }
     }
 

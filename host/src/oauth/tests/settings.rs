@@ -55,8 +55,8 @@ fn a_manifest_may_leave_urls_empty_that_the_operator_sets() {
     let empty = Oauth2 { authorization_url: String::new(), token_url: String::new(), ..scheme() };
     let mut config = config();
     config.connectors.get_mut("demo").unwrap().oauth = Oauth {
-        authorization_url: Some("https://hr.example/authorize".parse().unwrap()),
-        token_url: Some("https://hr.example/token".parse().unwrap()),
+        authorization_url: Some("https://people.example/authorize".parse().unwrap()),
+        token_url: Some("https://people.example/token".parse().unwrap()),
         ..Oauth::default()
     };
     assert!(Provider::new("demo", &empty, &config, &Recipients::OfManifest, egress()).is_ok());
