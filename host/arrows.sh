@@ -8,22 +8,21 @@ cd "$(dirname "$0")/.."
 # add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config logging metrics registry serve text
+cli           api auth config logging metrics registry serve
 serve         api auth config gateway integrations metrics registry welcome
 welcome       config registry
-api           auth config gateway integrations logging media_type metrics oauth pipeline registry schema text
+api           auth config gateway integrations logging media_type metrics oauth pipeline registry schema
 gateway       auth config integrations metrics pipeline registry
-pipeline      integrations media_type metrics registry schema text
-integrations  config metrics oauth registry text
-registry      config metrics oauth schema text
-oauth         config text
+pipeline      integrations media_type metrics registry schema
+integrations  config metrics oauth registry
+registry      config metrics oauth schema
+oauth         config
 logging       config
-config        auth text
-auth          text
-schema        text
+config        auth
+auth
+schema
 metrics
 media_type
-text
 '
 
 wrong_arrows() {

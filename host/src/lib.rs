@@ -10,11 +10,11 @@
 //! - `registry`: the live connectors, and how they change
 //! - `schema`: the schemas of bodies: compile, validate, explain
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
-//! - `logging`, `metrics`: what the operator sees; `media_type`, `text`: small helpers
+//! - `logging`, `metrics`: what the operator sees; `media_type`: the media types of bodies
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, and `shape`.
 //!
-//! Arrows run one way: `api` → `auth`, `pipeline` → `integrations` → `registry`, `oauth`; `registry` → `schema` and the crate
+//! Arrows run one way: `api` → `auth`, `pipeline` → `integrations` → `registry`, `oauth`; `registry` → `schema`, `oauth` and the crate
 //! `sandbox`; `pipeline` → the crate `shape`. `host/arrows.sh`, a part of `make lint`, checks the arrows between the folders.
 
 #![expect(unreachable_pub, reason = "in a private module, `pub` marks what the crate's other modules may use")]

@@ -22,6 +22,8 @@ mod source;
 mod value;
 
 pub use self::connector::{Connector, Limits, Oauth, Pacing, Setting};
+#[cfg(test)]
+pub use self::error::Location;
 pub use self::error::{ConfigError, Problem};
 pub use self::load::environment;
 pub use self::settings::{Config, LogFormat, OauthClient};

@@ -1,6 +1,7 @@
 //! The API's description: an OpenAPI 3.1 document, made from the table of routes and the manifests of the live connectors.
 //!
 //! - [`gateway`], [`lifecycle`]: the entries of the table's routes
+//! - [`operation`]: the entries of the connectors' operations
 
 pub(super) mod gateway;
 pub(super) mod lifecycle;

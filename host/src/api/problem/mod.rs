@@ -94,7 +94,10 @@ impl Problem {
             "retryable": self.kind.retryable,
         });
         if let Value::Object(document) = &mut document {
-            document.extend(self.members);
+            // A connector's member replaces no member that every problem has.
+            for (name, value) in self.members {
+                document.entry(name).or_insert(value);
+            }
         }
         let mut response = Response::new(full(Bytes::from(document.to_string())));
         *response.status_mut() = self.status;
