@@ -94,7 +94,7 @@ fn a_huge_log_is_cut_and_the_invocation_continues() {
     let answer = gateway.call("hostile/huge_log", json!({"lines": 1000}));
     assert_eq!(answer.ok()["lines"], 1000);
     gateway.wait_for_log("the remark", |line| {
-        line["message"].as_str().is_some_and(|text| text.contains("the rest is dropped"))
+        line["message"].as_str().is_some_and(|text| text.contains("further lines are dropped"))
     });
     let request_id = answer.header("x-request-id");
     let log = gateway.log();

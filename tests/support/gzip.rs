@@ -15,13 +15,13 @@ pub fn compressed(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A decompression bomb: zeros, compressed to a thousandth of their size. A client that decompresses the whole body
+/// A decompression bomb: opening brackets, compressed to a thousandth of their size. A client that decompresses the whole body
 /// before it looks at the size runs out of memory.
 ///
 /// # Panics
 /// Never: writing to memory succeeds.
 pub fn bomb(megabytes: u64) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    io::copy(&mut io::repeat(0).take(megabytes << 20), &mut encoder).unwrap();
+    io::copy(&mut io::repeat(b'[').take(megabytes << 20), &mut encoder).unwrap();
     encoder.finish().unwrap()
 }

@@ -100,9 +100,9 @@ impl Reply {
         Self::new(200, Body::Pieces(pieces)).header("content-type", content_type)
     }
 
-    /// A body that does not end, with status 200.
+    /// A body that begins like JSON and does not end, with status 200.
     pub fn endless(content_type: &str) -> Self {
-        Self::new(200, Body::Endless(Bytes::from(vec![b'x'; 64 << 10]))).header("content-type", content_type)
+        Self::new(200, Body::Endless(Bytes::from(vec![b'['; 64 << 10]))).header("content-type", content_type)
     }
 
     /// A body that breaks off after `beginning`, with status 200.

@@ -79,7 +79,7 @@ fn all_wrong_settings_of_all_connectors_are_reported_at_once() {
         .variable("GATEWAY__CONNECTORS__HOSTILE__SETTINGS__TABLE", "no table")
         .prepare();
     let words = [
-        "4 locations",
+        "4 places",
         "gateway.toml:6: `connectors.hostile.settings.organisation`",
         "`organization`",
         "gateway.toml:7: `connectors.hostile.settings.limit`",

@@ -143,7 +143,7 @@ fn an_oauth_address_at_another_site_is_refused_until_its_host_is_granted() {
         assert!(refused.stderr.contains(&reason), "{reason} in {}", refused.stderr);
 
         // The reason of the refusal names this command.
-        let host = reason.rsplit(' ').next().unwrap().trim_end_matches('.');
+        let host = reason.split("grant ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
         gateway.home().run_ok(&[&add[..], &["--grant", host]].concat());
         gateway.wait_for_version("account", "1.0.0");
         let gateway = registered(gateway, &provider);

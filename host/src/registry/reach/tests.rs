@@ -105,7 +105,10 @@ fn the_place_of_the_credential_is_shown_for_each_upstream() {
 fn a_form_field_refuses_the_other_names_of_the_credential() {
     let query = key(KeyPlacement::Query("api_key".to_owned()));
     let CredentialUse::FormField(field) = credential_use(contract::CredentialUse::FormField, &query) else { panic!() };
-    assert_eq!((field.name.as_str(), field.other_names), ("token", vec!["api_key".to_owned()]));
+    assert_eq!(
+        (field.name.as_str(), field.other_names),
+        ("token", vec!["access_token".to_owned(), "api_key".to_owned()])
+    );
     let mut scheme = crate::oauth::tests::scheme();
     scheme.form_field = Some("token".to_owned());
     let oauth2 = AuthScheme::Oauth2(scheme);
