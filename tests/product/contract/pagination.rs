@@ -75,14 +75,13 @@ fn read_all(gateway: &Gateway, operation: &str, mut input: Value) -> Vec<Value> 
     let rule = described(gateway).remove(operation).expect("the operation has pages");
     let text = |name: &str| rule[name].as_str().unwrap_or_default().to_owned();
     let mut all = Vec::new();
-    let mut number = rule["first"].as_u64().unwrap_or_default();
-    for _ in 0..10 {
+    let first = rule["first"].as_u64().unwrap_or_default();
+    for number in first..first + 10 {
         let page = gateway.call(operation, input.clone()).ok();
         let items = page.pointer(&text("items")).and_then(Value::as_array).expect("the items").clone();
-        number += 1;
         let next = match text("style").as_str() {
             "cursor" => page.pointer(&text("next")).cloned().filter(|next| !next.is_null() && *next != ""),
-            "page_number" => (!items.is_empty()).then(|| number.into()),
+            "page_number" => (!items.is_empty()).then(|| (number + 1).into()),
             other => panic!("no shipped connector has pages in the style `{other}`"),
         };
         all.extend(items);
