@@ -4,7 +4,7 @@
 //! after success, 1 after a failure, and 2 if the command line is wrong.
 //!
 //! - [`arguments`]: all commands and their options
-//! - [`run`]: starts the work of a command
+//! - [`mod@run`]: starts the work of a command
 //! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`
 //! - [`table`]: lists for people
 
