@@ -136,7 +136,7 @@ struct Search<'a> {
 /// The extent of a search.
 struct Searched {
     repositories: Vec<String>,
-    /// Whether all pages that can hold results were read.
+    /// `true` if all pages that can hold results were read.
     is_complete: bool,
 }
 

@@ -11,7 +11,7 @@ pub enum Auth {
     ApiKey(ApiKey),
 }
 
-/// Whether an identifier is the name of the scheme's OAuth 2.0 provider. `connector!` refuses such a table while it compiles,
+/// Returns `true` if an identifier is the name of the scheme's OAuth 2.0 provider. `connector!` refuses such a table while it compiles,
 /// because operators set client credentials under both names.
 #[doc(hidden)]
 #[must_use]
@@ -52,7 +52,7 @@ pub struct OAuth2 {
     pub authorization_parameters: &'static [(&'static str, &'static str)],
     /// Further parameters of token and refresh requests.
     pub token_parameters: &'static [(&'static str, &'static str)],
-    /// Whether the provider supports PKCE with S256 (RFC 7636).
+    /// `true` if the provider supports PKCE with S256 (RFC 7636).
     pub pkce: bool,
     /// How the client proves itself at the token endpoint.
     pub client_authentication: ClientAuthentication,
@@ -62,7 +62,7 @@ pub struct OAuth2 {
     pub default_lifetime_seconds: Option<u32>,
     /// Name of the form field for the access token, for upstreams with `credential form_field`.
     pub form_field: Option<&'static str>,
-    /// Whether the gateway may revoke a grant that a newer grant of the same account has replaced. `false` if the provider would
+    /// `true` if the gateway may revoke a grant that a newer grant of the same account has replaced. `false` if the provider would
     /// then also end other grants of the user.
     pub revokes_replaced_grants: bool,
     /// How the gateway finds the identity of a connected account.

@@ -40,7 +40,7 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Option<Body>,
-    /// Whether the gateway leaves out the user's credential.
+    /// `true` if the gateway leaves out the user's credential.
     pub omit_credential: bool,
 }
 

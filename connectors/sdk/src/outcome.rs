@@ -45,7 +45,7 @@ pub struct File {
     pub content_type: String,
     /// Further members for the JSON form, as the text of a JSON object. May be empty.
     pub members: String,
-    /// Whether the JSON form has `sha256`, the digest of the content in lower-case hexadecimal digits.
+    /// `true` if the JSON form has `sha256`, the digest of the content in lower-case hexadecimal digits.
     pub digest: bool,
     /// Maximum size in bytes; a larger file is refused. 0 stands for the gateway's own limit.
     pub max_bytes: u64,

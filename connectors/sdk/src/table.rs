@@ -63,7 +63,7 @@ pub struct Upstream {
     pub name: &'static str,
     /// The gateway appends paths to it. Empty if only the operator knows it.
     pub base_url: &'static str,
-    /// Whether requests carry the user's credential. `None` for the default: `standard` for the first upstream.
+    /// `true` if requests carry the user's credential. `None` for the default: `standard` for the first upstream.
     pub credential: Option<CredentialUse>,
     /// Other hosts that redirects and links may lead to.
     pub link_hosts: &'static [&'static str],
@@ -126,7 +126,7 @@ pub struct About {
     pub input_schema: &'static str,
     /// An input, as JSON text.
     pub example: Option<&'static str>,
-    /// Whether callers may shape the answer.
+    /// `true` if callers may shape the answer.
     pub envelope: bool,
     /// The effect on the user's data.
     pub effect: Effect,
@@ -136,9 +136,9 @@ pub struct About {
     pub answer_schema: Option<&'static str>,
     /// How callers read further pages.
     pub pages: Option<Pages>,
-    /// Whether it may take long.
+    /// `true` if it may take long.
     pub background: bool,
-    /// Whether it only forwards.
+    /// `true` if it only forwards.
     pub immediate: bool,
     /// Name of the rate limit that applies.
     pub rate_limit: Option<&'static str>,
@@ -209,9 +209,9 @@ pub struct Field {
     pub name: &'static str,
     /// The part of the request that takes its value.
     pub place: Place,
-    /// Whether the request cannot be made without it.
+    /// `true` if the request cannot be made without it.
     pub required: bool,
-    /// Whether its numbers are integers, which may come as `1.0` or `1e2`.
+    /// `true` if its numbers are integers, which may come as `1.0` or `1e2`.
     pub integer: bool,
     /// How a list is sent.
     pub lists: Lists,

@@ -109,7 +109,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Whether the value may contain a dot segment, which would lead out of the path (RFC 3986, section 5.2.4).
+    /// Returns `true` if the value may contain a dot segment, which would lead out of the path (RFC 3986, section 5.2.4).
     fn may_climb(&self, field: &'static Field) -> bool {
         let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\' | b'%'));
         matches!(field.place, Place::Path(_)) && self.get(field).is_some_and(dot)

@@ -75,7 +75,7 @@ pub struct File {
     pub content_type: String,
     /// Further members for the JSON form, as the text of an object. May be empty.
     pub members: String,
-    /// Whether the JSON form has `sha256`.
+    /// `true` if the JSON form has `sha256`.
     pub digest: bool,
     /// Maximum size in bytes; 0 if the connector sets none.
     pub max_bytes: u64,

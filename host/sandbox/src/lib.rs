@@ -148,7 +148,7 @@ pub struct Sandbox {
 pub struct Loaded {
     /// The module, ready to run.
     pub module: Module,
-    /// Whether the compiled form was in the cache.
+    /// `true` if the compiled form was in the cache.
     pub cached: bool,
 }
 

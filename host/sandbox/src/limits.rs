@@ -76,7 +76,7 @@ impl fmt::Display for Limit {
 pub(super) struct MemoryBudget {
     limit: usize,
     used: usize,
-    /// Whether growth was refused. A guest that is refused memory usually traps, and then this is the cause.
+    /// `true` if growth was refused. A guest that is refused memory usually traps, and then this is the cause.
     pub(super) exceeded: bool,
 }
 

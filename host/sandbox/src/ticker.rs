@@ -25,7 +25,7 @@ pub(super) struct Ticker {
 #[derive(Default)]
 struct Shared {
     guests: AtomicUsize,
-    /// Whether the clock has stopped or is about to stop.
+    /// `true` if the clock has stopped or is about to stop.
     stopped: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! What callers see.
+//! The HTTP interface that callers see.
 //!
 //! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
 //! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint

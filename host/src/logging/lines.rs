@@ -21,7 +21,7 @@ use super::fields::{Fields, Recorded};
 pub(super) enum Format {
     /// For a person: time, level, message, fields.
     Text {
-        /// Whether the terminal shows colours.
+        /// `true` if the terminal shows colours.
         colours: bool,
     },
     /// For a program: one JSON object.

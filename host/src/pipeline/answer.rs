@@ -270,7 +270,7 @@ fn not_json(reason: &str) -> Error {
     ))
 }
 
-/// Whether the status says that there is no content (RFC 9110, sections 15.3.5 and 15.3.6).
+/// Returns `true` if the status says that there is no content (RFC 9110, sections 15.3.5 and 15.3.6).
 fn has_no_content(response: &egress::Response) -> bool {
     matches!(response.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT)
 }

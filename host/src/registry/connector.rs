@@ -173,7 +173,7 @@ impl Connector {
         &self.digest
     }
 
-    /// Whether the connector came with the gateway.
+    /// Returns `true` if the connector came with the gateway.
     pub fn is_shipped(&self) -> bool {
         self.shipped
     }

@@ -1,9 +1,9 @@
-//! Which connectors are live.
+//! The live connectors, and how they change.
 //!
-//! The folder `modules_dir` says it: each `{identifier}.wasm` in it is a live connector. A new or changed file is compiled,
-//! described and checked aside; only then does it take the place of the version before, in one atomic exchange of the
-//! table that requests read. A request holds the version it began with until it ends. A file that is refused changes
-//! nothing: the version before keeps serving, even over a restart.
+//! Each file `{identifier}.wasm` in the folder `modules_dir` is a live connector. The registry compiles, describes and checks a
+//! new or changed file first. Then it replaces the previous version in one atomic exchange of the table that calls read. A call
+//! holds the version that it began with until it ends. A file that is refused changes nothing: the previous version keeps
+//! serving, also after a restart.
 
 mod change;
 mod connector;
@@ -44,10 +44,10 @@ use store::digest::sha256_hex;
 /// The live connectors by identifier.
 pub type Live = HashMap<String, Arc<Connector>>;
 
-/// Modules that were built with the gateway, in `modules_dir`: lines of `sha256  file name`. They need no grants.
+/// The list of shipped modules in `modules_dir`, in lines of `sha256  file name`. Shipped connectors need no grants.
 const SHIPPED: &str = "SHIPPED";
 
-/// What the registry last saw of a file.
+/// The state of a file when the registry last looked, to notice that it changed.
 #[derive(Clone, PartialEq, Eq)]
 struct Seen {
     modified: SystemTime,
@@ -55,16 +55,16 @@ struct Seen {
     inode: u64,
 }
 
-/// Everything that only one change at a time may touch.
+/// The state that one change at a time may use.
 #[derive(Default)]
 struct Files {
-    /// Files that were taken or refused as they were then.
+    /// Files that were loaded or refused, in this state.
     settled: HashMap<PathBuf, Seen>,
-    /// Files that changed lately and are taken once they stay as they are.
+    /// Files that changed since the previous scan. They are loaded when they no longer change.
     changing: HashMap<PathBuf, Seen>,
 }
 
-/// The live connectors and the way they change.
+/// The live connectors, and the operations that change them.
 pub struct Registry {
     live: ArcSwap<Live>,
     refused: ArcSwap<Vec<Refused>>,
@@ -77,10 +77,10 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry with nothing live yet; [`Registry::scan`] reads the folder.
+    /// A registry without live connectors. [`Registry::scan`] loads those of the folder.
     ///
     /// # Errors
-    /// When the modules folder is missing, or the versions' folder cannot be made.
+    /// If the modules folder is missing, or the folder of versions cannot be created.
     pub fn new(config: Arc<Config>, sandbox: Sandbox, store: Store, metrics: Arc<Metrics>) -> io::Result<Self> {
         let folder = &config.modules_dir;
         if !folder.is_dir() {
@@ -104,17 +104,17 @@ impl Registry {
         })
     }
 
-    /// The live connectors, as they are at this moment.
+    /// The connectors that are live at this moment.
     pub fn live(&self) -> Guard<Arc<Live>> {
         self.live.load()
     }
 
-    /// The live connector with this identifier. Whoever holds it keeps its version.
+    /// The live connector with this identifier. The returned value stays the same version after a swap.
     pub fn get(&self, identifier: &str) -> Option<Arc<Connector>> {
         self.live.load().get(identifier).cloned()
     }
 
-    /// Files that were refused and still lie there.
+    /// Files in the folder that were refused.
     pub fn refused(&self) -> Arc<Vec<Refused>> {
         self.refused.load_full()
     }
@@ -130,11 +130,11 @@ impl Registry {
         if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
     }
 
-    /// Compares the folder with what is live, and makes the difference good. With `patient`, a file that changed since the
-    /// scan before is left for the next one: it may be half written. Gives back whether such files are left.
+    /// Compares the folder with the live connectors and loads, swaps or removes those that differ. With `patient`, a file that
+    /// changed since the previous scan waits for the next one, because it may be incomplete. Returns `true` if such files are left.
     ///
     /// # Errors
-    /// When the folder cannot be read; then nothing changes.
+    /// If the folder cannot be read. Then nothing changes.
     pub async fn scan(&self, patient: bool) -> io::Result<bool> {
         let mut files = self.files.lock().await;
         let found = list(&self.config.modules_dir)?;
@@ -161,19 +161,19 @@ impl Registry {
     /// Loads a module without making it live.
     ///
     /// # Errors
-    /// Why it would be refused, in a sentence.
+    /// The reason why the module would be refused.
     pub async fn check(&self, module: &[u8]) -> Result<Connector, Refusal> {
         self.load(module, None, None).await
     }
 
-    /// Takes a file of the folder, as it is now.
+    /// Loads a file of the folder and makes it live, or refuses it.
     async fn take_file(&self, path: &Path) {
         let Some(identifier) = path.file_stem().and_then(|stem| stem.to_str()) else {
             return;
         };
         let module = match fs::read(path) {
             Ok(module) => module,
-            // It went away again; the next scan sees that.
+            // The file was removed in the meantime. The next scan notices.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(error) => return self.refuse(path, String::new(), format!("it cannot be read: {error}").into()),
         };
@@ -192,7 +192,7 @@ impl Registry {
         }
     }
 
-    /// After a restart: the last version that was good serves in place of a file that is not.
+    /// Makes the last valid version live after a restart, if the file in the folder is refused.
     async fn bring_back(&self, path: &Path, identifier: &str, refused: &str) {
         let Ok(Some(module)) = self.versions.before(identifier, Some(refused)) else {
             return;
@@ -202,7 +202,7 @@ impl Registry {
         }
     }
 
-    /// From bytes to a connector that could serve. `expected` is the identifier that its file's name gives it.
+    /// Compiles, describes and checks a module. `expected` is the identifier in the name of its file.
     async fn load(
         &self,
         module: &[u8],
@@ -255,7 +255,7 @@ impl Registry {
         })
     }
 
-    /// Puts a connector in the place of the version before it.
+    /// Makes a connector live, in place of its previous version.
     fn activate(&self, path: &Path, candidate: Connector, module: &[u8], outcome: &'static str) -> Arc<Connector> {
         let connector = Arc::new(candidate);
         let identifier = connector.manifest().identifier.clone();
@@ -280,7 +280,7 @@ impl Registry {
         self.forget_refusal(path);
         self.count(&identifier, outcome);
         if let Err(error) = self.versions.activated(&identifier, connector.digest(), module) {
-            tracing::warn!(connector = identifier, %error, "this version is not kept and cannot be rolled back to");
+            tracing::warn!(connector = identifier, %error, "this version could not be stored, so a rollback to it is not possible");
         }
         tracing::info!(
             connector = identifier,
@@ -294,7 +294,7 @@ impl Registry {
         connector
     }
 
-    /// Takes the connector of a file out of service. Its last request drops it.
+    /// Removes the connector of a file from the live ones. The last call that uses it drops it.
     fn retire(&self, path: &Path) {
         self.forget_refusal(path);
         let Some(identifier) = path.file_stem().and_then(|stem| stem.to_str()) else {
@@ -348,13 +348,13 @@ impl Registry {
     }
 
     fn is_shipped(&self, digest: &str) -> bool {
-        // Absent where no connector was built with the gateway.
+        // The list is missing in a folder without shipped connectors.
         fs::read_to_string(self.config.modules_dir.join(SHIPPED))
             .is_ok_and(|list| list.lines().any(|line| line.split_whitespace().next() == Some(digest)))
     }
 }
 
-/// The modules of a folder. Hidden files are somebody's work in progress.
+/// The modules of a folder. Hidden files are ignored, because programs use such names for incomplete files.
 fn list(folder: &Path) -> io::Result<HashMap<PathBuf, Seen>> {
     let mut found = HashMap::new();
     for entry in fs::read_dir(folder)? {
@@ -368,7 +368,7 @@ fn list(folder: &Path) -> io::Result<HashMap<PathBuf, Seen>> {
                 found.insert(path, seen(&metadata)?);
             }
             Ok(_) => {}
-            // Gone since the folder was read.
+            // The file was removed after the folder was read.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }

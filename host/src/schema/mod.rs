@@ -34,7 +34,7 @@ pub struct Violation {
 /// The schema of an operation's request body.
 pub struct Schema {
     schema: ValueSchema,
-    /// Whether callers may shape the answer.
+    /// `true` if callers may shape the answer.
     envelope: bool,
 }
 
@@ -73,7 +73,7 @@ impl Schema {
         self.schema.document()
     }
 
-    /// Whether callers may shape the answer.
+    /// Returns `true` if callers may shape the answer.
     pub fn envelope(&self) -> bool {
         self.envelope
     }

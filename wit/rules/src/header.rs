@@ -28,7 +28,7 @@ const RESERVED_PREFIXES: [&str; 2] = ["proxy-", "x-forwarded-"];
 /// Headers that say how a body is to be read. A user's key must not replace them.
 const ABOUT_BODIES: [&str; 3] = ["accept-encoding", "content-encoding", "content-type"];
 
-/// Whether the gateway sets a header, so that a connector cannot. The case of the name does not matter.
+/// Returns `true` if the gateway sets a header, so that a connector cannot. The case of the name does not matter.
 #[must_use]
 pub fn is_reserved(name: &str) -> bool {
     let same = |known: &&str| name.eq_ignore_ascii_case(known);

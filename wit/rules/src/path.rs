@@ -25,7 +25,7 @@ pub fn check(path: &str) -> Result<(), Broken> {
     ensure(!has_dot_segment(path), "a path has no segments `.` or `..`, in any encoding")
 }
 
-/// Whether a path without its query has a segment `.` or `..` (RFC 3986, section 5.2.4).
+/// Returns `true` if a path without its query has a segment `.` or `..` (RFC 3986, section 5.2.4).
 ///
 /// Reads the path as the most lenient server would: it undoes percent-encoding, repeatedly if need be; it counts encoded slashes and
 /// backslashes as separators; and it takes the text behind a semicolon for the parameters of the segment.

@@ -14,7 +14,7 @@ use contract_rules::limit::PATH_BYTES;
 pub struct Link {
     upstream: Arc<str>,
     url: Url,
-    /// Whether a response from the upstream's own origin contained the address. An address that another origin chose must not
+    /// `true` if a response from the upstream's own origin contained the address. An address that another origin chose must not
     /// carry the credential, although it may be at the upstream's own origin.
     from_own: bool,
 }

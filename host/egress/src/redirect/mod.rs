@@ -19,9 +19,9 @@ pub(super) struct Hop {
     pub(super) method: Method,
     /// `None` for the path of the request.
     pub(super) url: Option<Url>,
-    /// Whether the request is at the origin that it was made for, and has not left it before. Only then it has all its headers.
+    /// `true` if the request is at the origin that it was made for, and has not left it before. Only then it has all its headers.
     pub(super) at_origin: bool,
-    /// Whether the request is at the upstream's own origin, and has not left it before. Only then it carries the credential: if
+    /// `true` if the request is at the upstream's own origin, and has not left it before. Only then it carries the credential: if
     /// another origin sent the request back, that origin chose its address.
     pub(super) home: bool,
     pub(super) with_body: bool,

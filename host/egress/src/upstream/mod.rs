@@ -29,7 +29,7 @@ pub struct UpstreamSettings {
     pub link_hosts: Vec<String>,
     /// Minimum pause and maximum concurrency of calls.
     pub pacing: Option<Pacing>,
-    /// Whether loopback and private addresses may be reached.
+    /// `true` if loopback and private addresses may be reached.
     pub allow_private_network: bool,
 }
 
@@ -205,7 +205,7 @@ impl Upstream {
         self.origin_url().is_some_and(|base| same_origin(base, url))
     }
 
-    /// Whether links may be http URLs.
+    /// Returns `true` if links may be http URLs.
     pub(super) fn allows_http(&self) -> bool {
         self.allow_private || self.origin_url().is_some_and(|base| base.scheme() == "http")
     }

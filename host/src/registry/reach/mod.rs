@@ -161,7 +161,7 @@ fn credential_place(declared: contract::CredentialUse, auth: &AuthScheme) -> Opt
 struct UpstreamAddress {
     /// Empty while only the operator knows it.
     base_url: String,
-    /// Whether the operator set it, which grants the host.
+    /// `true` if the operator set it, which grants the host.
     by_operator: bool,
 }
 

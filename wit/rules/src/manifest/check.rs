@@ -155,7 +155,7 @@ fn check_input(operation: &Operation<'_>, input: &Value, part: &str, found: &mut
     }
 }
 
-/// Whether a text begins with the element `svg`, behind an XML declaration, comments and a document type.
+/// Returns `true` if a text begins with the element `svg`, behind an XML declaration, comments and a document type.
 fn is_svg(text: &str) -> bool {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     for (begin, end) in [("<?xml", "?>"), ("<!--", "-->"), ("<!DOCTYPE", ">"), ("<!--", "-->")] {

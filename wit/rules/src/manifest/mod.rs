@@ -62,7 +62,7 @@ pub struct Upstream<'a> {
     pub name: &'a str,
     /// The base URL.
     pub base_url: &'a str,
-    /// Whether requests carry the credential in a form field.
+    /// `true` if requests carry the credential in a form field.
     pub credential_in_form: bool,
     /// Other hosts of redirects and links.
     pub link_hosts: Vec<&'a str>,
@@ -107,7 +107,7 @@ pub struct Operation<'a> {
     pub input_schema: &'a str,
     /// An input.
     pub example: Option<&'a str>,
-    /// Whether callers may shape the answer.
+    /// `true` if callers may shape the answer.
     pub envelope: bool,
     /// JSON Schema of the answer.
     pub answer_schema: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! Whether a field accepts a value: for defaults and examples. The gateway validates requests with the schema itself.
+//! Checks whether a field accepts a value, for defaults and examples. The gateway validates requests with the schema itself.
 
 use serde_json::{Map, Number, Value};
 
@@ -25,7 +25,7 @@ impl Mismatch {
     }
 }
 
-/// Whether an object with these fields accepts a value. Patterns and formats are not checked.
+/// Returns `true` if an object with these fields accepts a value. Patterns and formats are not checked.
 ///
 /// # Errors
 /// The first member that does not fit.
@@ -44,7 +44,7 @@ pub fn accept_object(fields: &[Field], value: &Value) -> Result<(), Mismatch> {
 }
 
 impl Field {
-    /// Whether the field accepts a value. The pattern and the format are not checked.
+    /// Returns `true` if the field accepts a value. The pattern and the format are not checked.
     ///
     /// # Errors
     /// The part of the value that does not fit.

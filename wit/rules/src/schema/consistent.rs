@@ -1,4 +1,4 @@
-//! Whether the parts of a field belong together.
+//! Checks that the parts of a field belong together.
 
 use serde_json::Number;
 
@@ -27,7 +27,7 @@ pub enum Part {
 }
 
 impl Field {
-    /// Whether the parts of the field belong together. Answers every rule that is broken, with the part that breaks it.
+    /// Returns `true` if the parts of the field belong together. Answers every rule that is broken, with the part that breaks it.
     #[must_use]
     pub fn inconsistencies(&self) -> Vec<(Part, Broken)> {
         let mut found = Vec::new();

@@ -21,7 +21,7 @@ pub use text::{closed, example, input, names, size};
 pub struct Field {
     /// The name in the input.
     pub name: String,
-    /// Whether callers may leave it out or give null.
+    /// `true` if callers may leave it out or give null.
     pub optional: bool,
     /// The type.
     pub kind: Kind,
@@ -29,7 +29,7 @@ pub struct Field {
     pub minimum: Option<Number>,
     /// Upper bound, as `minimum`.
     pub maximum: Option<Number>,
-    /// Whether the value is a part of a path, so that it must not be empty.
+    /// `true` if the value is a part of a path, so that it must not be empty.
     pub in_path: bool,
     /// The only values of a string, or of the strings in a list.
     pub values: Option<Vec<String>>,
@@ -43,7 +43,7 @@ pub struct Field {
     pub max_bytes: Option<u32>,
     /// Members that an object must not have.
     pub without: Vec<String>,
-    /// Whether the value is a secret, which documentation does not show.
+    /// `true` if the value is a secret, which documentation does not show.
     pub secret: bool,
     /// Documentation for callers, in CommonMark.
     pub documentation: String,

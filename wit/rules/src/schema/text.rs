@@ -26,7 +26,7 @@ pub fn input(schema: &str) -> Result<Value, Broken> {
     Ok(schema)
 }
 
-/// Whether an object schema refuses members that it does not name, so that misspelt members are refused.
+/// Returns `true` if an object schema refuses members that it does not name, so that misspelt members are refused.
 ///
 /// # Errors
 /// The rule.
@@ -43,7 +43,7 @@ pub fn closed(schema: &Value) -> Result<(), Broken> {
 const COMPOSING: [&str; 8] =
     ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"];
 
-/// Whether a parsed schema names the member at a JSON Pointer. Where the schema composes other schemas, or leaves the members of
+/// Returns `true` if a parsed schema names the member at a JSON Pointer. Where the schema composes other schemas, or leaves the members of
 /// an object open, every member counts as named.
 #[must_use]
 pub fn names(schema: &Value, pointer: &str) -> bool {
@@ -69,7 +69,7 @@ fn accepts_objects(schema: &Value) -> bool {
     }
 }
 
-/// Whether an example, which is JSON text, has the members that a parsed schema names and requires. The gateway checks the values.
+/// Returns `true` if an example, which is JSON text, has the members that a parsed schema names and requires. The gateway checks the values.
 ///
 /// # Errors
 /// The first member that is wrong.

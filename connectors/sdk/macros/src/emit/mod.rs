@@ -138,7 +138,7 @@ fn upstream(upstream: &Upstream) -> TokenStream {
     })
 }
 
-/// Whether the operation is its request and nothing else.
+/// Returns `true` if the operation is its request and nothing else.
 fn is_forward(table: &Table, row: &Row) -> bool {
     row.is_request() && row.via.is_none() && table.via.is_none()
 }

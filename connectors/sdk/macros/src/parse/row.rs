@@ -22,7 +22,7 @@ pub(crate) struct Row {
     pub(crate) items: Vec<Item>,
     /// The fields of the block, and those that the path implies. Filled by [`Table::complete`](super::table::Table::complete).
     pub(crate) fields: Vec<Field>,
-    /// Whether the row has a block of fields. A function without one takes no argument.
+    /// `true` if the row has a block of fields. A function without one takes no argument.
     pub(crate) has_block: bool,
     pub(crate) rate_limit: Option<Ident>,
     pub(crate) envelope: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Row {
     pub(crate) answers: Answers,
     pub(crate) answer_schema: Option<Json>,
     pub(crate) pages: Option<Pages>,
-    /// Whether the row has a mistake. Then its operation is not emitted.
+    /// `true` if the row has a mistake. Then its operation is not emitted.
     pub(crate) broken: bool,
 }
 
@@ -161,7 +161,7 @@ impl Row {
         matches!(self.action, Action::Request { .. })
     }
 
-    /// Whether the method is GET, HEAD or DELETE, so that fields belong to the query.
+    /// Returns `true` if the method is GET, HEAD or DELETE, so that fields belong to the query.
     pub(crate) fn is_bodiless(&self) -> bool {
         matches!(&self.action, Action::Request { method, .. } if method == "GET" || method == "HEAD" || method == "DELETE")
     }
@@ -195,7 +195,7 @@ impl Row {
         }
     }
 
-    /// Whether `field` is the whole request body, not a member of it.
+    /// Returns `true` if `field` is the whole request body, not a member of it.
     pub(crate) fn is_whole_body(&self, field: &Field) -> bool {
         field.spec.name == "body"
             && matches!(field.spec.kind, Kind::Object | Kind::Members(_))
