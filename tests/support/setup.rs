@@ -16,7 +16,7 @@ pub const KEY: &str = "a-key-for-tests-only-0123456789";
 #[derive(Default)]
 pub struct Setup {
     modules: Vec<(String, Vec<u8>)>,
-    /// Whether the list of the product's connectors is needed beside the modules.
+    /// `true` if the list of the product's connectors is needed beside the modules.
     shipped: bool,
     /// The keys of `gateway.toml` outside of sections, and its sections.
     general: String,

@@ -1,4 +1,4 @@
-//! What rows turn inputs into. The rows are those of real services, one for each thing a row can say.
+//! The requests that rows make of inputs. Each row is that of a real service, and shows one feature of rows.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -36,7 +36,7 @@ pub(super) struct Endpoint {
     pub(super) description: Option<Description>,
 }
 
-/// Who may call an endpoint, and the function that answers.
+/// The callers that an endpoint admits, and the function that answers them.
 pub(super) enum Handler {
     /// Everybody may call it.
     Public(for<'a> fn(HttpCall<'a>) -> Answering<'a>),

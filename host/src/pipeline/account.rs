@@ -23,7 +23,7 @@ pub(super) enum ChosenAccount {
     Integration(ChosenIntegration),
 }
 
-/// What an invocation may use of an account.
+/// The parts of an account that an invocation may use.
 pub(super) struct Account {
     /// Adds the account's credential to requests. `None` if the users of the connector need no account.
     pub(super) credentials: Option<Arc<dyn CredentialSource>>,

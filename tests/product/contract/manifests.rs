@@ -1,4 +1,4 @@
-//! What operators see of a manifest before and after they install a module.
+//! The parts of a manifest that operators see before and after they install a module.
 
 use std::fs;
 

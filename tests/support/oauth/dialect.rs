@@ -58,7 +58,7 @@ pub struct Dialect {
     pub client_secret: String,
     /// The way in which the client sends its credentials. The other way is refused.
     pub client_authentication: ClientAuthentication,
-    /// Whether PKCE with S256 is required. If not, it is checked when the client uses it.
+    /// `true` if PKCE with S256 is required. If not, it is checked when the client uses it.
     pub pkce: bool,
     /// The separator between scopes in requests.
     pub scope_separator: &'static str,
@@ -77,7 +77,7 @@ pub struct Dialect {
     pub token_member: &'static str,
     /// The form of an error at the token endpoint.
     pub errors: Errors,
-    /// Whether token answers are forms unless the request accepts JSON.
+    /// `true` if token answers are forms unless the request accepts JSON.
     pub json_on_demand: bool,
     /// The way in which a client revokes a grant; `None` if it cannot.
     pub revocation: Option<Revocation>,

@@ -17,7 +17,7 @@ pub struct Response {
     pub(super) source: Option<Source>,
 }
 
-/// Where a response of a guest came from.
+/// The origin of a response that a guest holds.
 pub(super) struct Source {
     /// The name of the upstream. Links in the response belong to it.
     pub(super) upstream: String,

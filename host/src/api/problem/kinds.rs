@@ -5,7 +5,7 @@ use serde_json::Map;
 
 use super::Problem;
 
-/// Who can fix a problem.
+/// The party that can fix a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The program that called.
@@ -20,7 +20,7 @@ pub enum Owner {
     Provider,
 }
 
-/// Who found or caused a problem, in the header `X-Error-Source`.
+/// The party that found or caused a problem, in the header `X-Error-Source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The gateway found it.
@@ -40,11 +40,11 @@ pub struct Kind {
     pub(super) status: StatusCode,
     /// See RFC 9457, `title`.
     pub(super) title: &'static str,
-    /// Who can fix it.
+    /// The party that can fix it.
     pub(super) owner: Owner,
     /// `true` if the same call may succeed later.
     pub(super) retryable: bool,
-    /// Who found or caused it.
+    /// The party that found or caused it.
     pub(super) source: Source,
 }
 

@@ -77,7 +77,7 @@ impl Problem {
         self.kind.name
     }
 
-    /// What happened, and what to do.
+    /// The sentence that says what happened and what to do.
     pub(super) fn detail(&self) -> &str {
         &self.detail
     }
