@@ -3,18 +3,16 @@
 use contract_rules::manifest as rules;
 use contract_rules::manifest::Violation;
 
+use crate as wit;
+use crate::Manifest;
 use crate::site;
-use crate::{
-    ApiKey, AuthScheme, CredentialUse, KeyPlacement, Manifest, NextPage, Oauth2, Operation, Pagination, Revocation,
-    Setting, Upstream,
-};
 
 /// Checks a manifest against the rules that `wit/connector.wit` states. Returns every rule that it breaks. Schemas are not
 /// compiled here.
 pub fn check(manifest: &Manifest) -> Vec<Violation> {
-    let borrowed = borrow(manifest);
-    let mut violations = rules::check(&borrowed);
-    violations.extend(rules::check_schemas(&borrowed));
+    let view = view(manifest);
+    let mut violations = rules::check(&view);
+    violations.extend(rules::check_schemas(&view));
     for upstream in &manifest.upstreams {
         for host in upstream.link_hosts.iter().filter(|host| contract_rules::address::link_host(host).is_ok()) {
             if let Err(broken) = site::link_host(host) {
@@ -26,120 +24,15 @@ pub fn check(manifest: &Manifest) -> Vec<Violation> {
     violations
 }
 
-/// The parts of a manifest that rules are about.
-fn borrow(manifest: &Manifest) -> rules::Manifest<'_> {
-    rules::Manifest {
-        identifier: &manifest.identifier,
-        version: &manifest.version,
-        title: &manifest.title,
-        description: &manifest.description,
-        imprint: rules::Imprint {
-            license: &manifest.imprint.license,
-            homepage: manifest.imprint.homepage.as_deref(),
-            author: manifest.imprint.author.as_deref(),
-            icon: manifest.imprint.icon.as_deref(),
-        },
-        auth: match &manifest.auth {
-            AuthScheme::None => rules::Auth::None,
-            AuthScheme::Oauth2(scheme) => rules::Auth::Oauth2(oauth2(scheme)),
-            AuthScheme::ApiKey(key) => rules::Auth::ApiKey(api_key(key)),
-        },
-        upstreams: manifest.upstreams.iter().map(upstream).collect(),
-        rate_limits: manifest
-            .rate_limits
-            .iter()
-            .map(|limit| rules::RateLimit {
-                name: &limit.name,
-                requests: limit.requests,
-                period_seconds: limit.period_seconds,
-            })
-            .collect(),
-        settings: manifest.settings.iter().map(setting).collect(),
-        operations: manifest.operations.iter().map(operation).collect(),
-    }
-}
-
-fn upstream(upstream: &Upstream) -> rules::Upstream<'_> {
-    rules::Upstream {
-        name: &upstream.name,
-        base_url: &upstream.base_url,
-        credential_in_form: upstream.credential == CredentialUse::FormField,
-        link_hosts: upstream.link_hosts.iter().map(String::as_str).collect(),
-        concurrency: upstream.pacing.map(|pacing| pacing.concurrency),
-    }
-}
-
-fn setting(setting: &Setting) -> rules::Setting<'_> {
-    rules::Setting {
-        name: &setting.name,
-        schema: &setting.schema,
-        default: setting.default.as_deref(),
-        documentation: &setting.documentation,
-    }
-}
-
-fn operation(operation: &Operation) -> rules::Operation<'_> {
-    rules::Operation {
-        path: &operation.path,
-        summary: &operation.summary,
-        description: &operation.description,
-        input_schema: &operation.input_schema,
-        example: operation.example.as_deref(),
-        envelope: operation.envelope,
-        answer_schema: operation.answer_schema.as_deref(),
-        pagination: operation.pagination.as_ref().map(pagination),
-        rate_limit: operation.rate_limit.as_deref(),
-    }
-}
-
-fn pagination(pagination: &Pagination) -> rules::Pagination<'_> {
-    rules::Pagination {
-        items: &pagination.items,
-        next: match &pagination.next {
-            NextPage::Cursor(pointer) => Some(pointer),
-            NextPage::Link(link) => Some(&link.pointer),
-            NextPage::PageNumber(_) | NextPage::Offset => None,
-        },
-        input: &pagination.input,
-    }
-}
-
-fn oauth2(scheme: &Oauth2) -> rules::Oauth2<'_> {
-    rules::Oauth2 {
-        provider: &scheme.provider,
-        authorization_url: &scheme.authorization_url,
-        token_url: &scheme.token_url,
-        refresh_url: scheme.refresh_url.as_deref(),
-        revocation_url: scheme.revocation.as_ref().map(|revocation| match revocation {
-            Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),
-        }),
-        scope_separator: &scheme.scope_separator,
-        token_pointer: &scheme.token_pointer,
-        form_field: scheme.form_field.as_deref(),
-        identity: scheme.identity.as_ref().map(|identity| rules::Identity {
-            operation: &identity.operation,
-            pointers: [Some(&identity.id), identity.email.as_ref(), identity.name.as_ref()]
-                .into_iter()
-                .flatten()
-                .map(String::as_str)
-                .collect(),
-        }),
-    }
-}
-
-fn api_key(key: &ApiKey) -> rules::ApiKey<'_> {
-    let (header, query) = match &key.placement {
-        KeyPlacement::Header(header) => (Some(header.name.as_str()), None),
-        KeyPlacement::Query(name) => (None, Some(name.as_str())),
-        KeyPlacement::Basic => (None, None),
-    };
-    rules::ApiKey { header, query, form_field: key.form_field.as_deref(), check: key.check.as_deref() }
-}
+contract_rules::manifest_view!(wit);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Answer, Effect, Imprint, KeyHeader, NextLink};
+    use crate::{
+        Answer, ApiKey, AuthScheme, CredentialUse, Effect, Imprint, KeyHeader, KeyPlacement, NextLink, NextPage,
+        Operation, Pagination, Setting, Upstream,
+    };
 
     fn manifest() -> Manifest {
         Manifest {

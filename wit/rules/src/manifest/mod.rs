@@ -10,6 +10,7 @@ mod auth;
 mod check;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use std::fmt;
 

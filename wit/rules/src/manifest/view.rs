@@ -1,0 +1,121 @@
+//! The manifest of a connector as the rules see it.
+
+/// Defines `fn view`, which borrows the parts of a manifest that rules are about. The SDK and the gateway have types of their own
+/// for the same manifest, both generated from the contract. The argument is the name of the module with these types.
+#[macro_export]
+macro_rules! manifest_view {
+    ($wit:ident) => {
+        /// The manifest in the form that the rules take.
+        fn view(manifest: &$wit::Manifest) -> $crate::manifest::Manifest<'_> {
+            let imprint = &manifest.imprint;
+            $crate::manifest::Manifest {
+                identifier: &manifest.identifier,
+                version: &manifest.version,
+                title: &manifest.title,
+                description: &manifest.description,
+                imprint: $crate::manifest::Imprint {
+                    license: &imprint.license,
+                    homepage: imprint.homepage.as_deref(),
+                    author: imprint.author.as_deref(),
+                    icon: imprint.icon.as_deref(),
+                },
+                auth: auth(&manifest.auth),
+                upstreams: manifest.upstreams.iter().map(upstream).collect(),
+                rate_limits: manifest.rate_limits.iter().map(rate_limit).collect(),
+                settings: manifest.settings.iter().map(setting).collect(),
+                operations: manifest.operations.iter().map(operation).collect(),
+            }
+        }
+
+        fn upstream(upstream: &$wit::Upstream) -> $crate::manifest::Upstream<'_> {
+            $crate::manifest::Upstream {
+                name: &upstream.name,
+                base_url: &upstream.base_url,
+                credential_in_form: upstream.credential == $wit::CredentialUse::FormField,
+                link_hosts: upstream.link_hosts.iter().map(String::as_str).collect(),
+                concurrency: upstream.pacing.map(|pacing| pacing.concurrency),
+            }
+        }
+
+        fn rate_limit(limit: &$wit::RateLimit) -> $crate::manifest::RateLimit<'_> {
+            $crate::manifest::RateLimit {
+                name: &limit.name,
+                requests: limit.requests,
+                period_seconds: limit.period_seconds,
+            }
+        }
+
+        fn setting(setting: &$wit::Setting) -> $crate::manifest::Setting<'_> {
+            $crate::manifest::Setting {
+                name: &setting.name,
+                schema: &setting.schema,
+                default: setting.default.as_deref(),
+                documentation: &setting.documentation,
+            }
+        }
+
+        fn operation(operation: &$wit::Operation) -> $crate::manifest::Operation<'_> {
+            $crate::manifest::Operation {
+                path: &operation.path,
+                summary: &operation.summary,
+                description: &operation.description,
+                input_schema: &operation.input_schema,
+                example: operation.example.as_deref(),
+                envelope: operation.envelope,
+                answer_schema: operation.answer_schema.as_deref(),
+                pagination: operation.pagination.as_ref().map(|pages| $crate::manifest::Pagination {
+                    items: &pages.items,
+                    next: match &pages.next {
+                        $wit::NextPage::Cursor(pointer) => Some(pointer),
+                        $wit::NextPage::Link(link) => Some(&link.pointer),
+                        $wit::NextPage::PageNumber(_) | $wit::NextPage::Offset => None,
+                    },
+                    input: &pages.input,
+                }),
+                rate_limit: operation.rate_limit.as_deref(),
+            }
+        }
+
+        fn auth(auth: &$wit::AuthScheme) -> $crate::manifest::Auth<'_> {
+            match auth {
+                $wit::AuthScheme::None => $crate::manifest::Auth::None,
+                $wit::AuthScheme::Oauth2(client) => $crate::manifest::Auth::Oauth2(oauth2(client)),
+                $wit::AuthScheme::ApiKey(key) => $crate::manifest::Auth::ApiKey($crate::manifest::ApiKey {
+                    header: if let $wit::KeyPlacement::Header(header) = &key.placement {
+                        Some(&header.name)
+                    } else {
+                        None
+                    },
+                    query: if let $wit::KeyPlacement::Query(name) = &key.placement { Some(name) } else { None },
+                    form_field: key.form_field.as_deref(),
+                    check: key.check.as_deref(),
+                }),
+            }
+        }
+
+        fn oauth2(client: &$wit::Oauth2) -> $crate::manifest::Oauth2<'_> {
+            $crate::manifest::Oauth2 {
+                provider: &client.provider,
+                authorization_url: &client.authorization_url,
+                token_url: &client.token_url,
+                refresh_url: client.refresh_url.as_deref(),
+                revocation_url: client.revocation.as_ref().map(|revocation| match revocation {
+                    $wit::Revocation::Form(url) | $wit::Revocation::Bearer(url) | $wit::Revocation::Delete(url) => {
+                        url.as_str()
+                    }
+                }),
+                scope_separator: &client.scope_separator,
+                token_pointer: &client.token_pointer,
+                form_field: client.form_field.as_deref(),
+                identity: client.identity.as_ref().map(|identity| $crate::manifest::Identity {
+                    operation: &identity.operation,
+                    pointers: [Some(&identity.id), identity.email.as_ref(), identity.name.as_ref()]
+                        .into_iter()
+                        .flatten()
+                        .map(String::as_str)
+                        .collect(),
+                }),
+            }
+        }
+    };
+}
