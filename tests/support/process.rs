@@ -4,10 +4,11 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use crate::{PATIENCE, wait_for};
@@ -106,7 +107,7 @@ impl Process {
 
     /// All lines so far, of both output streams, in the order of their arrival.
     pub fn lines(&self) -> Vec<String> {
-        self.output.lines.lock().unwrap().clone()
+        self.output.lines.lock().clone()
     }
 
     /// Waits for the first line that begins with `prefix`, and returns the rest of that line.
@@ -117,7 +118,7 @@ impl Process {
     pub fn wait_for_line(&mut self, prefix: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         let output = Arc::clone(&self.output);
-        let mut lines = output.lines.lock().unwrap();
+        let mut lines = output.lines.lock();
         loop {
             if let Some(rest) = lines.iter().find_map(|line| line.strip_prefix(prefix)) {
                 return rest.to_owned();
@@ -126,7 +127,7 @@ impl Process {
                 panic!("the process ended with {status} before it wrote `{prefix}`:\n{}", lines.join("\n"));
             }
             assert!(Instant::now() < deadline, "the process did not write `{prefix}`:\n{}", lines.join("\n"));
-            lines = output.grown.wait_timeout(lines, LOOK_AGAIN).unwrap().0;
+            output.grown.wait_for(&mut lines, LOOK_AGAIN);
         }
     }
 
@@ -191,7 +192,7 @@ fn collect(stream: impl Read + Send + 'static, output: &Arc<Output>) -> thread::
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
             let text = String::from_utf8_lossy(&line).trim_end().to_owned();
-            output.lines.lock().unwrap().push(text);
+            output.lines.lock().push(text);
             output.grown.notify_all();
             line.clear();
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -12,6 +12,7 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
+use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 
@@ -98,7 +99,7 @@ impl Provider {
     /// # Panics
     /// When a handler panicked before.
     pub fn on(&self, path: &str, handler: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> &Self {
-        self.shared.routes.lock().unwrap().insert(path.to_owned(), Arc::new(handler));
+        self.shared.routes.lock().insert(path.to_owned(), Arc::new(handler));
         self
     }
 
@@ -122,7 +123,7 @@ impl Provider {
     /// # Panics
     /// When a handler panicked before.
     pub fn seen(&self) -> Vec<Seen> {
-        self.shared.seen.lock().unwrap().clone()
+        self.shared.seen.lock().clone()
     }
 
     /// Removes the recorded requests and returns them.
@@ -130,7 +131,7 @@ impl Provider {
     /// # Panics
     /// When a handler panicked before.
     pub fn take_seen(&self) -> Vec<Seen> {
-        std::mem::take(&mut self.shared.seen.lock().unwrap())
+        std::mem::take(&mut self.shared.seen.lock())
     }
 
     /// Waits until this many requests have come in all.
@@ -171,10 +172,10 @@ async fn answer(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Respo
         body,
     };
     let handler = {
-        let routes = shared.routes.lock().unwrap();
+        let routes = shared.routes.lock();
         routes.get(&seen.path).or_else(|| routes.get("*")).cloned()
     };
     let reply = handler.map_or_else(|| Reply::empty(404), |handler| handler(&seen));
-    shared.seen.lock().unwrap().push(seen);
+    shared.seen.lock().push(seen);
     reply.into_response().await
 }

@@ -227,10 +227,7 @@ impl Response {
     /// # Errors
     /// [`Error`] if the value is not an address that the gateway may follow.
     pub fn header_link(&self, name: &str) -> Result<Option<Link>, Error> {
-        if self.0.header(name).is_empty() {
-            return Ok(None);
-        }
-        self.0.header_link(name).map(|link| Some(Link(link)))
+        self.0.header_link(name).map(|link| link.map(Link))
     }
 
     /// The address at a JSON Pointer of the body, for example `/@odata.nextLink`. `None` if the body has nothing there, or null.
@@ -238,10 +235,7 @@ impl Response {
     /// # Errors
     /// As [`Response::document`], and if the value is not an address that the gateway may follow.
     pub fn body_link(&self, pointer: &str) -> Result<Option<Link>, Error> {
-        match self.document()?.pointer(pointer) {
-            Some(value) if value.kind() != json::Kind::Null => self.0.body_link(pointer).map(|link| Some(Link(link))),
-            _ => Ok(None),
-        }
+        self.0.body_link(pointer).map(|link| link.map(Link))
     }
 
     /// The first bytes of the body, at most `length`, without consuming it. `length` is at most 4096.

@@ -66,7 +66,7 @@ impl Document {
         Ok(serde_json::from_slice(&self.text).ok())
     }
 
-    fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> Kind {
         match self.text.first() {
             Some(b'{') => Kind::Object,
             Some(b'[') => Kind::Array,

@@ -1,5 +1,6 @@
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::*;
@@ -10,9 +11,9 @@ const TEXT: Format = Format::Text { colours: false };
 fn lines(filter: &str, format: Format, log: impl FnOnce()) -> String {
     let written = Arc::new(Mutex::new(String::new()));
     let copy = Arc::clone(&written);
-    let write = move |line: &str| copy.lock().unwrap().push_str(line);
+    let write = move |line: &str| copy.lock().push_str(line);
     tracing::subscriber::with_default(subscriber(filter.parse().unwrap(), format, write), log);
-    written.lock().unwrap().clone()
+    written.lock().clone()
 }
 
 fn json_line(log: impl FnOnce()) -> Value {

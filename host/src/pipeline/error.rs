@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::answer::{MAX_SHOWN_BYTES, shown};
 use crate::integrations::AccessError;
-use crate::schema::{self, Rejection, Violation};
+use crate::schema::{self, InputError, Violation};
 use contract::limit::FAULT_MEMBERS_BYTES;
 use egress::EgressError;
 use sandbox::http;
@@ -93,11 +93,11 @@ impl From<EgressError> for Error {
     }
 }
 
-impl From<Rejection> for Error {
-    fn from(rejection: Rejection) -> Self {
-        match rejection {
-            Rejection::NotJson(detail) => Self::NotJson(detail),
-            Rejection::Invalid(violations) => Self::Invalid(violations),
+impl From<InputError> for Error {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::NotJson(detail) => Self::NotJson(detail),
+            InputError::Invalid(violations) => Self::Invalid(violations),
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct Input<'a> {
 
 /// Why a request body is not accepted.
 #[derive(Debug)]
-pub enum Rejection {
+pub enum InputError {
     /// The body is not JSON. The text says where.
     NotJson(String),
     /// The body breaks the schema. All violations are here.
@@ -82,14 +82,14 @@ impl Schema {
     ///
     /// # Errors
     /// If the body is not JSON, or breaks the schema or the rules of the envelope.
-    pub fn read<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, Rejection> {
+    pub fn read<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
         let body = body.trim_ascii();
         let body = if body.is_empty() || body == b"null" { b"{}" } else { body };
         let text = std::str::from_utf8(body)
-            .map_err(|error| Rejection::NotJson(format!("the body is not UTF-8 at byte {}", error.valid_up_to())))?;
+            .map_err(|error| InputError::NotJson(format!("the body is not UTF-8 at byte {}", error.valid_up_to())))?;
         if !text.starts_with('{') {
             serde_json::from_str::<&RawValue>(text).map_err(not_json)?;
-            return Err(Rejection::Invalid(vec![Violation {
+            return Err(InputError::Invalid(vec![Violation {
                 pointer: String::new(),
                 detail: "The body must be a JSON object.".to_owned(),
             }]));
@@ -103,7 +103,7 @@ impl Schema {
         &self,
         text: &'a str,
         members: &[(Cow<'a, str>, &'a RawValue)],
-    ) -> Result<Input<'a>, Rejection> {
+    ) -> Result<Input<'a>, InputError> {
         let mut violations = Vec::new();
         let mut value = serde_json::Map::with_capacity(members.len());
         let (mut fields, mut filters) = (None, None);
@@ -140,7 +140,7 @@ impl Schema {
         }
         violations.extend(self.schema.violations(&Value::Object(value)));
         let (true, Ok(shape)) = (violations.is_empty(), shape) else {
-            return Err(Rejection::Invalid(cut(violations)));
+            return Err(InputError::Invalid(cut(violations)));
         };
         let is_whole = for_connector.len() == members.len();
         let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(join(&for_connector)) };
@@ -148,8 +148,8 @@ impl Schema {
     }
 }
 
-fn not_json(error: serde_json::Error) -> Rejection {
-    Rejection::NotJson(format!("the body is not JSON: {error}"))
+fn not_json(error: serde_json::Error) -> InputError {
+    InputError::NotJson(format!("the body is not JSON: {error}"))
 }
 
 /// Leaves out violations over the maximum, and adds their number.
@@ -186,7 +186,7 @@ mod tests {
 
     fn violations(body: &str) -> Vec<(String, String)> {
         match schema().read(body.as_bytes()).map(|_| ()) {
-            Err(Rejection::Invalid(violations)) => violations.into_iter().map(|v| (v.pointer, v.detail)).collect(),
+            Err(InputError::Invalid(violations)) => violations.into_iter().map(|v| (v.pointer, v.detail)).collect(),
             other => panic!("expected violations, got {other:?}"),
         }
     }
@@ -239,9 +239,9 @@ mod tests {
     fn a_body_that_is_not_an_object_is_a_violation_and_a_body_that_is_not_json_is_not_json() {
         assert_eq!(violations("[1]")[0].0, "");
         for body in ["{", "{\"a\":}", "nul", "\u{feff}{}"] {
-            assert!(matches!(schema().read(body.as_bytes()), Err(Rejection::NotJson(_))), "{body}");
+            assert!(matches!(schema().read(body.as_bytes()), Err(InputError::NotJson(_))), "{body}");
         }
-        assert!(matches!(schema().read(b"\xff\xfe"), Err(Rejection::NotJson(_))));
+        assert!(matches!(schema().read(b"\xff\xfe"), Err(InputError::NotJson(_))));
     }
 
     #[test]

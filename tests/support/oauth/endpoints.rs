@@ -38,7 +38,7 @@ pub(super) fn serve(http: &Provider, shared: &Arc<Shared>) {
 
 impl Shared {
     fn note(&self, endpoint: Endpoint, refusal: Option<&str>) {
-        self.events.lock().unwrap().push(Event { endpoint, refusal: refusal.map(str::to_owned) });
+        self.events.lock().push(Event { endpoint, refusal: refusal.map(str::to_owned) });
     }
 }
 
@@ -95,7 +95,7 @@ fn ask(shared: &Shared, seen: &Seen) -> Result<String, Refusal> {
     let state = single(&parameters, "state")?.to_owned();
     let scopes = single(&parameters, dialect.scope_parameter).unwrap_or_default();
     let scopes = scopes.split(dialect.scope_separator).filter(|scope| !scope.is_empty()).map(str::to_owned).collect();
-    let scopes = shared.commands.lock().unwrap().scopes.clone().unwrap_or(scopes);
+    let scopes = shared.commands.lock().scopes.clone().unwrap_or(scopes);
     Ok(shared.grants().ask(Consent { redirect_uri: redirect_uri.to_owned(), state, challenge, scopes }))
 }
 
@@ -121,7 +121,7 @@ fn token(shared: &Shared, seen: &Seen) -> Reply {
     let form = pairs(&seen.body);
     let is_refresh = single(&form, "grant_type").is_ok_and(|grant_type| grant_type == "refresh_token");
     let endpoint = if is_refresh { Endpoint::Refresh } else { Endpoint::Exchange };
-    if let Some(reply) = shared.commands.lock().unwrap().broken.clone() {
+    if let Some(reply) = shared.commands.lock().broken.clone() {
         shared.note(endpoint, Some("broken"));
         return reply;
     }
@@ -142,7 +142,7 @@ fn token(shared: &Shared, seen: &Seen) -> Reply {
         Reply::json(document)
     };
     let reply = reply.status(status).header("cache-control", "no-store");
-    match &shared.commands.lock().unwrap().gate {
+    match &shared.commands.lock().gate {
         Some(gate) => reply.behind(gate),
         None => reply,
     }
@@ -270,7 +270,7 @@ fn revoke_by_delete(shared: &Shared, seen: &Seen) -> Reply {
 }
 
 fn revoked(shared: &Shared, token: Result<&str, &str>, done: Reply) -> Reply {
-    if let Some(reply) = shared.commands.lock().unwrap().broken_revocation.clone() {
+    if let Some(reply) = shared.commands.lock().broken_revocation.clone() {
         shared.note(Endpoint::Revoke, Some("broken"));
         return reply;
     }
@@ -293,7 +293,7 @@ fn api(shared: &Shared, seen: &Seen) -> Reply {
     shared.note(Endpoint::Api, owner.as_ref().err().copied());
     match owner {
         Ok(account) => {
-            let resource = Arc::clone(&shared.resource.lock().unwrap());
+            let resource = Arc::clone(&shared.resource.lock());
             resource(seen, &account)
         }
         Err(why) => Reply::json(json!({"error": "invalid_token", "why": why}))

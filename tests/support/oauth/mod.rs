@@ -14,10 +14,11 @@ mod endpoints;
 mod grants;
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 pub use browser::Person;
 pub use dialect::{ClientAuthentication, Dialect, Errors, Revocation, Rotation};
+use parking_lot::{Mutex, MutexGuard};
 
 use self::grants::Grants;
 use crate::{Gate, Provider, Reply, Seen};
@@ -148,7 +149,7 @@ impl OAuthProvider {
     /// # Panics
     /// When such a function panicked before.
     pub fn on_api(&self, resource: impl Fn(&Seen, &Account) -> Reply + Send + Sync + 'static) {
-        *self.shared.resource.lock().unwrap() = Arc::new(resource);
+        *self.shared.resource.lock() = Arc::new(resource);
     }
 
     /// The API shows the access token that it was called with, in every form that services are known to show one in.
@@ -201,7 +202,7 @@ impl OAuthProvider {
     /// # Panics
     /// When a handler panicked before.
     pub fn events(&self) -> Vec<Event> {
-        self.shared.events.lock().unwrap().clone()
+        self.shared.events.lock().clone()
     }
 
     /// Number of requests of this purpose.
@@ -260,13 +261,13 @@ impl OAuthProvider {
     }
 
     fn commands(&self) -> MutexGuard<'_, Commands> {
-        self.shared.commands.lock().unwrap()
+        self.shared.commands.lock()
     }
 }
 
 impl Shared {
     fn grants(&self) -> MutexGuard<'_, Grants> {
-        self.grants.lock().unwrap()
+        self.grants.lock()
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod http {
     use contract_rules::{Broken, header, limit, path};
 
     use crate::http::{Error, Request};
+    use crate::json::Kind;
     use crate::testing::{Answer, State, current, document::Document};
 
     /// A prepared response.
@@ -64,15 +65,14 @@ pub(crate) mod http {
             named.map(|(_, value)| value.clone()).collect()
         }
 
-        pub(crate) fn header_link(&self, name: &str) -> Result<Link, Error> {
-            let absent = || Error::BadAnswer(format!("the response has no header `{name}`"));
-            self.header(name).into_iter().next().map(Link).ok_or_else(absent)
+        pub(crate) fn header_link(&self, name: &str) -> Result<Option<Link>, Error> {
+            Ok(self.header(name).into_iter().next().map(Link))
         }
 
-        pub(crate) fn body_link(&self, pointer: &str) -> Result<Link, Error> {
-            let absent = || Error::BadAnswer(format!("the response has no address at `{pointer}`"));
-            let address = self.document()?.pointer(pointer).and_then(|value| value.as_string());
-            address.map(Link).ok_or_else(absent)
+        pub(crate) fn body_link(&self, pointer: &str) -> Result<Option<Link>, Error> {
+            let found = self.document()?.pointer(pointer).filter(|value| value.kind() != Kind::Null);
+            let not_text = || Error::BadAnswer(format!("the value at `{pointer}` is not text"));
+            found.map(|value| value.as_string().map(Link).ok_or_else(not_text)).transpose()
         }
 
         pub(crate) fn peek(&self, length: u32) -> Result<Vec<u8>, Error> {

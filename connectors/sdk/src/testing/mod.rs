@@ -13,9 +13,11 @@
 //! # Layout
 //! - here: [`Gateway`], its prepared answers, and how a test invokes an operation.
 //! - `host`: the functions of the contract. `document`: its JSON documents. `check`: the rules for a manifest.
+//! - `examples`: the requests of a table's examples.
 
 mod check;
 mod document;
+mod examples;
 pub(crate) mod host;
 
 use std::cell::RefCell;
@@ -23,6 +25,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 pub use check::check;
+pub use examples::examples;
 pub use host::http::Response;
 
 use crate::http::{Error, Link, Request};

@@ -1,8 +1,9 @@
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use hyper::Method;
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -238,10 +239,10 @@ async fn a_connection_that_was_never_made_is_tried_again_for_any_method() {
     let attempts = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&attempts);
     let upstream = upstream(&format!("http://{closed}"), &[])
-        .observed(Arc::new(move |attempt| log.lock().unwrap().push((attempt.retry, attempt.status))));
+        .observed(Arc::new(move |attempt| log.lock().push((attempt.retry, attempt.status))));
     let error = fetch(&egress(), &upstream, &request(Method::POST, "/")).await.unwrap_err();
     assert!(matches!(&error, EgressError::Unreachable { detail, .. } if detail.contains("refused")), "{error}");
-    assert_eq!(*attempts.lock().unwrap(), [(0, None), (1, None), (2, None)]);
+    assert_eq!(*attempts.lock(), [(0, None), (1, None), (2, None)]);
 }
 
 #[tokio::test]
@@ -249,10 +250,10 @@ async fn attempts_are_reported_with_their_status() {
     let stub = Stub::start(|_, before| if before == 0 { answer(503, &[], "") } else { ok("") }).await;
     let attempts = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&attempts);
-    let upstream = upstream(&stub.url(), &[])
-        .observed(Arc::new(move |attempt| log.lock().unwrap().push((attempt.retry, attempt.status))));
+    let upstream =
+        upstream(&stub.url(), &[]).observed(Arc::new(move |attempt| log.lock().push((attempt.retry, attempt.status))));
     fetch(&egress(), &upstream, &get("/")).await.unwrap();
-    assert_eq!(*attempts.lock().unwrap(), [(0, Some(503)), (1, Some(200))]);
+    assert_eq!(*attempts.lock(), [(0, Some(503)), (1, Some(200))]);
 }
 
 #[tokio::test]

@@ -8,11 +8,13 @@ mod response;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use hyper::header::HeaderValue;
 use wasmtime::component::Resource;
 
 use super::bindings::gateway::connector::http as wit;
 pub use super::bindings::gateway::connector::http::Error;
 use super::bindings::gateway::connector::http::{Host, HostLink, HostResponse};
+use super::bindings::gateway::connector::json::Kind;
 use super::host_memory::{Held, TooMuchHeld};
 use super::invocation::Guest;
 use super::json::Document;
@@ -83,7 +85,7 @@ impl Guest {
         &mut self,
         response: &Resource<Response>,
         address: &str,
-    ) -> wasmtime::Result<Result<Resource<Link>, Error>> {
+    ) -> wasmtime::Result<Result<Option<Resource<Link>>, Error>> {
         let Some(source) = &self.table.get(response)?.source else {
             wasmtime::bail!("the response has no source");
         };
@@ -91,7 +93,7 @@ impl Guest {
             Ok(link) => {
                 // A relative address takes the beginning of the response's own.
                 let _held = self.host_memory.hold(source.url.as_str().len() + address.len())?;
-                Ok(Ok(self.table.push(Link { address: link, _held })?))
+                Ok(Ok(Some(self.table.push(Link { address: link, _held })?)))
             }
             Err(error) => Ok(Err(to_guest(error))),
         }
@@ -162,10 +164,11 @@ impl HostResponse for Guest {
         &mut self,
         response: Resource<Response>,
         name: String,
-    ) -> wasmtime::Result<Result<Resource<Link>, Error>> {
-        let value = self.table.get(&response)?.headers.get(&name);
-        let Some(address) = value.and_then(|value| value.to_str().ok()).map(str::to_owned) else {
-            return Ok(Err(Error::BadAnswer("the response has no header of this name with an address".to_owned())));
+    ) -> wasmtime::Result<Result<Option<Resource<Link>>, Error>> {
+        let address = match self.table.get(&response)?.headers.get(&name).map(HeaderValue::to_str) {
+            Some(Ok(address)) => address.to_owned(),
+            Some(Err(_)) => return Ok(Err(Error::BadAnswer("the header is not text".to_owned()))),
+            None => return Ok(Ok(None)),
         };
         self.compute(|guest| guest.add_link(&response, &address))
     }
@@ -174,7 +177,7 @@ impl HostResponse for Guest {
         &mut self,
         response: Resource<Response>,
         pointer: String,
-    ) -> wasmtime::Result<Result<Resource<Link>, Error>> {
+    ) -> wasmtime::Result<Result<Option<Resource<Link>>, Error>> {
         let body = match self.read(&response).await? {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
@@ -186,10 +189,10 @@ impl HostResponse for Guest {
             };
             let end = guest.cpu.end();
             let found = document.pointer(&pointer, &mut guest.host_memory, end)?;
-            let address = found.map(|found| found.as_string(&guest.host_memory)).transpose()?.flatten();
-            match address {
+            let Some(found) = found.filter(|found| found.kind() != Kind::Null) else { return Ok(Ok(None)) };
+            match found.as_string(&guest.host_memory)? {
                 Some(address) => guest.add_link(&response, &address),
-                None => Ok(Err(Error::BadAnswer("the response has no text at this JSON Pointer".to_owned()))),
+                None => Ok(Err(Error::BadAnswer("the value at this JSON Pointer is not text".to_owned()))),
             }
         })
     }

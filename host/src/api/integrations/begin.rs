@@ -14,7 +14,7 @@ use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::{TIMEOUT, read_json};
 use crate::api::connectors;
-use crate::api::problem::{self, Problem, integration_problem, invalid, rejection_problem};
+use crate::api::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::api::route::HttpCall;
 use crate::gateway::Gateway;
 use crate::integrations::{self, AccountSecret, Destination, Key, record};
@@ -44,7 +44,7 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
-    let input = schema.read(&body).map_err(rejection_problem)?;
+    let input = schema.read(&body).map_err(input_problem)?;
     let init: Init<'_> =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
     let holder = caller.holder(&connector.name());

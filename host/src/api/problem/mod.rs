@@ -19,7 +19,7 @@ pub use self::kinds::*;
 
 pub(super) use self::access::integration_problem;
 pub(super) use self::pipeline::pipeline_problem;
-pub(super) use self::violations::{invalid, rejection_problem};
+pub(super) use self::violations::{input_problem, invalid};
 
 use crate::pipeline::body::{Body, full};
 

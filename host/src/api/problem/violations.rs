@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{NOT_JSON, Problem, VALIDATION};
-use crate::schema::{Rejection, Violation};
+use crate::schema::{InputError, Violation};
 use contract::words::sentence;
 
 /// The problem of a body that its schema does not accept.
-pub(in crate::api) fn rejection_problem(rejection: Rejection) -> Problem {
-    match rejection {
-        Rejection::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
-        Rejection::Invalid(violations) => violations_problem(violations),
+pub(in crate::api) fn input_problem(error: InputError) -> Problem {
+    match error {
+        InputError::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
+        InputError::Invalid(violations) => violations_problem(violations),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::bindings::gateway::connector::http::{self, Body, Method, Request, Response, Target};
+use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Response, Target};
 use crate::bindings::gateway::connector::outcome::{Content, Fault, File, Outcome, UpstreamFault};
 use crate::bindings::gateway::connector::{log, storage};
 use crate::text;
@@ -106,7 +106,8 @@ fn link_request(input: &Value) -> Result<Request, Fault> {
         Some(header) => response.header_link(header),
         None => response.body_link(text(input, "pointer")),
     };
-    let target = Target::Link(link.map_err(Fault::Http)?);
+    let absent = Error::BadAnswer("the response has no link".to_owned());
+    let target = Target::Link(link.and_then(|link| link.ok_or(absent)).map_err(Fault::Http)?);
     let upstream = input["through"].as_str().unwrap_or_else(|| upstream(input)).to_owned();
     let body = input["link_body"].as_str().map(|json| Body::Json(json.to_owned()));
     Ok(Request { method: method(text(input, "link_method")), upstream, target, body, ..request(input) })

@@ -34,7 +34,7 @@ fn link_request(input: &Value) -> Result<Request, Error> {
     Ok(Request {
         method: Method::Get,
         upstream,
-        target: Target::Link(link),
+        target: Target::Link(link.ok_or_else(|| Error::BadAnswer("the response has no link".to_owned()))?),
         headers: Vec::new(),
         body: None,
         omit_credential: false,

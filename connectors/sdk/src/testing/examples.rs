@@ -1,0 +1,56 @@
+//! The requests of a table's examples, as text.
+
+use std::fmt::Write;
+
+use crate::http::Body;
+use crate::table::Connector;
+use crate::testing::{Gateway, invoke};
+use crate::{Outcome, Request};
+
+/// The request that each row forwards for its example, in the order of the table. A line is
+/// `row: METHOD upstream path`, then the headers as `[name: value]`, then the body. Rows that forward no request are left out.
+///
+/// ```
+/// # mod dictionary {
+/// connector_sdk::connector! {
+///     /// Words and their meanings.
+///     connector dictionary "Dictionary";
+///     auth Auth::None;
+///     upstream api "https://api.dictionaryapi.dev/api/v2";
+///
+///     /// Meanings of an English word.
+///     define: GET api "/entries/en/{word}" example { word: "hello" };
+/// }
+/// # }
+/// # use dictionary::CONNECTOR;
+/// assert_eq!(connector_sdk::testing::examples(&CONNECTOR), ["define: GET api /entries/en/hello"]);
+/// ```
+#[must_use]
+pub fn examples(connector: &Connector) -> Vec<String> {
+    let _gateway = Gateway::new();
+    let lines = connector.operations.iter().filter_map(|operation| {
+        let example = operation.about.example?;
+        match invoke(connector, operation.path, example) {
+            Ok(Outcome::Forward(request)) => Some(format!("{}: {}", operation.path, shown(&request))),
+            _ => None,
+        }
+    });
+    lines.collect()
+}
+
+fn shown(request: &Request) -> String {
+    let mut line = format!("{:?} {} {}", request.method, request.upstream, request.path);
+    let method = line.find(' ').unwrap_or_default();
+    line[..method].make_ascii_uppercase();
+    for (name, value) in &request.headers {
+        let _ = write!(line, " [{name}: {value}]");
+    }
+    match &request.body {
+        None => {}
+        Some(Body::Json(text)) => line.extend([" ", text]),
+        Some(other) => {
+            let _ = write!(line, " {other:?}");
+        }
+    }
+    line
+}
