@@ -39,9 +39,9 @@ pub fn examples(connector: &Connector) -> Vec<String> {
 }
 
 fn shown(request: &Request) -> String {
-    let mut line = format!("{:?} {} {}", request.method, request.upstream, request.path);
-    let method = line.find(' ').unwrap_or_default();
-    line[..method].make_ascii_uppercase();
+    // The generated type prints as `Method::Get`.
+    let method = format!("{:?}", request.method).trim_start_matches("Method::").to_uppercase();
+    let mut line = format!("{method} {} {}", request.upstream, request.path);
     for (name, value) in &request.headers {
         let _ = write!(line, " [{name}: {value}]");
     }

@@ -1,0 +1,157 @@
+//! Meeting spaces, conferences and their recordings of Google Meet. Each operation is the method of Google's API with the same name.
+
+use connector_sdk::connector;
+
+connector! {
+    /// Meeting spaces of Google Meet, and the records of past conferences: participants, recordings and transcripts.
+    ///
+    /// Entries of `query` and members of `body` have Google's names. Of a resource name such as `spaces/abc`, an operation takes
+    /// the last part, `abc`.
+    connector workspace_meet "Google Meet";
+
+    auth Auth::OAuth2(OAuth2 {
+        scopes: &[
+            "openid",
+            "https://www.googleapis.com/auth/userinfo.email",
+            "https://www.googleapis.com/auth/userinfo.profile",
+            "https://www.googleapis.com/auth/meetings.space.created",
+            // Records of conferences in spaces that another application created.
+            "https://www.googleapis.com/auth/meetings.space.readonly",
+            // Settings of spaces that another application created.
+            "https://www.googleapis.com/auth/meetings.space.settings",
+        ],
+        ..connector_google::OAUTH2
+    });
+
+    upstream api "https://meet.googleapis.com/v2";
+    upstream oauth2 "https://www.googleapis.com/oauth2/v2";
+    upstream userinfo "{oauth2}/userinfo" credential standard;
+
+    lists repeated;
+
+    fields conference {
+        conference_record_id: string pattern "^[^/]+$",
+    };
+    fields transcript {
+        conference_record_id: string pattern "^[^/]+$",
+        transcript_id: string pattern "^[^/]+$",
+    };
+    fields selection {
+        query?: entries[filter, pageSize, pageToken],
+    };
+    fields paging {
+        query?: entries[pageSize, pageToken],
+    };
+
+    /// Conference records, newest start time first
+    ///
+    /// `pageSize` is at most 100. Without it, Google answers with at most 25 records.
+    conference_records_list: GET api "/conferenceRecords" { ..selection }
+    example { query: { pageSize: 25, filter: "space.meeting_code = \"abc-mnop-xyz\"" } }
+    pages "/conferenceRecords" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// A conference record by id
+    conference_records_get: GET api "/conferenceRecords/{conference_record_id}" { ..conference }
+    example { conference_record_id: "f3b9a2c1" };
+
+    /// Participants of a conference record
+    ///
+    /// `pageSize` is at most 250. Without it, Google answers with at most 100 participants.
+    participants_list: GET api "/conferenceRecords/{conference_record_id}/participants" { ..conference, ..selection }
+    example { conference_record_id: "f3b9a2c1", query: { pageSize: 100 } }
+    pages "/participants" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// A participant by id
+    participants_get: GET api "/conferenceRecords/{conference_record_id}/participants/{participant_id}" {
+        ..conference,
+        participant_id: string pattern "^[^/]+$",
+    }
+    example { conference_record_id: "f3b9a2c1", participant_id: "117" };
+
+    /// Sessions of a participant
+    ///
+    /// `pageSize` is at most 250. Without it, Google answers with at most 100 sessions.
+    participant_sessions_list:
+        GET api "/conferenceRecords/{conference_record_id}/participants/{participant_id}/participantSessions" {
+            ..conference,
+            participant_id: string pattern "^[^/]+$",
+            ..selection,
+        }
+        example { conference_record_id: "f3b9a2c1", participant_id: "117", query: { pageSize: 50 } }
+        pages "/participantSessions" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// A meeting space
+    spaces_get: GET api "/spaces/{space_id}" {
+        /// space id or meeting code
+        space_id: string pattern "^[^/]+$",
+    }
+    example { space_id: "jQCFfuBOdN5z" };
+
+    /// Create a meeting space
+    spaces_create: POST api "/spaces" {
+        /// an empty space is created when absent
+        body?: object,
+    }
+    example { body: { config: { accessType: "TRUSTED", entryPointAccess: "ALL" } } };
+
+    /// Recordings of a conference record
+    ///
+    /// `pageSize` is at most 100. Without it, Google answers with at most 10 recordings.
+    recordings_list: GET api "/conferenceRecords/{conference_record_id}/recordings" { ..conference, ..paging }
+    example { conference_record_id: "f3b9a2c1" }
+    pages "/recordings" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// A recording with its storage links
+    recordings_get: GET api "/conferenceRecords/{conference_record_id}/recordings/{recording_id}" {
+        ..conference,
+        recording_id: string pattern "^[^/]+$",
+    }
+    example { conference_record_id: "f3b9a2c1", recording_id: "r77" };
+
+    /// Switch automatic smart notes of a space on or off
+    ///
+    /// Without `query.updateMask`, the operation changes no other setting of the space.
+    spaces_configure_smart_notes: PATCH api "/spaces/{space_id}" {
+        space_id: string pattern "^[^/]+$",
+        auto_smart_notes_generation: string as "config.artifactConfig.smartNotesConfig.autoSmartNotesGeneration"
+            one_of ["ON", "OFF"],
+        query?: entries[updateMask] in query,
+    }
+    default_query { updateMask: "config.artifactConfig.smartNotesConfig" }
+    example { space_id: "jQCFfuBOdN5z", auto_smart_notes_generation: "ON" };
+
+    /// Transcripts of a conference record
+    ///
+    /// `pageSize` is at most 100. Without it, Google answers with at most 10 transcripts.
+    transcripts_list: GET api "/conferenceRecords/{conference_record_id}/transcripts" { ..conference, ..paging }
+    example { conference_record_id: "f3b9a2c1" }
+    pages "/transcripts" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// A transcript with its document link
+    transcripts_get: GET api "/conferenceRecords/{conference_record_id}/transcripts/{transcript_id}" { ..transcript }
+    example { conference_record_id: "f3b9a2c1", transcript_id: "t1" };
+
+    /// Spoken entries of a transcript
+    ///
+    /// `pageSize` is at most 100. Without it, Google answers with at most 10 entries.
+    transcript_entries_list: GET api "/conferenceRecords/{conference_record_id}/transcripts/{transcript_id}/entries" {
+        ..transcript,
+        ..paging,
+    }
+    example { conference_record_id: "f3b9a2c1", transcript_id: "t1", query: { pageSize: 100 } }
+    pages "/transcriptEntries" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// End the conference that is running in a space
+    ///
+    /// The answer is `{}`.
+    spaces_end_active_conference: POST api "/spaces/{space_id}:endActiveConference" {
+        space_id: string pattern "^[^/]+$",
+    }
+    example { space_id: "jQCFfuBOdN5z" };
+
+    /// The connected Google account, in the common userinfo shape
+    userinfo: read fn connector_google::userinfo example {};
+}
+
+#[cfg(test)]
+mod operation_tests;

@@ -1,0 +1,101 @@
+//! The request of each row. The crate `connector-google` tests `userinfo` further.
+
+use connector_sdk::auth::Auth;
+use connector_sdk::http::Body;
+use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::{Fault, Outcome};
+
+use crate::CONNECTOR;
+
+#[test]
+fn rows_are_googles_methods() {
+    assert_eq!(
+        examples(&CONNECTOR),
+        [
+            "conference_records_list: GET api /conferenceRecords?pageSize=25&filter=space.meeting_code%20%3D%20%22abc-mnop-xyz%22",
+            "conference_records_get: GET api /conferenceRecords/f3b9a2c1",
+            "participants_list: GET api /conferenceRecords/f3b9a2c1/participants?pageSize=100",
+            "participants_get: GET api /conferenceRecords/f3b9a2c1/participants/117",
+            "participant_sessions_list: GET api /conferenceRecords/f3b9a2c1/participants/117/participantSessions?pageSize=50",
+            "spaces_get: GET api /spaces/jQCFfuBOdN5z",
+            r#"spaces_create: POST api /spaces {"config":{"accessType":"TRUSTED","entryPointAccess":"ALL"}}"#,
+            "recordings_list: GET api /conferenceRecords/f3b9a2c1/recordings",
+            "recordings_get: GET api /conferenceRecords/f3b9a2c1/recordings/r77",
+            r#"spaces_configure_smart_notes: PATCH api /spaces/jQCFfuBOdN5z?updateMask=config.artifactConfig.smartNotesConfig {"config":{"artifactConfig":{"smartNotesConfig":{"autoSmartNotesGeneration":"ON"}}}}"#,
+            "transcripts_list: GET api /conferenceRecords/f3b9a2c1/transcripts",
+            "transcripts_get: GET api /conferenceRecords/f3b9a2c1/transcripts/t1",
+            "transcript_entries_list: GET api /conferenceRecords/f3b9a2c1/transcripts/t1/entries?pageSize=100",
+            "spaces_end_active_conference: POST api /spaces/jQCFfuBOdN5z:endActiveConference",
+        ]
+    );
+}
+
+#[test]
+fn lists_take_the_token_of_the_next_page() {
+    for (operation, ids, path) in [
+        ("conference_records_list", "", "/conferenceRecords"),
+        ("participants_list", r#""conference_record_id":"c","#, "/conferenceRecords/c/participants"),
+        (
+            "participant_sessions_list",
+            r#""conference_record_id":"c","participant_id":"p","#,
+            "/conferenceRecords/c/participants/p/participantSessions",
+        ),
+        ("recordings_list", r#""conference_record_id":"c","#, "/conferenceRecords/c/recordings"),
+        ("transcripts_list", r#""conference_record_id":"c","#, "/conferenceRecords/c/transcripts"),
+        (
+            "transcript_entries_list",
+            r#""conference_record_id":"c","transcript_id":"t","#,
+            "/conferenceRecords/c/transcripts/t/entries",
+        ),
+    ] {
+        let input = format!(r#"{{{ids}"query":{{"pageToken":"a=b"}}}}"#);
+        assert_eq!(forwarded(&CONNECTOR, operation, &input).path, format!("{path}?pageToken=a%3Db"));
+        let about = CONNECTOR.operations.iter().find(|known| known.path == operation).expect("a row").about;
+        assert_eq!(about.pages.map(|pages| pages.input), Some("/query/pageToken"), "{operation}");
+    }
+}
+
+#[test]
+fn a_space_is_created_without_a_body() {
+    assert!(forwarded(&CONNECTOR, "spaces_create", "{}").body.is_none());
+}
+
+#[test]
+fn the_mask_of_smart_notes_can_be_replaced() {
+    let input =
+        r#"{"space_id":"s","auto_smart_notes_generation":"OFF","query":{"updateMask":"config.artifactConfig"}}"#;
+    let request = forwarded(&CONNECTOR, "spaces_configure_smart_notes", input);
+    assert_eq!(request.path, "/spaces/s?updateMask=config.artifactConfig");
+    let body = r#"{"config":{"artifactConfig":{"smartNotesConfig":{"autoSmartNotesGeneration":"OFF"}}}}"#;
+    assert!(matches!(request.body, Some(Body::Json(text)) if text == body));
+}
+
+#[test]
+fn an_id_stays_within_its_segment() {
+    assert_eq!(forwarded(&CONNECTOR, "spaces_get", r#"{"space_id":"a/b:c?d"}"#).path, "/spaces/a%2Fb%3Ac%3Fd");
+    for (operation, input, pointer) in [
+        ("spaces_get", r#"{"space_id":""}"#, "/space_id"),
+        ("conference_records_get", r#"{"conference_record_id":".."}"#, "/conference_record_id"),
+        ("recordings_get", r#"{"conference_record_id":"c","recording_id":"../x"}"#, "/recording_id"),
+    ] {
+        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, operation, input) else { panic!("{input}") };
+        assert_eq!(violations[0].pointer, pointer);
+    }
+}
+
+#[test]
+fn userinfo_is_the_common_shape() {
+    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"110","email":"ada@acme.test"}"#));
+    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
+    assert!(
+        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"110","email":"ada@acme.test""#))
+    );
+    assert_eq!(gateway.requests()[0].upstream, "userinfo");
+}
+
+#[test]
+fn the_user_grants_the_scopes_of_the_operations() {
+    let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
+    let meet = client.scopes.iter().filter_map(|scope| scope.strip_prefix("https://www.googleapis.com/auth/meetings."));
+    assert_eq!(meet.collect::<Vec<_>>(), ["space.created", "space.readonly", "space.settings"]);
+}
