@@ -18,6 +18,11 @@ pub(crate) fn push(out: &mut String, text: &str, keep: &[u8]) {
     out.push_str(text.get(plain..).unwrap_or_default());
 }
 
+/// Appends the name of a query parameter, percent-encoded. `$` and `@` remain, because names of OData begin with them.
+pub(crate) fn push_name(out: &mut String, name: &str) {
+    push(out, name, b"$@");
+}
+
 /// RFC 3986, section 2.3. A table, because every byte of every path is looked up.
 static UNRESERVED: [bool; 256] = {
     let mut table = [false; 256];
@@ -32,7 +37,7 @@ static UNRESERVED: [bool; 256] = {
 
 #[cfg(test)]
 mod tests {
-    use super::push;
+    use super::{push, push_name};
 
     fn encoded(text: &str) -> String {
         let mut out = String::new();
@@ -60,5 +65,12 @@ mod tests {
         let mut out = String::new();
         push(&mut out, "src/main.rs?", b"/");
         assert_eq!(out, "src/main.rs%3F");
+    }
+
+    #[test]
+    fn names_of_odata_stay() {
+        let mut out = String::new();
+        push_name(&mut out, "@microsoft.graph.conflictBehavior$a&b=c");
+        assert_eq!(out, "@microsoft.graph.conflictBehavior$a%26b%3Dc");
     }
 }

@@ -108,11 +108,11 @@ impl Request {
         Ok(self)
     }
 
-    /// Appends a query parameter, percent-encoded.
+    /// Appends a query parameter, percent-encoded. `$` and `@` in its name remain, as in rows.
     #[must_use]
     pub fn query(mut self, name: &str, value: impl Display) -> Self {
         self.path.push(if self.path.contains('?') { '&' } else { '?' });
-        encoding::push(&mut self.path, name, b"");
+        encoding::push_name(&mut self.path, name);
         self.path.push('=');
         encoding::push(&mut self.path, &value.to_string(), b"");
         self

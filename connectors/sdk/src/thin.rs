@@ -238,7 +238,7 @@ impl Query<'_> {
 
     fn name(&mut self, name: &str) {
         self.path.push(self.separator);
-        encoding::push(&mut self.path, name, b"$@");
+        encoding::push_name(&mut self.path, name);
         self.path.push('=');
         self.separator = '&';
     }
