@@ -52,6 +52,15 @@ pub fn forward(row: &'static Row, input: &str) -> Answer {
     outcome::forward(thin::request(row, input))
 }
 
+/// The check of a row, before its request is made.
+///
+/// # Errors
+/// The function's fault.
+pub fn check<T: Input>(input: &str, function: fn(&T) -> Result<(), Fault>) -> Result<(), Fault> {
+    report_panics();
+    Fields::parse(input).and_then(|fields| T::read(&fields)).and_then(|input| function(&input))
+}
+
 /// A row whose request goes through a function of the author.
 ///
 /// # Errors

@@ -275,7 +275,15 @@ pub struct Header {
     /// Its value.
     pub value: &'static [Piece],
     /// The header is sent only if the caller gave one of these query parameters. If the list is empty, it is always sent.
-    pub when: &'static [&'static str],
+    pub when: &'static [Trigger],
+}
+
+/// A query parameter that a header is sent with.
+pub struct Trigger {
+    /// Name of the parameter.
+    pub parameter: &'static str,
+    /// A value that does not count, for example `false`.
+    pub unless: Option<&'static str>,
 }
 
 impl Header {

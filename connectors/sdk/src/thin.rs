@@ -8,7 +8,7 @@ use contract_rules::path::has_dot_segment;
 use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
 use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
-use crate::table::{Body, Encoding, Field, Lists, Piece, Place, Row};
+use crate::table::{Body, Encoding, Field, Lists, Piece, Place, Row, Trigger};
 use crate::{Fault, Request, encoding};
 
 /// The request of a row. It has a path and never a link.
@@ -58,8 +58,9 @@ struct Values<'a> {
 /// The path, and the query as far as it is written.
 struct Query<'a> {
     separator: char,
-    /// Names of the parameters that the caller gave. Filled only if the row has headers or defaults that depend on them.
-    watched: Vec<Cow<'a, str>>,
+    /// Names of the parameters that the caller gave, and their values as JSON text. Filled only if the row has headers or defaults
+    /// that depend on them.
+    watched: Vec<(Cow<'a, str>, &'a str)>,
     path: String,
 }
 
@@ -127,7 +128,7 @@ impl<'a> Values<'a> {
                 Place::Query(name) => {
                     query.parameter(name, value, field)?;
                     if watches {
-                        query.watched.push(Cow::Borrowed(name));
+                        query.watched.push((Cow::Borrowed(name), value));
                     }
                 }
                 Place::QueryEntries => {
@@ -135,7 +136,7 @@ impl<'a> Values<'a> {
                         if entry.value != "null" {
                             query.parameter(&entry.name, entry.value, field)?;
                             if watches {
-                                query.watched.push(entry.name);
+                                query.watched.push((entry.name, entry.value));
                             }
                         }
                     }
@@ -154,7 +155,7 @@ impl<'a> Values<'a> {
     fn headers(&self, query: &Query<'_>) -> Result<Vec<(String, String)>, Fault> {
         let mut headers = Vec::new();
         for header in self.row.headers {
-            if header.when.is_empty() || query.has_any(header.when) {
+            if header.when.is_empty() || header.when.iter().any(|trigger| query.has(trigger)) {
                 headers.extend(header.pair()?);
             }
         }
@@ -179,8 +180,8 @@ impl<'a> Values<'a> {
         match self.row.body {
             Body::None => Ok(None),
             Body::Whole(index) => {
-                let value = self.row.fields.get(index).and_then(|field| self.get(field));
-                Ok(value.map(|value| HttpBody::Json(value.to_owned())))
+                let Some(field) = self.row.fields.get(index) else { return Ok(None) };
+                Ok(self.get(field).map(|value| HttpBody::Json(as_sent(field, value).into_owned())))
             }
             Body::Members { fixed, fields } => self.members(fixed, fields).map(|json| Some(HttpBody::Json(json))),
         }
@@ -212,7 +213,7 @@ impl<'a> Values<'a> {
                         .collect::<Result<_, _>>()?;
                     reader::push_quoted(&mut json, &items.join(separator));
                 }
-                _ => json.push_str(value),
+                _ => json.push_str(&as_sent(field, value)),
             }
         }
         json.extend(open.iter().map(|_| '}'));
@@ -262,7 +263,12 @@ impl Query<'_> {
     }
 
     fn has_any(&self, names: &[&str]) -> bool {
-        self.watched.iter().any(|name| names.contains(&name.as_ref()))
+        self.watched.iter().any(|(name, _)| names.contains(&name.as_ref()))
+    }
+
+    fn has(&self, trigger: &Trigger) -> bool {
+        let counts = |value| trigger.unless.is_none() || reader::scalar(value).as_deref() != trigger.unless;
+        self.watched.iter().any(|(name, value)| name == trigger.parameter && counts(value))
     }
 }
 
@@ -312,9 +318,17 @@ fn header_value(field: &Field, value: &str) -> Result<String, Fault> {
     Ok(text.into_owned())
 }
 
-/// The limit is in bytes of the value, so quotes and escapes of a string do not count.
+/// An object that fits its limit only in its compact form is sent in this form, so that the service gets no more bytes than the limit.
+fn as_sent<'a>(field: &Field, value: &'a str) -> Cow<'a, str> {
+    match field.max_bytes {
+        Some(most) if value.len() > most && value.starts_with(['{', '[']) => Cow::Owned(reader::compact(value)),
+        _ => Cow::Borrowed(value),
+    }
+}
+
+/// The limit is in bytes of the value: quotes and escapes of a string do not count, and an object counts in its compact form.
 fn too_long(field: &Field, value: &str) -> Result<(), Fault> {
-    let length = reader::scalar(value).map_or(value.len(), |text| text.len());
+    let length = reader::scalar(value).map_or_else(|| reader::compact(value).len(), |text| text.len());
     match field.max_bytes {
         Some(most) if length > most => Err(refuse(field, &format!("Give at most {most} bytes; these are {length}."))),
         _ => Ok(()),

@@ -7,6 +7,9 @@ use connector_sdk::testing::{Answer, Gateway, invoke};
 use connector_sdk::{Document, Fault, Outcome, Request, connector};
 use serde_json::{Value, json};
 
+/// Hosts that several connectors could share.
+const UPLOAD_HOSTS: &[&str] = &["uploads.example.org", "*.uploads.example.org"];
+
 connector! {
     /// Files of a service.
     connector files "Files";
@@ -20,7 +23,7 @@ connector! {
     icon "icon.svg";
 
     upstream api "https://api.example.com/v1" links ["*.files.example.com"];
-    upstream uploads "https://uploads.example.com" credential form_field;
+    upstream uploads "https://uploads.example.com" credential form_field links UPLOAD_HOSTS;
     upstream userinfo "{api}/me" credential standard;
 
     /// Version of the service's API.
@@ -216,6 +219,7 @@ fn the_first_upstream_gets_the_credential_and_others_as_they_say() {
     let uses: Vec<String> = manifest().upstreams.iter().map(|upstream| format!("{:?}", upstream.credential)).collect();
     assert_eq!(uses, ["CredentialUse::Standard", "CredentialUse::FormField", "CredentialUse::Standard"]);
     assert_eq!(manifest().upstreams[0].link_hosts, ["*.files.example.com"]);
+    assert_eq!(manifest().upstreams[1].link_hosts, UPLOAD_HOSTS);
 }
 
 #[test]

@@ -22,7 +22,7 @@ connector! {
     values colors ["#000000", "#ffffff"];
     lists repeated;
     header "X-Api-Version" "{settings.api_version}";
-    header "ConsistencyLevel" "eventual" when query ["$search", "$count"];
+    header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];
 
     /// Event by its id.
     ///
@@ -59,12 +59,20 @@ connector! {
     /// Search
     search: GET api "/me/drive/search(q='{q}')" {
         q: string odata_string,
-        query?: entries["$select", "$search", "$top"],
+        query?: entries["$select", "$search", "$top", "$count"],
     }
     rate_limit searches;
 
     /// A file
     contents: GET api "/repos/{owner}/contents/{path}?ref=main" { path: string keeps_slashes, part?: integer(1..=9) };
+
+    /// Update a label
+    update_label: PATCH api "/labels/{id}" {
+        name?: string,
+        text_color?: string as "color.textColor" one_of colors,
+        query?: entries[fields],
+    }
+    check some_change;
 
     /// Users
     list_users: GET api "/users" { query?: entries[customer, domain] }
@@ -85,7 +93,10 @@ connector! {
     get_employee: GET api "{settings.employees_path}/{employee_id}" { employee_id: integer };
 
     /// Post a message
-    post_message: POST api "/messages" { text: string max_bytes 8, thread?: string in query };
+    post_message: POST api "/messages" { text: string max_bytes 8, card?: object max_bytes 16, thread?: string in query };
+
+    /// Post a card
+    post_card: POST api "/cards" { body: object max_bytes 16 };
 
     /// End a call
     end_call: destructive POST api "/calls/{id}:end";
@@ -107,6 +118,13 @@ connector! {
         parts?: [object],
         share?: number default 0.5 assumed,
     };
+}
+
+fn some_change(input: &UpdateLabel) -> Result<(), Fault> {
+    match (&input.name, &input.text_color) {
+        (None, None) => Err(Fault::invalid_input("", "Give `name` or `text_color`.")),
+        _ => Ok(()),
+    }
 }
 
 /// A service that reports errors with status 200.
@@ -249,6 +267,13 @@ fn headers_are_the_tables_and_the_callers() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(headers("search", r#"{"q":"x","query":{"$search":"\"y\""}}"#), [pair("ConsistencyLevel", "eventual")]);
     assert_eq!(headers("search", r#"{"q":"x","query":{"$top":1}}"#), []);
+    for (count, sent) in
+        [("true", true), ("\"true\"", true), ("1", true), ("false", false), ("\"false\"", false), ("null", false)]
+    {
+        let found = headers("search", &format!(r#"{{"q":"x","query":{{"$count":{count}}}}}"#));
+        assert_eq!(!found.is_empty(), sent, "{count}");
+    }
+    assert_eq!(headers("search", r#"{"q":"x","query":{"$count":false,"$search":"y"}}"#).len(), 1);
     let input = r#"{"trace":"t","headers":{"Prefer":"outlook.timezone=\"UTC\""}}"#;
     assert_eq!(headers("list_events", input), [pair("X-Trace", "t"), pair("Prefer", "outlook.timezone=\"UTC\"")]);
     assert_eq!(refused("list_events", r#"{"headers":{"Prefer":"a\r\nX: y"}}"#), "/headers");
@@ -271,6 +296,19 @@ fn bytes_are_counted_not_quotes_and_escapes() {
 }
 
 #[test]
+fn an_object_that_fits_its_limit_only_without_blanks_and_escapes_is_sent_without_them() {
+    assert_eq!(body("post_card", r#"{"body":{ "a":"\u00fc" }}"#), r#"{ "a":"\u00fc" }"#);
+    assert_eq!(body("post_card", r#"{"body":{ "a" : "\u00fc\u00fc34" } }"#), r#"{"a":"üü34"}"#);
+    assert_eq!(body("post_card", r#"{"body":{ "a" : "\u00fc345678\n" } }"#), r#"{"a":"ü345678\n"}"#);
+    assert_eq!(refused("post_card", r#"{"body":{"a":"ü345678\n1"}}"#), "/body");
+    assert_eq!(
+        body("post_message", r#"{"text":"x","card":{ "a" : [ 1, 2, 3 ] }}"#),
+        r#"{"text":"x","card":{"a":[1,2,3]}}"#
+    );
+    assert_eq!(refused("post_message", r#"{"text":"x","card":{"a":[1,2,3,4,567]}}"#), "/card");
+}
+
+#[test]
 fn a_request_can_go_through_a_function() {
     let gateway = Gateway::new()
         .answer(Answer::json(200, r#"{"error":"not_in_channel"}"#))
@@ -279,6 +317,14 @@ fn a_request_can_go_through_a_function() {
     assert_eq!(failure.detail, "not_in_channel");
     assert!(matches!(invoke(&CONNECTOR, "guarded", "{}"), Ok(Outcome::ReplyDocument(_))));
     assert_eq!(gateway.requests()[0].path, "/guarded?limit=3");
+}
+
+#[test]
+fn a_check_refuses_inputs_before_the_request_is_made() {
+    assert_eq!(refused("update_label", r#"{"id":"l","query":{"fields":"name"}}"#), "");
+    assert_eq!(refused("update_label", r#"{"id":"l","name":null}"#), "");
+    assert_eq!(body("update_label", r#"{"id":"l","name":"n"}"#), r#"{"name":"n"}"#);
+    assert_eq!(path("update_label", r#"{"id":"l","name":"n","query":{"fields":"name"}}"#), "/labels/l?fields=name");
 }
 
 #[test]
@@ -347,6 +393,7 @@ fn the_manifest_says_what_a_row_is() {
         Some(r#"{"calendar_id":"primary","event_id":"abc","query":{"maxAttendees":10}}"#)
     );
     assert!(events.immediate && events.envelope && !events.background);
+    assert!(find("update_label").immediate);
     assert!(!find("guarded").immediate && !find("typed").immediate);
     let effects = ["events_get", "events_insert", "delete_thing", "end_call", "typed"]
         .map(|name| format!("{:?}", find(name).effect));

@@ -10,6 +10,8 @@ connector_sdk::connector! {
     effect: fn effect { name: string };
     /// Via
     via: read fn via { name: string } via other;
+    /// Check
+    check: read fn check { name: string } check other;
     /// Sent
     sent: read fn sent { name?: string default "a" sent };
     /// Clause
@@ -25,6 +27,10 @@ fn effect(input: Effect) -> Result<Outcome, Fault> {
 }
 
 fn via(input: Via) -> Result<Outcome, Fault> {
+    Ok(Outcome::Reply(input.name))
+}
+
+fn check(input: Check) -> Result<Outcome, Fault> {
     Ok(Outcome::Reply(input.name))
 }
 

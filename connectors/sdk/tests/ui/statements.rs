@@ -18,7 +18,9 @@ connector_sdk::connector! {
     rate_limit slow 10 per fortnight;
     rate_limit slow 0 per minute;
     header "X-Version" "1" if query ["q"];
+    header "X-Version" "1" when query ["q" except "1"];
     header 1 "1";
+    upstream links "https://api.example.com" links "a.example.com";
     lists separated;
     values colors "red";
     fields { a: string };

@@ -12,6 +12,7 @@ use contract_rules::{address, header, limit, name};
 
 use crate::errors::Errors;
 use crate::parse::field::Field;
+use crate::parse::statement::Links;
 use crate::parse::table::Table;
 
 /// Reports all mistakes of a table, and marks the rows that have one.
@@ -75,8 +76,11 @@ fn check_upstreams(table: &Table, errors: &mut Errors) {
             }
             errors.rule(upstream.base_url.span(), address::base_url(&url, names.iter().map(String::as_str)));
         }
-        for host in &upstream.link_hosts {
-            errors.rule(host.span(), address::link_host(&host.value()));
+        // The test of the manifest checks the hosts of a constant.
+        if let Links::Hosts(hosts) = &upstream.links {
+            for host in hosts {
+                errors.rule(host.span(), address::link_host(&host.value()));
+            }
         }
     }
     if let Some(upstream) = table.upstreams.get(limit::UPSTREAMS) {

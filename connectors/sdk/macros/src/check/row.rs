@@ -66,8 +66,11 @@ fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
                     "say before `fn` what the function does to the user's data: `read`, `write` or `destructive`",
                 );
             }
-            if row.via.is_some() || !row.fixed_body.is_empty() || !row.default_query.is_empty() {
-                errors.at(row.name.span, "`via`, `fixed_body` and `default_query` are for rows with a request");
+            let of_request =
+                [row.check.is_some(), row.via.is_some(), !row.fixed_body.is_empty(), !row.default_query.is_empty()];
+            if of_request.contains(&true) {
+                errors
+                    .at(row.name.span, "`check`, `via`, `fixed_body` and `default_query` are for rows with a request");
             }
         }
         Action::Unknown => {}

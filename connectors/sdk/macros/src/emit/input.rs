@@ -1,4 +1,4 @@
-//! The input types of functions: a struct for each row that is a function with fields, and how it is read.
+//! The input types of functions: a struct for each row that is a function with fields or has a check, and how it is read.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,10 @@ use crate::parse::table::Table;
 /// The input types. Rows with a mistake have them too, so that the author's functions find them.
 pub(super) fn types(table: &Table) -> TokenStream {
     let mut names = HashSet::new();
-    let has_type = |row: &&Row| row.has_block && !matches!(row.action, Action::Request { .. });
+    let has_type = |row: &&Row| match row.action {
+        Action::Request { .. } => row.check.is_some(),
+        Action::Function(_) | Action::Unknown => row.has_block,
+    };
     table.rows.iter().filter(has_type).filter(|row| names.insert(type_name(row))).map(input_type).collect()
 }
 

@@ -14,7 +14,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 
 use crate::parse::row::Row;
-use crate::parse::statement::Upstream;
+use crate::parse::statement::{Links, Upstream};
 use crate::parse::table::Table;
 
 pub(crate) fn table(table: &Table) -> TokenStream {
@@ -115,7 +115,11 @@ fn component(table: &Table) -> TokenStream {
 }
 
 fn upstream(upstream: &Upstream) -> TokenStream {
-    let Upstream { base_url, link_hosts, .. } = upstream;
+    let base_url = &upstream.base_url;
+    let link_hosts = match &upstream.links {
+        Links::Hosts(hosts) => quote!(&[#(#hosts),*]),
+        Links::Constant(constant) => quote!(#constant),
+    };
     let name = upstream.name.to_string();
     let credential = optional(upstream.credential.as_ref().map(|word| match word.to_string().as_str() {
         "standard" => quote!(::connector_sdk::table::CredentialUse::Standard),
@@ -133,13 +137,18 @@ fn upstream(upstream: &Upstream) -> TokenStream {
         name: #name,
         base_url: #base_url,
         credential: #credential,
-        link_hosts: &[#(#link_hosts),*],
+        link_hosts: #link_hosts,
         pacing: #pacing,
     })
 }
 
 /// Returns `true` if the operation is its request and nothing else.
 fn is_forward(table: &Table, row: &Row) -> bool {
+    is_immediate(table, row) && row.check.is_none()
+}
+
+/// Returns `true` if the request follows from the input alone.
+fn is_immediate(table: &Table, row: &Row) -> bool {
     row.is_request() && row.via.is_none() && table.via.is_none()
 }
 

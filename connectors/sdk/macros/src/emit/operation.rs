@@ -6,7 +6,7 @@ use quote::{quote, quote_spanned};
 use serde_json::Value;
 use syn::{Ident, Path};
 
-use super::{input, is_forward, optional, optional_text, request};
+use super::{input, is_forward, is_immediate, optional, optional_text, request};
 use crate::parse::clause::{Answers, NextPage, Pages};
 use crate::parse::json::Json;
 use crate::parse::row::{Action, Effect, Row};
@@ -18,15 +18,24 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
     let code = match &row.action {
         Action::Request { method, upstream, path } => {
             let request = request::request(table, row, method, upstream, path);
-            let code = match row.via.as_ref().or(table.via.as_ref()) {
-                None => quote! {
-                    const RUN: fn(&str) -> ::connector_sdk::run::Answer = |input| ::connector_sdk::run::forward(&REQUEST, input);
+            let run = match row.via.as_ref().or(table.via.as_ref()) {
+                None => quote!(::connector_sdk::run::forward(&REQUEST, input)),
+                Some(function) => {
+                    quote_spanned!(span_of(function)=> ::connector_sdk::run::via(&REQUEST, input, #function))
+                }
+            };
+            let code = if is_forward(table, row) {
+                quote! {
+                    const RUN: fn(&str) -> ::connector_sdk::run::Answer = |input| #run;
                     const ROW: ::core::option::Option<&'static ::connector_sdk::table::Row> =
                         ::core::option::Option::Some(&REQUEST);
-                },
-                Some(function) => without_row(
-                    &quote_spanned!(span_of(function)=> |input| ::connector_sdk::run::via(&REQUEST, input, #function)),
-                ),
+                }
+            } else {
+                let check = row.check.as_ref().map(|function| {
+                    let ty = input::type_name(row);
+                    quote_spanned!(span_of(function)=> ::connector_sdk::run::check::<#ty>(input, #function)?;)
+                });
+                without_row(&quote!(|input| { #check #run }))
             };
             quote!(static REQUEST: ::connector_sdk::table::Row = #request; #code)
         }
@@ -50,7 +59,7 @@ fn about(table: &Table, row: &Row) -> TokenStream {
     let answer_schema = optional_text(row.answer_schema.as_ref().map(text));
     let rate_limit = optional_text(row.rate_limit.as_ref().map(Ident::to_string));
     let pages = optional(row.pages.as_ref().map(pages));
-    let (envelope, background, immediate) = (row.envelope, row.background, is_forward(table, row));
+    let (envelope, background, immediate) = (row.envelope, row.background, is_immediate(table, row));
     let effect = match row.effect() {
         Some(Effect::Read) => quote!(Read),
         Some(Effect::Write) | None => quote!(Write),

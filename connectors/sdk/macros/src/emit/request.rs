@@ -88,7 +88,11 @@ fn pieces(table: &Table, row: Option<&Row>, template: &str) -> Vec<TokenStream> 
 pub(super) fn header(table: &Table, row: Option<&Row>, header: &Header) -> TokenStream {
     let name = &header.name;
     let value = pieces(table, row, &header.value.value());
-    let when = header.when.iter().map(|name| &name.text);
+    let when = header.when.iter().map(|trigger| {
+        let parameter = &trigger.parameter.text;
+        let unless = optional(trigger.unless.as_ref().map(|value| quote!(#value)));
+        quote!(::connector_sdk::table::Trigger { parameter: #parameter, unless: #unless })
+    });
     quote!(::connector_sdk::table::Header { name: #name, value: &[#(#value),*], when: &[#(#when),*] })
 }
 

@@ -3,7 +3,7 @@
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, LitInt, LitStr};
 
-use super::{literal, word};
+use super::{keyword, literal, word};
 
 /// The kind of answer.
 #[derive(Clone, Copy, Default)]
@@ -75,9 +75,4 @@ impl Parse for NextPage {
             _ => Err(Error::new(kind.span(), FORMS)),
         }
     }
-}
-
-fn keyword(input: ParseStream<'_>, expected: &str, message: &str) -> syn::Result<()> {
-    let found = word(input, message)?;
-    if found == expected { Ok(()) } else { Err(Error::new(found.span(), message)) }
 }

@@ -88,10 +88,21 @@ fn literal(input: ParseStream<'_>, expected: &str) -> syn::Result<LitStr> {
     input.parse().map_err(|_: Error| Error::new(span, format!("expected {expected} in quotes")))
 }
 
-/// The path of a function, for example `pages::by_token`.
-fn function(input: ParseStream<'_>) -> syn::Result<Path> {
+/// The word `expected`; `message` says which words are possible.
+fn keyword(input: ParseStream<'_>, expected: &str, message: &str) -> syn::Result<()> {
+    let found = word(input, message)?;
+    if found == expected { Ok(()) } else { Err(Error::new(found.span(), message)) }
+}
+
+/// The path of a function or a constant, for example `pages::by_token`; `expected` says what it is.
+fn path(input: ParseStream<'_>, expected: &str) -> syn::Result<Path> {
     let span = input.span();
-    Path::parse_mod_style(input).map_err(|_| Error::new(span, "expected the path of a function"))
+    Path::parse_mod_style(input).map_err(|_| Error::new(span, format!("expected {expected}")))
+}
+
+/// The path of a function.
+fn function(input: ParseStream<'_>) -> syn::Result<Path> {
+    path(input, "the path of a function")
 }
 
 /// `[a, b]`

@@ -27,6 +27,8 @@ pub(crate) struct Row {
     pub(crate) rate_limit: Option<Ident>,
     pub(crate) envelope: bool,
     pub(crate) background: bool,
+    /// `check …`: a function that refuses inputs before the request is made.
+    pub(crate) check: Option<Path>,
     pub(crate) via: Option<Path>,
     pub(crate) fixed_body: Vec<(Name, Json)>,
     pub(crate) default_query: Vec<(Name, Json)>,
@@ -84,6 +86,7 @@ impl Row {
             rate_limit: None,
             envelope: true,
             background: false,
+            check: None,
             via: None,
             fixed_body: Vec::new(),
             default_query: Vec::new(),
@@ -125,6 +128,7 @@ impl Row {
             "rate_limit" => self.rate_limit = Some(word(input, "expected the name of a rate limit")?),
             "no_envelope" => self.envelope = false,
             "background" => self.background = true,
+            "check" => self.check = Some(function(input)?),
             "via" => self.via = Some(function(input)?),
             "fixed_body" => self.fixed_body = members(input)?,
             "default_query" => {
@@ -148,8 +152,8 @@ impl Row {
                 return Err(Error::new(
                     span,
                     format!(
-                        "unknown clause `{other}`; the clauses are `rate_limit`, `no_envelope`, `background`, `via`, `fixed_body`, \
-                         `default_query`, `answers`, `answer_schema`, `pages` and `example`, and a row ends with `;`"
+                        "unknown clause `{other}`; the clauses are `rate_limit`, `no_envelope`, `background`, `check`, `via`, \
+                         `fixed_body`, `default_query`, `answers`, `answer_schema`, `pages` and `example`, and a row ends with `;`"
                     ),
                 ));
             }

@@ -3,21 +3,29 @@
 use proc_macro2::{TokenStream, TokenTree};
 use serde_json::Value;
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Ident, LitInt, LitStr, Token};
+use syn::{Error, Ident, LitInt, LitStr, Path, Token};
 
 use super::field::Lists;
 use super::json::Json;
-use super::{Name, list, literal, literals, word};
+use super::{Name, keyword, list, literal, literals, path, word};
 
 pub(crate) struct Upstream {
     pub(crate) name: Ident,
     pub(crate) base_url: LitStr,
     /// `credential …`: how requests carry the user's credential.
     pub(crate) credential: Option<Ident>,
-    /// `links [..]`: other hosts that redirects and links may lead to.
-    pub(crate) link_hosts: Vec<LitStr>,
+    /// `links …`: other hosts that redirects and links may lead to.
+    pub(crate) links: Links,
     /// `pacing { .. }`: interval, concurrency and maximum wait.
     pub(crate) pacing: Option<[u32; 3]>,
+}
+
+/// Other hosts of an upstream.
+pub(crate) enum Links {
+    /// `["files.example.com"]`
+    Hosts(Vec<LitStr>),
+    /// `acme::FILE_HOSTS`, a constant that connectors share.
+    Constant(Path),
 }
 
 pub(crate) struct RateLimit {
@@ -29,8 +37,14 @@ pub(crate) struct RateLimit {
 pub(crate) struct Header {
     pub(crate) name: LitStr,
     pub(crate) value: LitStr,
-    /// The header is sent only if the query has one of these. If the list is empty, it is always sent.
-    pub(crate) when: Vec<Name>,
+    /// The header is sent only if the caller gives one of these. If the list is empty, it is always sent.
+    pub(crate) when: Vec<Trigger>,
+}
+
+/// `"$search"`, `"$count" unless "false"`
+pub(crate) struct Trigger {
+    pub(crate) parameter: Name,
+    pub(crate) unless: Option<LitStr>,
 }
 
 impl Parse for Upstream {
@@ -40,19 +54,29 @@ impl Parse for Upstream {
             name: word(input, "expected the name of an upstream")?,
             base_url: literal(input, "a base URL")?,
             credential: None,
-            link_hosts: Vec::new(),
+            links: Links::Hosts(Vec::new()),
             pacing: None,
         };
         while !input.peek(Token![;]) {
             let clause = word(input, CLAUSES)?;
             match clause.to_string().as_str() {
                 "credential" => upstream.credential = Some(credential(input)?),
-                "links" => upstream.link_hosts = literals(input)?,
+                "links" => upstream.links = input.parse()?,
                 "pacing" => upstream.pacing = Some(pacing(&input.parse()?)?),
                 _ => return Err(Error::new(clause.span(), CLAUSES)),
             }
         }
         Ok(upstream)
+    }
+}
+
+impl Parse for Links {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.peek(Ident) {
+            path(input, "the path of a constant").map(Self::Constant)
+        } else {
+            literals(input).map(Self::Hosts)
+        }
     }
 }
 
@@ -112,7 +136,7 @@ impl Parse for RateLimit {
 }
 
 impl Parse for Header {
-    /// `"Name" "value"`, `"Name" "value" when query ["$search"]`
+    /// `"Name" "value"`, `"Name" "value" when query ["$search", "$count" unless "false"]`
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         const WHEN: &str = "expected `when query [..]` or `;`";
         let mut header = Self {
@@ -130,6 +154,19 @@ impl Parse for Header {
             header.when = list(input, |item| item.parse())?;
         }
         Ok(header)
+    }
+}
+
+impl Parse for Trigger {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let parameter = input.parse()?;
+        let unless = if input.is_empty() || input.peek(Token![,]) {
+            None
+        } else {
+            keyword(input, "unless", "expected `unless` and a value, `,` or `]`")?;
+            Some(literal(input, "a value of the parameter")?)
+        };
+        Ok(Self { parameter, unless })
     }
 }
 
