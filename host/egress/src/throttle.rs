@@ -19,7 +19,11 @@ const COUNTERS: [(&str, &str); 2] =
     [("x-ratelimit-remaining", "x-ratelimit-reset"), ("x-rate-limit-remaining", "x-rate-limit-reset")];
 
 /// Reasons in a body that say that the request may succeed later.
-const QUOTA_REASONS: [&str; 3] = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];
+const QUOTA_REASONS: [&str; 5] =
+    ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded", "RATE_LIMIT_EXCEEDED"];
+
+/// The words of a message before the time of the next attempt, as in `Retry after 2026-03-02T10:00:00.000Z`.
+const RETRY_AFTER_WORDS: &str = "Retry after ";
 
 /// Maximum size of a body that is searched for a reason.
 const MAX_REFUSAL_BYTES: usize = 16 << 10;
@@ -32,28 +36,32 @@ pub(super) fn normalize(status: &mut StatusCode, headers: &mut HeaderMap) {
     if !matches!(*status, StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS) {
         return;
     }
-    if let Some(pause) = retry_after(headers).or_else(|| until_reset(headers)) {
+    if let Some(pause) = retry_after(headers).or_else(|| until_reset(*status, headers)) {
         *status = StatusCode::TOO_MANY_REQUESTS;
         headers.insert(RETRY_AFTER, whole_seconds(pause).into());
     }
 }
 
-/// If the body of a refusal says that it is a rate limit, sets the status 429. The time until the next attempt is unknown then.
+/// If the body of a refusal says that it is a rate limit, sets the status 429. If the body of a rate limit says when the next
+/// attempt may succeed, and the headers do not, sets `Retry-After`.
 pub(super) async fn recognize(response: &mut Response) {
-    if response.status != StatusCode::FORBIDDEN {
+    let limited = response.status == StatusCode::TOO_MANY_REQUESTS;
+    if !limited && response.status != StatusCode::FORBIDDEN || response.headers.contains_key(RETRY_AFTER) {
         return;
     }
     // An error of reading the body is repeated to the next reader.
-    if let Ok(body) = response.body.peek(MAX_REFUSAL_BYTES).await
-        && is_quota(body)
-    {
+    let Ok(body) = response.body.peek(MAX_REFUSAL_BYTES).await else { return };
+    let Ok(body) = serde_json::from_slice::<Value>(body) else { return };
+    if limited || is_quota(&body) {
         response.status = StatusCode::TOO_MANY_REQUESTS;
+        if let Some(pause) = until_named_time(&body) {
+            response.headers.insert(RETRY_AFTER, whole_seconds(pause).into());
+        }
     }
 }
 
 /// Returns `true` if `/error/errors` or `/error/details` names such a reason.
-fn is_quota(body: &[u8]) -> bool {
-    let Ok(body) = serde_json::from_slice::<Value>(body) else { return false };
+fn is_quota(body: &Value) -> bool {
     ["/error/errors", "/error/details"]
         .iter()
         .filter_map(|pointer| body.pointer(pointer)?.as_array())
@@ -62,10 +70,20 @@ fn is_quota(body: &[u8]) -> bool {
         .any(|reason| QUOTA_REASONS.contains(&reason))
 }
 
-/// The time until a used-up limit allows requests again.
-fn until_reset(headers: &HeaderMap) -> Option<Duration> {
+/// The time until the moment that `/error/message` names.
+fn until_named_time(body: &Value) -> Option<Duration> {
+    let (_, time) = body.pointer("/error/message")?.as_str()?.split_once(RETRY_AFTER_WORDS)?;
+    let time = humantime::parse_rfc3339(time.split_whitespace().next()?).ok()?;
+    Some(time.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+/// The time until a used-up limit allows requests again. A refusal with the status 429 needs no count of remaining requests.
+fn until_reset(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
-    let (_, reset) = COUNTERS.into_iter().find(|(remaining, _)| number(remaining) == Some(0))?;
+    let limited = status == StatusCode::TOO_MANY_REQUESTS;
+    let used_up = |remaining| number(remaining).map_or(limited, |remaining| remaining == 0);
+    let (_, reset) =
+        COUNTERS.into_iter().find(|(remaining, reset)| headers.contains_key(*reset) && used_up(remaining))?;
     let reset = Duration::from_secs(number(reset)?);
     if reset.as_secs() <= LONGEST_PAUSE {
         return Some(reset);
@@ -76,7 +94,9 @@ fn until_reset(headers: &HeaderMap) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, HeaderMap, RETRY_AFTER, StatusCode, SystemTime, is_quota, normalize};
+    use serde_json::json;
+
+    use super::{Duration, HeaderMap, RETRY_AFTER, StatusCode, SystemTime, is_quota, normalize, until_named_time};
 
     /// Status and `Retry-After` of an answer.
     fn read(status: u16, headers: &[(&'static str, &str)]) -> (u16, Option<u64>) {
@@ -92,6 +112,7 @@ mod tests {
         assert_eq!(read(403, &[("retry-after", "60")]), (429, Some(60)));
         assert_eq!(read(403, &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "30")]), (429, Some(30)));
         assert_eq!(read(429, &[("x-rate-limit-remaining", "0"), ("x-rate-limit-reset", "30")]), (429, Some(30)));
+        assert_eq!(read(429, &[("x-rate-limit-reset", "30")]), (429, Some(30)));
     }
 
     #[test]
@@ -112,20 +133,31 @@ mod tests {
 
     #[test]
     fn a_used_up_quota_is_found_by_the_reason_in_the_body() {
-        for reason in ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"] {
-            let body = format!(
-                r#"{{"error": {{"code": 403, "errors": [{{"domain": "usageLimits", "reason": "{reason}"}}]}}}}"#
-            );
-            assert!(is_quota(body.as_bytes()), "{body}");
+        for reason in super::QUOTA_REASONS {
+            for list in ["errors", "details"] {
+                let body = json!({"error": {"code": 403, list: [{"domain": "usageLimits", "reason": reason}]}});
+                assert!(is_quota(&body), "{body}");
+            }
         }
         for body in [
-            r#"{"error": {"code": 403, "errors": [{"domain": "calendar", "reason": "forbidden"}]}}"#,
-            r#"{"error": "rateLimitExceeded"}"#,
-            r#"{"error": {"errors": {"reason": "quotaExceeded"}}}"#,
-            r#"{"error": {"errors": [{"reason": "quotaExceeded"}"#,
-            "",
+            json!({"error": {"code": 403, "errors": [{"domain": "calendar", "reason": "forbidden"}]}}),
+            json!({"error": "rateLimitExceeded"}),
+            json!({"error": {"errors": {"reason": "quotaExceeded"}}}),
+            json!([]),
         ] {
-            assert!(!is_quota(body.as_bytes()), "{body}");
+            assert!(!is_quota(&body), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_message_may_name_the_time_of_the_next_attempt() {
+        let until = |message: &str| until_named_time(&json!({"error": {"message": message}}));
+        let soon = humantime::format_rfc3339_millis(SystemTime::now() + Duration::from_secs(100));
+        let pause = until(&format!("User-rate limit exceeded.  Retry after {soon} (Mail sending)"));
+        assert!(pause.is_some_and(|pause| (90..=100).contains(&pause.as_secs())), "{pause:?}");
+        assert_eq!(until("Retry after 2015-06-16T14:54:06.105Z"), Some(Duration::ZERO));
+        for message in ["User-rate limit exceeded.", "Retry after a while", "Retry after "] {
+            assert_eq!(until(message), None, "{message}");
         }
     }
 
