@@ -63,6 +63,10 @@ pub(crate) fn push_quoted(json: &mut String, text: &str) {
             '"' => json.push_str("\\\""),
             '\\' => json.push_str("\\\\"),
             '\n' => json.push_str("\\n"),
+            '\r' => json.push_str("\\r"),
+            '\t' => json.push_str("\\t"),
+            '\u{8}' => json.push_str("\\b"),
+            '\u{c}' => json.push_str("\\f"),
             control if control < ' ' => {
                 json.push_str("\\u00");
                 json.extend(char::from_digit(control as u32 >> 4, 16));
@@ -72,6 +76,29 @@ pub(crate) fn push_quoted(json: &mut String, text: &str) {
         }
     }
     json.push('"');
+}
+
+/// The text without blanks between its tokens, and with strings as [`push_quoted`] writes them: the shortest form in UTF-8.
+pub(crate) fn compact(json: &str) -> String {
+    let mut reader = Reader { json, at: 0 };
+    let mut out = String::with_capacity(json.len());
+    while let Some(byte) = reader.peek() {
+        let start = reader.at;
+        match byte {
+            b'"' => match reader.value().and_then(unquoted) {
+                Some(text) => push_quoted(&mut out, &text),
+                None => break,
+            },
+            b' ' | b'\t' | b'\n' | b'\r' => reader.at += 1,
+            _ => {
+                let rest = json.as_bytes().get(start..).unwrap_or_default();
+                let is_end = |byte: &u8| matches!(byte, b'"' | b' ' | b'\t' | b'\n' | b'\r');
+                reader.at += rest.iter().position(is_end).unwrap_or(rest.len());
+                out.push_str(json.get(start..reader.at).unwrap_or_default());
+            }
+        }
+    }
+    out
 }
 
 struct Reader<'a> {
@@ -237,7 +264,7 @@ fn unicode(text: &str) -> Option<(char, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{integer, items, members, push_quoted, scalar};
+    use super::{compact, integer, items, members, push_quoted, scalar};
 
     fn taken_apart(json: &str) -> Vec<(String, String)> {
         let members = members(json).expect("an object");
@@ -291,6 +318,20 @@ mod tests {
             assert_eq!(serde_json::from_str::<String>(&quoted).expect("JSON"), expected);
         }
         assert_eq!(scalar(r#""\ud800x""#).expect("a string"), "\u{FFFD}x");
+    }
+
+    #[test]
+    fn compact_text_is_that_of_a_full_writer() {
+        for json in [
+            "{ \"a\" : [ 1.0 ,\n\t\"x  y\" ] , \"\\u00fc\":{}\r}",
+            r#"{"a":"\u00fc\ud83d\ude00 \/ \u0022 \\ \n\t\r\b\f\u0001"}"#,
+            "[true ,null, -1, \"\"]",
+            "  12  ",
+        ] {
+            let value: serde_json::Value = serde_json::from_str(json).expect("JSON");
+            assert_eq!(compact(json), value.to_string());
+        }
+        assert_eq!(compact("{\"a\": \"b"), "{\"a\":");
     }
 
     #[test]

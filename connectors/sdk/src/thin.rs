@@ -103,9 +103,15 @@ impl<'a> Values<'a> {
             }
         }
         // Only a value with a dot, encoded or not, can make a dot segment: `connector!` checks the table's own text.
-        let mut suspects = self.row.fields.iter().filter(|field| self.may_climb(field));
-        match suspects.next() {
-            Some(field) if has_dot_segment(path) => Err(refuse(field, DOT_SEGMENT)),
+        let suspects = || self.row.fields.iter().filter(|field| self.may_climb(field));
+        match suspects().next() {
+            Some(first) if has_dot_segment(path) => {
+                let climbs = |field: &&'static Field| {
+                    self.get(field).and_then(reader::scalar).is_some_and(|text| has_dot_segment(&text))
+                };
+                // Values that only climb together have no culprit among them.
+                Err(refuse(suspects().find(climbs).unwrap_or(first), DOT_SEGMENT))
+            }
             _ => Ok(()),
         }
     }
