@@ -9,11 +9,17 @@
 //! - `userinfo: read fn connector_microsoft::userinfo example {};`
 //!
 //! Rows of Graph are as follows.
-//! - A list: `query?: entries[$select, …, $top, $skiptoken]` and `pages "/value" next link "/@odata.nextLink" parameter "$skiptoken"
+//! - A list: `query?: entries["$select", …, "$skiptoken"]` and `pages "/value" next link "/@odata.nextLink" parameter "$skiptoken"
 //!   into "/query/$skiptoken"`. Calendars and mail continue with `$skip` instead of `$skiptoken`.
 //! - A file: `GET graph "…/content" answers file`. Graph redirects to an address that needs no credential. The gateway follows
 //!   it without the credential, and takes the name of the file from the response.
 //! - A search: the text is a field with `odata_string`, in the path `/search(q='{q}')`.
+//!
+//! Connectors of SharePoint sites are declared with [`sites!`], which has the rows that they have in common.
+
+pub mod sites;
+#[cfg(test)]
+mod sites_tests;
 
 use connector_sdk::auth::{Identity, OAuth2};
 use connector_sdk::http::{self, Error, Request};
