@@ -1,0 +1,164 @@
+//! Spaces, messages and members of Google Chat. Each operation is the method of Google's API with the same name.
+
+use connector_sdk::connector;
+
+connector! {
+    /// Spaces of Google Chat, their messages and their members, as the connected user sees them.
+    ///
+    /// Entries of `query` and members of `body` have Google's names. Of a resource name such as `spaces/abc`, an operation takes
+    /// the last part, `abc`.
+    connector workspace_chat "Google Chat";
+
+    auth Auth::OAuth2(OAuth2 {
+        scopes: &[
+            "openid",
+            "https://www.googleapis.com/auth/userinfo.email",
+            "https://www.googleapis.com/auth/userinfo.profile",
+            "https://www.googleapis.com/auth/chat.spaces.readonly",
+            "https://www.googleapis.com/auth/chat.spaces.create",
+            "https://www.googleapis.com/auth/chat.messages",
+            "https://www.googleapis.com/auth/chat.memberships",
+            // Only for adding the calling app itself to a space, with the member `users/app`.
+            "https://www.googleapis.com/auth/chat.memberships.app",
+        ],
+        ..connector_google::OAUTH2
+    });
+
+    upstream api "https://chat.googleapis.com/v1";
+    upstream oauth2 "https://www.googleapis.com/oauth2/v2";
+    upstream userinfo "{oauth2}/userinfo" credential standard;
+
+    lists repeated;
+
+    fields space {
+        space_id: string pattern "^[^/]+$",
+    };
+    fields message {
+        space_id: string pattern "^[^/]+$",
+        message_id: string pattern "^[^/]+$",
+    };
+    fields membership {
+        space_id: string pattern "^[^/]+$",
+        member_id: string pattern "^[^/]+$",
+    };
+
+    /// Spaces the caller belongs to; group chats and direct messages are absent until the first message
+    ///
+    /// `pageSize` is at most 1000. Without it, Google answers with at most 100 spaces.
+    spaces_list: GET api "/spaces" {
+        query?: entries[filter, pageSize, pageToken],
+    }
+    example { query: { pageSize: 100, filter: "spaceType = \"SPACE\"" } }
+    pages "/spaces" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// Create a named space; topic-grouped named rooms need a workspace administrator
+    spaces_create: POST api "/spaces" {
+        /// spaceType and displayName are needed by the upstream
+        body: object,
+    }
+    example { body: { spaceType: "SPACE", displayName: "Launch" } };
+
+    /// Details of a space: type, display name, threading state, access setting, member count, creation and last-active time, customer id, URI, permission settings
+    spaces_get: GET api "/spaces/{space_id}" { ..space } example { space_id: "AAAAtZLKDkk" };
+
+    /// Create a message in a space
+    ///
+    /// A message has at most 32,000 bytes, text and cards included. The size is that of `body` as compact JSON in UTF-8.
+    messages_create: POST api "/spaces/{space_id}/messages" {
+        ..space,
+        query?: entries[
+            "createMessageNotificationOptions.notificationType", messageId, messageReplyOption, requestId, threadKey,
+        ] in query,
+        body: object max_bytes 32000,
+    }
+    example { space_id: "AAAAtZLKDkk", query: { requestId: "7f0c" }, body: { text: "Hello" } };
+
+    /// Messages of a space, including those of blocked members and spaces
+    ///
+    /// `pageSize` is at most 1000. Without it, Google answers with at most 25 messages.
+    messages_list: GET api "/spaces/{space_id}/messages" {
+        ..space,
+        query?: entries[filter, markupSyntax, orderBy, pageSize, pageToken, showDeleted],
+    }
+    example { space_id: "AAAAtZLKDkk", query: { pageSize: 50, orderBy: "createTime desc" } }
+    pages "/messages" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// A message by id
+    messages_get: GET api "/spaces/{space_id}/messages/{message_id}" { ..message }
+        example { space_id: "AAAAtZLKDkk", message_id: "BBBB.BBBB" };
+
+    /// Update the text of a message
+    ///
+    /// A text has at most 32,000 bytes in UTF-8.
+    messages_update: PATCH api "/spaces/{space_id}/messages/{message_id}?updateMask=text" {
+        ..message,
+        text: string max_bytes 32000,
+    }
+    example { space_id: "AAAAtZLKDkk", message_id: "BBBB.BBBB", text: "Hello again" };
+
+    /// Delete a message
+    ///
+    /// The answer is `{}`.
+    messages_delete: DELETE api "/spaces/{space_id}/messages/{message_id}" { ..message }
+        example { space_id: "AAAAtZLKDkk", message_id: "BBBB.BBBB" };
+
+    /// Memberships of a space; member address and name are not returned
+    ///
+    /// `pageSize` is at most 1000. Without it, Google answers with at most 100 memberships.
+    memberships_list: GET api "/spaces/{space_id}/members" {
+        ..space,
+        query?: entries[filter, pageSize, pageToken, showGroups, showInvited, useAdminAccess],
+    }
+    example { space_id: "AAAAtZLKDkk", query: { pageSize: 100 } }
+    pages "/memberships" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// Create a membership for the calling app, a user, or a group, excluding adding a group
+    ///
+    /// A body with `groupMember` is refused. The member `users/app` is the calling app.
+    memberships_create: POST api "/spaces/{space_id}/members" {
+        ..space,
+        query?: entries[useAdminAccess] in query,
+        body: object without [groupMember],
+    }
+    example { space_id: "AAAAtZLKDkk", body: { member: { name: "users/kim@example.com", type: "HUMAN" } } };
+
+    /// Remove a user member from a space
+    memberships_delete: DELETE api "/spaces/{space_id}/members/{member_id}" { ..membership }
+        example { space_id: "AAAAtZLKDkk", member_id: "117" };
+
+    /// One membership of a space
+    memberships_get: GET api "/spaces/{space_id}/members/{member_id}" { ..membership }
+        example { space_id: "AAAAtZLKDkk", member_id: "117" };
+
+    /// The direct-message space with a user
+    spaces_find_direct_message: GET api "/spaces:findDirectMessage" {
+        /// users/{id or address}
+        name: string,
+    }
+    example { name: "users/kim@example.com" };
+
+    /// Create a space and add members in one call
+    spaces_setup: POST api "/spaces:setup" { body: object }
+        example {
+            body: {
+                space: { spaceType: "GROUP_CHAT" },
+                memberships: [
+                    { member: { name: "users/kim@example.com", type: "HUMAN" } },
+                    { member: { name: "users/lee@example.com", type: "HUMAN" } },
+                ],
+            },
+        };
+
+    /// Add an emoji reaction to a message
+    reactions_create: POST api "/spaces/{space_id}/messages/{message_id}/reactions" {
+        ..message,
+        emoji: string as "emoji.unicode",
+    }
+    example { space_id: "AAAAtZLKDkk", message_id: "BBBB.BBBB", emoji: "👍" };
+
+    /// The connected Google account, in the common userinfo shape
+    userinfo: read fn connector_google::userinfo example {};
+}
+
+#[cfg(test)]
+mod operation_tests;

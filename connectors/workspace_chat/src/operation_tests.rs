@@ -1,0 +1,138 @@
+//! The request of each row. The crate `connector-google` tests `userinfo` further.
+
+use connector_sdk::http::Body;
+use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::{Fault, Outcome};
+
+use crate::CONNECTOR;
+
+#[test]
+fn rows_are_googles_methods() {
+    assert_eq!(
+        examples(&CONNECTOR),
+        [
+            "spaces_list: GET api /spaces?pageSize=100&filter=spaceType%20%3D%20%22SPACE%22",
+            r#"spaces_create: POST api /spaces {"spaceType":"SPACE","displayName":"Launch"}"#,
+            "spaces_get: GET api /spaces/AAAAtZLKDkk",
+            r#"messages_create: POST api /spaces/AAAAtZLKDkk/messages?requestId=7f0c {"text":"Hello"}"#,
+            "messages_list: GET api /spaces/AAAAtZLKDkk/messages?pageSize=50&orderBy=createTime%20desc",
+            "messages_get: GET api /spaces/AAAAtZLKDkk/messages/BBBB.BBBB",
+            r#"messages_update: PATCH api /spaces/AAAAtZLKDkk/messages/BBBB.BBBB?updateMask=text {"text":"Hello again"}"#,
+            "messages_delete: DELETE api /spaces/AAAAtZLKDkk/messages/BBBB.BBBB",
+            "memberships_list: GET api /spaces/AAAAtZLKDkk/members?pageSize=100",
+            r#"memberships_create: POST api /spaces/AAAAtZLKDkk/members {"member":{"name":"users/kim@example.com","type":"HUMAN"}}"#,
+            "memberships_delete: DELETE api /spaces/AAAAtZLKDkk/members/117",
+            "memberships_get: GET api /spaces/AAAAtZLKDkk/members/117",
+            "spaces_find_direct_message: GET api /spaces:findDirectMessage?name=users%2Fkim%40example.com",
+            r#"spaces_setup: POST api /spaces:setup {"space":{"spaceType":"GROUP_CHAT"},"memberships":[{"member":{"name":"users/kim@example.com","type":"HUMAN"}},{"member":{"name":"users/lee@example.com","type":"HUMAN"}}]}"#,
+            r#"reactions_create: POST api /spaces/AAAAtZLKDkk/messages/BBBB.BBBB/reactions {"emoji":{"unicode":"👍"}}"#,
+        ]
+    );
+}
+
+#[test]
+fn entries_of_the_query_have_googles_names() {
+    for (operation, input, path) in [
+        (
+            "messages_create",
+            r#"{"space_id":"s","body":{},"query":{"createMessageNotificationOptions.notificationType":"NOTIFICATION_TYPE_SILENT","messageReplyOption":"REPLY_MESSAGE_OR_FAIL","threadKey":"t"}}"#,
+            "/spaces/s/messages?createMessageNotificationOptions.notificationType=NOTIFICATION_TYPE_SILENT&messageReplyOption=REPLY_MESSAGE_OR_FAIL&threadKey=t",
+        ),
+        (
+            "messages_list",
+            r#"{"space_id":"s","query":{"showDeleted":true,"pageToken":"a=b"}}"#,
+            "/spaces/s/messages?showDeleted=true&pageToken=a%3Db",
+        ),
+        (
+            "memberships_list",
+            r#"{"space_id":"s","query":{"showGroups":false,"pageToken":"p"}}"#,
+            "/spaces/s/members?showGroups=false&pageToken=p",
+        ),
+        (
+            "memberships_create",
+            r#"{"space_id":"s","query":{"useAdminAccess":true},"body":{}}"#,
+            "/spaces/s/members?useAdminAccess=true",
+        ),
+        ("spaces_list", r#"{"query":{"pageToken":"p"}}"#, "/spaces?pageToken=p"),
+    ] {
+        assert_eq!(forwarded(&CONNECTOR, operation, input).path, path);
+    }
+}
+
+#[test]
+fn lists_have_pages() {
+    let pages = |name: &str| {
+        let operation = CONNECTOR.operations.iter().find(|known| known.path == name).expect("a row");
+        operation.about.pages.map(|pages| (pages.items, pages.input))
+    };
+    for (name, items) in
+        [("spaces_list", "/spaces"), ("messages_list", "/messages"), ("memberships_list", "/memberships")]
+    {
+        assert_eq!(pages(name), Some((items, "/query/pageToken")), "{name}");
+    }
+}
+
+/// The body of the request that a message with a text of this many bytes makes. `None` if the message is refused at `pointer`.
+fn message(operation: &str, input: impl Fn(&str) -> String, bytes: usize, pointer: &str) -> Option<String> {
+    // Two bytes in UTF-8, and six as an escape.
+    let text = "ü".repeat(bytes / 2) + &"x".repeat(bytes % 2);
+    let plain = invoke(&CONNECTOR, operation, &input(&text));
+    let escaped = invoke(&CONNECTOR, operation, &input(&text.replace('ü', "\\u00fc")));
+    match (plain, escaped) {
+        (Ok(Outcome::Forward(plain)), Ok(Outcome::Forward(_))) => match plain.body {
+            Some(Body::Json(text)) => Some(text),
+            other => panic!("{other:?}"),
+        },
+        (Err(Fault::InvalidInput(plain)), Err(Fault::InvalidInput(escaped))) => {
+            assert_eq!((plain[0].pointer.as_str(), escaped[0].pointer.as_str()), (pointer, pointer));
+            None
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_message_has_at_most_32000_bytes_with_everything_in_it() {
+    let frame = r#"{"text":""}"#.len();
+    let create = |text: &str| format!(r#"{{"space_id":"s", "body": {{ "text": "{text}" }} }}"#);
+    let sent = message("messages_create", create, 32_000 - frame, "/body").expect("a request");
+    assert_eq!(sent.len(), 32_000);
+    assert_eq!(message("messages_create", create, 32_001 - frame, "/body"), None);
+}
+
+#[test]
+fn a_new_text_has_at_most_32000_bytes() {
+    let update = |text: &str| format!(r#"{{"space_id":"s","message_id":"m","text":"{text}"}}"#);
+    assert!(message("messages_update", update, 32_000, "/text").is_some());
+    assert_eq!(message("messages_update", update, 32_001, "/text"), None);
+}
+
+#[test]
+fn the_schema_refuses_a_group_as_a_member() {
+    let create = CONNECTOR.operations.iter().find(|known| known.path == "memberships_create").expect("a row");
+    let schema = create.about.input_schema;
+    assert!(schema.contains(r#""body":{"type":"object","properties":{"groupMember":false}}"#), "{schema}");
+}
+
+#[test]
+fn an_id_stays_within_its_segment() {
+    assert_eq!(forwarded(&CONNECTOR, "spaces_get", r#"{"space_id":"a/b:setup?d"}"#).path, "/spaces/a%2Fb%3Asetup%3Fd");
+    for (operation, input, pointer) in [
+        ("spaces_get", r#"{"space_id":""}"#, "/space_id"),
+        ("messages_get", r#"{"space_id":"s","message_id":".."}"#, "/message_id"),
+        ("memberships_delete", r#"{"space_id":"s","member_id":""}"#, "/member_id"),
+    ] {
+        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, operation, input) else { panic!("{input}") };
+        assert_eq!(violations[0].pointer, pointer);
+    }
+}
+
+#[test]
+fn userinfo_is_the_common_shape() {
+    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"110","email":"ada@acme.test"}"#));
+    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
+    assert!(
+        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"110","email":"ada@acme.test""#))
+    );
+    assert_eq!(gateway.requests()[0].upstream, "userinfo");
+}
