@@ -15,7 +15,30 @@ const CONFIGURED: &str = "[connectors.hr_platform]\nupstreams.api = \"https://hr
     oauth.authorization_url = \"https://hr.example/authorize\"\noauth.token_url = \"https://hr.example/token\"";
 
 /// Hosts that a connector is granted besides those of its upstreams, because the upstream redirects to them.
-const REDIRECT_HOSTS: [(&str, &[&str]); 1] = [("preprint_archive", &["arxiv.org", "www.arxiv.org"])];
+const REDIRECT_HOSTS: [(&str, &[&str]); 4] = [
+    ("preprint_archive", &["arxiv.org", "www.arxiv.org"]),
+    ("office_drive", MICROSOFT_FILES),
+    ("office_sites", MICROSOFT_FILES),
+    ("kb_office_sites", MICROSOFT_FILES),
+];
+
+/// The hosts that the catalogue lists at each `download_item`.
+const MICROSOFT_FILES: &[&str] = &[
+    "1drv.com",
+    "*.1drv.com",
+    "microsoftpersonalcontent.com",
+    "*.microsoftpersonalcontent.com",
+    "onedrive.com",
+    "*.onedrive.com",
+    "onedrive.live.com",
+    "*.onedrive.live.com",
+    "sharepoint.com",
+    "*.sharepoint.com",
+    "storage.live.com",
+    "*.storage.live.com",
+    "svc.ms",
+    "*.svc.ms",
+];
 
 /// Operations that only read, although their request is a POST.
 const READS_BY_POST: [(&str, &str); 3] =

@@ -2,8 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-/// The schema of an entry of an object whose entries are optional parameters of the upstream.
-fn entry() -> Value {
+/// The schema of an entry of an object whose entries are optional parameters of the upstream. `allowed` is the list of its
+/// values, or null if any scalar is accepted.
+fn entry(allowed: &Value) -> Value {
+    if allowed.is_array() {
+        return json!({"enum": values(allowed, true)});
+    }
     json!({
         "type": ["string", "number", "boolean", "array", "null"],
         "items": {"type": ["string", "number", "boolean"]},
@@ -35,8 +39,9 @@ pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
             "item_pattern" => items(&mut schema)["pattern"] = value.clone(),
             "format" => format(&mut schema, field, value.as_str().unwrap()),
             "names" => {
-                let names = value.as_array().unwrap().iter().map(|name| (name.as_str().unwrap().to_owned(), entry()));
-                schema.insert("properties".to_owned(), Value::Object(names.collect()));
+                let names = value.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+                let entries = names.map(|name| (name.to_owned(), entry(&field["values"][name])));
+                schema.insert("properties".to_owned(), Value::Object(entries.collect()));
                 schema.insert("additionalProperties".to_owned(), json!(false));
             }
             "default" | "description" | "minimum" | "maximum" | "pattern" => {
@@ -47,6 +52,9 @@ pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
                 let of = if of == "length" { "Length" } else { "Items" };
                 schema.insert(format!("{bound}{of}"), value.clone());
             }
+            "secret" => drop(schema.insert("writeOnly".to_owned(), value.clone())),
+            // The entries of `names` have them.
+            "values" => {}
             // These say how the value goes to the upstream. The tests of the connectors cover that.
             "required" | "in" | "upstream_name" | "join" | "send_default" | "encoding" | "schema" => {}
             // Every optional field accepts null.
