@@ -1,0 +1,194 @@
+//! Calendars and events of Outlook. Each operation is a method of Microsoft Graph.
+
+use connector_sdk::{Fault, connector};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+connector! {
+    /// Calendars, events and free times of a Microsoft account.
+    ///
+    /// Entries of `query` and members of `body` have Microsoft's names. A list has a next page if its answer has `@odata.nextLink`. The
+    /// parameter `$skip` of that URL, or `$skiptoken` if the URL has it, is the entry of `query` for the next page.
+    connector office_calendar "Microsoft Outlook calendar (Graph)";
+
+    auth Auth::OAuth2(OAuth2 {
+        scopes: &["offline_access", "User.Read", "Calendars.ReadWrite"],
+        ..connector_microsoft::OAUTH2
+    });
+
+    upstream graph "https://graph.microsoft.com/v1.0";
+
+    header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];
+
+    values calendar_colors [
+        "auto", "lightBlue", "lightGreen", "lightOrange", "lightGray", "lightYellow", "lightTeal", "lightPink",
+        "lightBrown", "lightRed", "maxColor",
+    ];
+
+    fields list {
+        query?: entries[
+            "$select", "$expand", "$filter", "$search", "$orderby", "$top", "$skip", "$count", "$skiptoken",
+        ],
+    };
+    fields selection {
+        query?: entries["$select", "$expand"],
+    };
+    fields preferences {
+        /// optional request headers; Prefer takes outlook.timezone="..." and outlook.body-content-type="text"|"html"
+        headers?: entries[Prefer],
+    };
+    fields response {
+        comment?: string,
+        send_response?: boolean as "sendResponse" default true sent,
+    };
+
+    /// Partial update of an event: subject, attendees, times, location, body, importance, reminders, online-meeting settings; only
+    /// supplied fields change
+    update_event: PATCH graph "/me/events/{event_id}" {
+        event_id: string,
+        body: object,
+    }
+    example { event_id: "AAMkAGI1", body: { subject: "Review (moved)", location: { displayName: "Room 4" } } };
+
+    /// Delete an event; on an organizer's meeting a cancellation goes to all attendees; irreversible
+    delete_event: DELETE graph "/me/events/{event_id}"
+        example { event_id: "AAMkAGI1" };
+
+    /// Delete an event into the purge area, not reachable by mail clients
+    permanently_delete_event: destructive POST graph "/me/events/{event_id}/permanentDelete"
+        example { event_id: "AAMkAGI1" };
+
+    /// The user's calendars of the default group
+    list_calendars: GET graph "/me/calendars" { ..list }
+        example { query: { "$select": "id,name,color", "$top": 50 } }
+        pages "/value" next link "/@odata.nextLink" parameter "$skip" into "/query/$skip";
+
+    /// Create a calendar
+    create_calendar: POST graph "/me/calendars" {
+        name: string,
+        color?: string one_of calendar_colors,
+    }
+    example { name: "Team", color: "lightBlue" };
+
+    /// A calendar by id
+    get_calendar: GET graph "/me/calendars/{calendar_id}" {
+        calendar_id: string,
+        ..selection,
+    }
+    example { calendar_id: "AAMkAGI2" };
+
+    /// Update name, colour theme or default status of a calendar
+    update_calendar: PATCH graph "/me/calendars/{calendar_id}" {
+        calendar_id: string,
+        name?: string,
+        color?: string one_of calendar_colors,
+        is_default_calendar?: boolean as "isDefaultCalendar",
+    }
+    check changes_something
+    example { calendar_id: "AAMkAGI2", name: "Team 2026" };
+
+    /// Delete a non-default calendar with its events; the default calendar cannot be deleted
+    delete_calendar: DELETE graph "/me/calendars/{calendar_id}"
+        example { calendar_id: "AAMkAGI2" };
+
+    /// Events between start and end, including occurrences, exceptions and single instances
+    ///
+    /// Microsoft answers with 10 events, unless `$top` says otherwise.
+    list_events_in_time_range: GET graph "/me/calendarView" {
+        start_date_time: string as "startDateTime" format "date-time",
+        end_date_time: string as "endDateTime" format "date-time",
+        ..list,
+        ..preferences,
+    }
+    check ends_after_start
+    example {
+        start_date_time: "2026-03-01T00:00:00Z",
+        end_date_time: "2026-03-08T00:00:00Z",
+        headers: { Prefer: "outlook.timezone=\"Europe/Berlin\"" },
+    }
+    pages "/value" next link "/@odata.nextLink" parameter "$skip" into "/query/$skip";
+
+    /// All events without date limits: series masters and single meetings
+    list_events: GET graph "/me/events" { ..list, ..preferences }
+        example { query: { "$top": 25, "$orderby": "start/dateTime" } }
+        pages "/value" next link "/@odata.nextLink" parameter "$skip" into "/query/$skip";
+
+    /// Create an event in the default calendar
+    create_event: POST graph "/me/events" { body: object }
+        example {
+            body: {
+                subject: "Kick-off",
+                start: { dateTime: "2026-03-02T10:00:00", timeZone: "UTC" },
+                end: { dateTime: "2026-03-02T11:00:00", timeZone: "UTC" },
+                attendees: [{ emailAddress: { address: "kim@example.com" }, type: "required" }],
+            },
+        };
+
+    /// An event by id
+    get_event: GET graph "/me/events/{event_id}" {
+        event_id: string,
+        ..selection,
+        ..preferences,
+    }
+    example { event_id: "AAMkAGI1" };
+
+    /// Accept an invitation
+    accept_event: POST graph "/me/events/{event_id}/accept" {
+        event_id: string,
+        ..response,
+    }
+    example { event_id: "AAMkAGI1", comment: "See you" };
+
+    /// Decline an invitation, optionally proposing another time
+    decline_event: POST graph "/me/events/{event_id}/decline" {
+        event_id: string,
+        ..response,
+        proposed_new_time?: object as "proposedNewTime",
+    }
+    example { event_id: "AAMkAGI1", comment: "Out of office" };
+
+    /// Cancel a meeting of the organizer with a message to the attendees
+    cancel_event: POST graph "/me/events/{event_id}/cancel" {
+        event_id: string,
+        comment?: string,
+    }
+    example { event_id: "AAMkAGI1", comment: "Moved to next week" };
+
+    /// Free and busy times of people and rooms
+    get_schedule: read POST graph "/me/calendar/getSchedule" {
+        schedules: [string],
+        start_time: object as "startTime",
+        end_time: object as "endTime",
+        availability_view_interval?: integer(5..=1440) as "availabilityViewInterval" default 30,
+    }
+    example {
+        schedules: ["kim@example.com"],
+        start_time: { dateTime: "2026-03-02T09:00:00", timeZone: "UTC" },
+        end_time: { dateTime: "2026-03-02T18:00:00", timeZone: "UTC" },
+    };
+
+    /// The connected Microsoft account, in the common userinfo shape
+    userinfo: read fn connector_microsoft::userinfo example {};
+}
+
+fn changes_something(input: &UpdateCalendar) -> Result<(), Fault> {
+    if input.name.is_none() && input.color.is_none() && input.is_default_calendar.is_none() {
+        return Err(Fault::invalid_input("", "Give at least one of `name`, `color` and `is_default_calendar`."));
+    }
+    Ok(())
+}
+
+fn ends_after_start(input: &ListEventsInTimeRange) -> Result<(), Fault> {
+    // Microsoft takes a time without an offset as UTC, and refuses text that is no time.
+    let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
+    let time = |text: &str| parse(text).or_else(|| parse(&format!("{text}Z")));
+    match (time(&input.start_date_time), time(&input.end_date_time)) {
+        (Some(start), Some(end)) if end < start => {
+            Err(Fault::invalid_input("/end_date_time", "Give an end that is not before `start_date_time`."))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod operation_tests;

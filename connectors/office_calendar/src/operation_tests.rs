@@ -1,0 +1,168 @@
+//! The request of each row. The crate `connector-microsoft` tests `userinfo` further.
+
+use connector_sdk::auth::Auth;
+use connector_sdk::http::Body;
+use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::{Fault, Outcome};
+
+use crate::CONNECTOR;
+
+fn path(operation: &str, input: &str) -> String {
+    forwarded(&CONNECTOR, operation, input).path
+}
+
+fn body(operation: &str, input: &str) -> String {
+    match forwarded(&CONNECTOR, operation, input).body {
+        Some(Body::Json(text)) => text,
+        other => panic!("{operation}: {other:?}"),
+    }
+}
+
+/// Pointer of the first violation.
+fn refused(operation: &str, input: &str) -> String {
+    match invoke(&CONNECTOR, operation, input) {
+        Err(Fault::InvalidInput(violations)) => violations[0].pointer.clone(),
+        other => panic!("{operation} {input}: {other:?}"),
+    }
+}
+
+#[test]
+fn rows_are_the_methods_of_graph() {
+    let event = r#"{"subject":"Kick-off","start":{"dateTime":"2026-03-02T10:00:00","timeZone":"UTC"},"end":{"dateTime":"2026-03-02T11:00:00","timeZone":"UTC"},"attendees":[{"emailAddress":{"address":"kim@example.com"},"type":"required"}]}"#;
+    let schedule = r#"{"schedules":["kim@example.com"],"startTime":{"dateTime":"2026-03-02T09:00:00","timeZone":"UTC"},"endTime":{"dateTime":"2026-03-02T18:00:00","timeZone":"UTC"}}"#;
+    assert_eq!(
+        examples(&CONNECTOR),
+        [
+            r#"update_event: PATCH graph /me/events/AAMkAGI1 {"subject":"Review (moved)","location":{"displayName":"Room 4"}}"#,
+            "delete_event: DELETE graph /me/events/AAMkAGI1",
+            "permanently_delete_event: POST graph /me/events/AAMkAGI1/permanentDelete",
+            "list_calendars: GET graph /me/calendars?$select=id%2Cname%2Ccolor&$top=50",
+            r#"create_calendar: POST graph /me/calendars {"name":"Team","color":"lightBlue"}"#,
+            "get_calendar: GET graph /me/calendars/AAMkAGI2",
+            r#"update_calendar: PATCH graph /me/calendars/AAMkAGI2 {"name":"Team 2026"}"#,
+            "delete_calendar: DELETE graph /me/calendars/AAMkAGI2",
+            r#"list_events_in_time_range: GET graph /me/calendarView?startDateTime=2026-03-01T00%3A00%3A00Z&endDateTime=2026-03-08T00%3A00%3A00Z [Prefer: outlook.timezone="Europe/Berlin"]"#,
+            "list_events: GET graph /me/events?$top=25&$orderby=start%2FdateTime",
+            &format!("create_event: POST graph /me/events {event}"),
+            "get_event: GET graph /me/events/AAMkAGI1",
+            r#"accept_event: POST graph /me/events/AAMkAGI1/accept {"comment":"See you","sendResponse":true}"#,
+            r#"decline_event: POST graph /me/events/AAMkAGI1/decline {"comment":"Out of office","sendResponse":true}"#,
+            r#"cancel_event: POST graph /me/events/AAMkAGI1/cancel {"comment":"Moved to next week"}"#,
+            &format!("get_schedule: POST graph /me/calendar/getSchedule {schedule}"),
+        ]
+    );
+}
+
+#[test]
+fn a_list_is_narrowed_and_paged_by_its_query() {
+    let input = r#"{"query":{"$select":["id","subject"],"$filter":"subject eq 'Q&A'","$orderby":"start/dateTime desc","$top":5,"$skip":10,"$skiptoken":"a+b="}}"#;
+    assert_eq!(
+        path("list_events", input),
+        "/me/events?$select=id,subject&$filter=subject%20eq%20%27Q%26A%27&$orderby=start%2FdateTime%20desc&$top=5&$skip=10&$skiptoken=a%2Bb%3D"
+    );
+    let input = r#"{"start_date_time":"2026-03-01T00:00:00+01:00","end_date_time":"2026-03-02T00:00:00+01:00","query":{"$top":100}}"#;
+    assert_eq!(
+        path("list_events_in_time_range", input),
+        "/me/calendarView?startDateTime=2026-03-01T00%3A00%3A00%2B01%3A00&endDateTime=2026-03-02T00%3A00%3A00%2B01%3A00&$top=100"
+    );
+    assert_eq!(
+        path("get_event", r#"{"event_id":"e","query":{"$expand":"extensions"}}"#),
+        "/me/events/e?$expand=extensions"
+    );
+}
+
+#[test]
+fn a_search_and_a_count_ask_for_eventual_consistency() {
+    let eventual = ("ConsistencyLevel".to_owned(), "eventual".to_owned());
+    let prefer = ("Prefer".to_owned(), "outlook.body-content-type=\"text\"".to_owned());
+    for (query, expected) in [
+        (r#"{"$search":"\"kick-off\""}"#, vec![eventual.clone(), prefer.clone()]),
+        (r#"{"$count":true}"#, vec![eventual.clone(), prefer.clone()]),
+        (r#"{"$count":"true"}"#, vec![eventual, prefer.clone()]),
+        (r#"{"$count":false}"#, vec![prefer.clone()]),
+        (r#"{"$top":1}"#, vec![prefer]),
+    ] {
+        let input = format!(r#"{{"query":{query},"headers":{{"Prefer":"outlook.body-content-type=\"text\""}}}}"#);
+        assert_eq!(forwarded(&CONNECTOR, "list_events", &input).headers, expected, "{query}");
+    }
+}
+
+#[test]
+fn an_answer_to_an_invitation_is_sent_unless_the_caller_says_no() {
+    assert_eq!(body("accept_event", r#"{"event_id":"e"}"#), r#"{"sendResponse":true}"#);
+    let slot = r#"{"start":{"dateTime":"2026-03-03T10:00:00","timeZone":"UTC"},"end":{"dateTime":"2026-03-03T11:00:00","timeZone":"UTC"}}"#;
+    assert_eq!(
+        body("decline_event", &format!(r#"{{"event_id":"e","send_response":false,"proposed_new_time":{slot}}}"#)),
+        format!(r#"{{"sendResponse":false,"proposedNewTime":{slot}}}"#)
+    );
+    assert_eq!(body("cancel_event", r#"{"event_id":"e"}"#), "{}");
+}
+
+#[test]
+fn a_schedule_has_an_interval_only_if_the_caller_gives_one() {
+    let input = r#"{"schedules":["kim@example.com"],"start_time":{"dateTime":"a"},"end_time":{"dateTime":"b"},"availability_view_interval":5.0}"#;
+    assert!(body("get_schedule", input).ends_with(r#","availabilityViewInterval":5.0}"#));
+}
+
+#[test]
+fn an_update_of_a_calendar_changes_something() {
+    for input in
+        [r#"{"calendar_id":"c"}"#, r#"{"calendar_id":"c","name":null,"color":null,"is_default_calendar":null}"#]
+    {
+        assert_eq!(refused("update_calendar", input), "");
+    }
+    for (input, expected) in [
+        (r#"{"calendar_id":"c","name":""}"#, r#"{"name":""}"#),
+        (r#"{"calendar_id":"c","color":"auto"}"#, r#"{"color":"auto"}"#),
+        (r#"{"calendar_id":"c","is_default_calendar":true}"#, r#"{"isDefaultCalendar":true}"#),
+    ] {
+        assert_eq!(body("update_calendar", input), expected);
+    }
+}
+
+#[test]
+fn a_range_ends_after_its_start() {
+    let input = |start: &str, end: &str| format!(r#"{{"start_date_time":"{start}","end_date_time":"{end}"}}"#);
+    for (start, end) in [
+        ("2026-03-08T00:00:00Z", "2026-03-01T00:00:00Z"),
+        // The same clock time, but an hour earlier.
+        ("2026-03-01T00:00:00Z", "2026-03-01T00:00:00+01:00"),
+        ("2026-03-01T00:00:00", "2026-02-28T23:59:59.9999999Z"),
+    ] {
+        assert_eq!(refused("list_events_in_time_range", &input(start, end)), "/end_date_time");
+    }
+    for (start, end) in [
+        ("2026-03-01T00:00:00Z", "2026-03-01T00:00:00Z"),
+        ("2026-03-01T00:00:00+01:00", "2026-03-01T00:00:00Z"),
+        ("2026-03-01T00:00:00", "2026-03-01T00:00:00.5"),
+        ("tomorrow", "today"),
+    ] {
+        assert!(path("list_events_in_time_range", &input(start, end)).starts_with("/me/calendarView?startDateTime="));
+    }
+}
+
+#[test]
+fn an_id_stays_within_its_segment() {
+    assert_eq!(path("get_event", r#"{"event_id":"AAMk/A+B=="}"#), "/me/events/AAMk%2FA%2BB%3D%3D");
+    for id in ["", "..", "../calendars"] {
+        assert_eq!(refused("delete_event", &format!(r#"{{"event_id":"{id}"}}"#)), "/event_id");
+    }
+}
+
+#[test]
+fn userinfo_is_the_common_shape() {
+    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"48d31887","userPrincipalName":"ada@acme.test"}"#));
+    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
+    assert!(
+        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"48d31887","email":"ada@acme.test""#))
+    );
+    assert_eq!(gateway.requests()[0].upstream, "graph");
+}
+
+#[test]
+fn microsoft_is_asked_for_a_refresh_token() {
+    let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
+    assert!(client.scopes.contains(&"offline_access") && client.scopes.contains(&"User.Read"));
+    let identity = client.identity.as_ref().expect("an identity");
+    assert_eq!((identity.operation, identity.id), ("userinfo", "/data/id"));
+}
