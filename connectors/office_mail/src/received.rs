@@ -5,9 +5,8 @@
 
 use connector_sdk::http::{self, Body};
 use connector_sdk::input::FromJson;
-use connector_sdk::json::{items, members};
+use connector_sdk::json::{items, members, with_member};
 use connector_sdk::{Fault, Outcome, Request, log};
-use serde_json::Value;
 
 /// The member of a message that has the extended properties.
 const PROPERTIES: &str = "singleValueExtendedProperties";
@@ -47,13 +46,7 @@ fn with_flags(message: &str) -> Option<String> {
         return None;
     }
     properties.push(NOT_A_DRAFT);
-    let mut json = String::with_capacity(message.len() + 80);
-    json.push('{');
-    for (name, value) in members.iter().filter(|(name, _)| name != PROPERTIES) {
-        json.extend([&Value::from(name.as_ref()).to_string(), ":", value, ","]);
-    }
-    json.extend(["\"", PROPERTIES, "\":[", &properties.join(","), "]}"]);
-    Some(json)
+    with_member(message, PROPERTIES, &format!("[{}]", properties.join(",")))
 }
 
 fn is_flags(property: &str) -> bool {
@@ -74,11 +67,11 @@ mod tests {
             ("{}", r#"{"singleValueExtendedProperties":[{"id":"Integer 0x0E07","value":"1"}]}"#),
             (
                 r#"{"subject": "a \"b\"", "n":1.0,"singleValueExtendedProperties":null,"x\ny":[ ]}"#,
-                r#"{"subject":"a \"b\"","n":1.0,"x\ny":[ ],"singleValueExtendedProperties":[{"id":"Integer 0x0E07","value":"1"}]}"#,
+                r#"{"subject":"a \"b\"","n":1.0,"singleValueExtendedProperties":[{"id":"Integer 0x0E07","value":"1"}],"x\ny":[ ]}"#,
             ),
             (
                 r#"{"singleValueExtendedProperties":[{"id":"String {0} Name c","value":"Green"}],"subject":"s"}"#,
-                r#"{"subject":"s","singleValueExtendedProperties":[{"id":"String {0} Name c","value":"Green"},{"id":"Integer 0x0E07","value":"1"}]}"#,
+                r#"{"singleValueExtendedProperties":[{"id":"String {0} Name c","value":"Green"},{"id":"Integer 0x0E07","value":"1"}],"subject":"s"}"#,
             ),
         ] {
             assert_eq!(with_flags(message).as_deref(), Some(expected));

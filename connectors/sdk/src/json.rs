@@ -1,5 +1,5 @@
 //! JSON documents that stay in the gateway. A connector can look into them and answer with them, without parsing them in the sandbox.
-//! [`members`] and [`items`] read JSON text that is in the sandbox, without copying it.
+//! [`members`] and [`items`] read JSON text that is in the sandbox, without copying it. [`with_member`] changes one member of it.
 
 use std::borrow::Cow;
 
@@ -89,9 +89,51 @@ pub fn items(text: &str) -> Option<Vec<&str>> {
     reader::items(text).ok()
 }
 
+/// An object with a member set to `value`, which is JSON text. A member of this name keeps its place, a new one is the last. The
+/// values of the others stay as they are. `None` if `text` is not an object. `text` is valid JSON, as for [`members`].
+#[must_use]
+pub fn with_member(text: &str, name: &str, value: &str) -> Option<String> {
+    let mut members = members(text)?;
+    match members.iter_mut().find(|(known, _)| known == name) {
+        Some((_, known)) => *known = value,
+        None => members.push((Cow::Borrowed(name), value)),
+    }
+    let mut json = String::with_capacity(text.len() + name.len() + value.len() + 8);
+    for (name, value) in &members {
+        json.push(if json.is_empty() { '{' } else { ',' });
+        reader::push_quoted(&mut json, name);
+        json.push(':');
+        json.push_str(value);
+    }
+    json.push('}');
+    Some(json)
+}
+
+/// Text as a JSON string, with quotes and escapes.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut json = String::with_capacity(text.len() + 8);
+    reader::push_quoted(&mut json, text);
+    json
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{items, members};
+    use super::{items, members, quoted, with_member};
+
+    #[test]
+    fn a_member_is_set_and_the_others_stay() {
+        let object = r#"{"a": 1.0, "b\"c":[ 1 ],"d":null}"#;
+        assert_eq!(with_member(object, "a", "[]").as_deref(), Some(r#"{"a":[],"b\"c":[ 1 ],"d":null}"#));
+        assert_eq!(with_member(object, "d", "2").as_deref(), Some(r#"{"a":1.0,"b\"c":[ 1 ],"d":2}"#));
+        assert_eq!(with_member("{}", "a\"b", "true").as_deref(), Some(r#"{"a\"b":true}"#));
+        assert_eq!(with_member("[]", "a", "1"), None);
+    }
+
+    #[test]
+    fn text_is_quoted() {
+        assert_eq!(quoted("a \"b\"\n"), r#""a \"b\"\n""#);
+    }
 
     #[test]
     fn members_and_items_are_slices_of_the_text() {
