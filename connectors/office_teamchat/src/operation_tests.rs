@@ -1,0 +1,110 @@
+//! The request of each row. The crate `connector-microsoft` tests `userinfo` further.
+
+use connector_sdk::auth::Auth;
+use connector_sdk::http::{Body, Method};
+use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::{Fault, Outcome};
+
+use crate::CONNECTOR;
+
+#[test]
+fn rows_are_the_methods_of_graph() {
+    let channel = "/teams/893075dd/channels/19%3A4a95%40thread.tacv2";
+    assert_eq!(
+        examples(&CONNECTOR),
+        [
+            "delete_team: DELETE graph /groups/fbe2bf47-16c8-47cf-b4a5-4b9b187c508b",
+            "list_joined_teams: GET graph /me/joinedTeams",
+            "get_team: GET graph /teams/893075dd?$select=id%2CdisplayName",
+            "list_chat_members: GET graph /chats/19%3A8b08%40thread.v2/members",
+            "list_team_channels: GET graph /teams/893075dd/channels?$filter=membershipType%20eq%20%27private%27",
+            "list_team_members: GET graph /teams/893075dd/members?$top=100",
+            &format!("list_channel_messages: GET graph {channel}/messages?$top=20&$expand=replies"),
+            &format!(
+                r#"send_channel_message: POST graph {channel}/messages {{"body":{{"content":"Deployed <b>2.1</b>","contentType":"html"}},"importance":"normal"}}"#
+            ),
+            &format!("get_channel: GET graph {channel}"),
+            &format!("list_channel_message_replies: GET graph {channel}/messages/1616990032035/replies"),
+            &format!(
+                r#"reply_to_channel_message: POST graph {channel}/messages/1616990032035/replies {{"body":{{"content":"Thanks"}}}}"#
+            ),
+            "list_chats: GET graph /me/chats?$expand=lastMessagePreview&$top=20",
+            "list_chat_messages: GET graph /chats/19%3A8b08%40thread.v2/messages?$top=20",
+            r#"send_chat_message: POST graph /chats/19%3A8b08%40thread.v2/messages {"body":{"content":"Hello"}}"#,
+        ]
+    );
+}
+
+#[test]
+fn every_message_may_have_mentions_and_attachments() {
+    let message =
+        r#""content":"Hi <at id=\"0\">Kim</at>","subject":"S","mentions":[{"id": 0}],"attachments":[{"id":"a"}]"#;
+    let expected = r#"{"body":{"content":"Hi <at id=\"0\">Kim</at><attachment id=\"a\"></attachment>","contentType":"html"},"subject":"S","mentions":[{"id": 0}],"attachments":[{"id":"a"}]}"#;
+    for (operation, ids, path) in [
+        ("send_channel_message", r#""team_id":"t","channel_id":"c""#, "/teams/t/channels/c/messages"),
+        (
+            "reply_to_channel_message",
+            r#""team_id":"t","channel_id":"c","message_id":"m""#,
+            "/teams/t/channels/c/messages/m/replies",
+        ),
+        ("send_chat_message", r#""chat_id":"c""#, "/chats/c/messages"),
+    ] {
+        let request = forwarded(&CONNECTOR, operation, &format!("{{{ids},{message}}}"));
+        assert_eq!((request.method, request.path.as_str()), (Method::Post, path));
+        let Some(Body::Json(body)) = request.body else { panic!("{operation}: a body") };
+        assert_eq!(body, expected, "{operation}");
+        let outcome = invoke(&CONNECTOR, operation, &format!(r#"{{{ids},"content":""}}"#));
+        let Err(Fault::InvalidInput(violations)) = outcome else { panic!("{operation}: {outcome:?}") };
+        assert_eq!(violations[0].pointer, "/content");
+    }
+}
+
+#[test]
+fn a_search_and_a_count_ask_for_eventual_consistency() {
+    for (query, sent) in [
+        (r#"{"$search":"\"launch\""}"#, true),
+        (r#"{"$count":true}"#, true),
+        (r#"{"$count":false}"#, false),
+        (r#"{"$skiptoken":"a+b="}"#, false),
+    ] {
+        let request = forwarded(&CONNECTOR, "list_joined_teams", &format!(r#"{{"query":{query}}}"#));
+        let expected = sent.then(|| ("ConsistencyLevel".to_owned(), "eventual".to_owned()));
+        assert_eq!(request.headers, Vec::from_iter(expected), "{query}");
+    }
+}
+
+#[test]
+fn a_token_of_a_page_is_sent_as_the_service_gave_it() {
+    let input = r#"{"query":{"$top":2,"$skiptoken":"[{\"token\":\"+RID:~vps=\"}]"}}"#;
+    assert_eq!(
+        forwarded(&CONNECTOR, "list_chats", input).path,
+        "/me/chats?$top=2&$skiptoken=%5B%7B%22token%22%3A%22%2BRID%3A~vps%3D%22%7D%5D"
+    );
+}
+
+#[test]
+fn an_id_stays_within_its_segment() {
+    for id in ["", "..", "../users"] {
+        let outcome = invoke(&CONNECTOR, "delete_team", &format!(r#"{{"team_id":"{id}"}}"#));
+        let Err(Fault::InvalidInput(violations)) = outcome else { panic!("{id}: {outcome:?}") };
+        assert_eq!(violations[0].pointer, "/team_id");
+    }
+}
+
+#[test]
+fn userinfo_is_the_common_shape() {
+    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"48d31887","userPrincipalName":"ada@acme.test"}"#));
+    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
+    assert!(
+        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"48d31887","email":"ada@acme.test""#))
+    );
+    assert_eq!(gateway.requests()[0].upstream, "graph");
+}
+
+#[test]
+fn microsoft_is_asked_for_a_refresh_token() {
+    let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
+    assert!(client.scopes.contains(&"offline_access") && client.scopes.contains(&"User.Read"));
+    let identity = client.identity.as_ref().expect("an identity");
+    assert_eq!((identity.operation, identity.id), ("userinfo", "/data/id"));
+}
