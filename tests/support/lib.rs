@@ -10,6 +10,7 @@
 //!   services
 //! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
 //! - [`database`]: the two stores, and a PostgreSQL database for one test
+//! - [`catalogue`]: the operations that the connectors must have
 //! - [`module`]: connectors as bytes, as built and altered
 //! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies
 #![expect(
@@ -20,6 +21,7 @@
 )]
 
 pub mod arxiv;
+pub mod catalogue;
 pub mod client;
 pub mod database;
 pub mod dexscreener;

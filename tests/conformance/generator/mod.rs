@@ -1,0 +1,158 @@
+//! Values that a JSON Schema accepts: generated at random, but the same on every run.
+//!
+//! # Layout
+//! - here: values of a schema; [`text`]: strings
+//! - [`narrow`]: one schema from two that a value must satisfy
+
+pub(crate) mod narrow;
+mod text;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::{Map, Value, json};
+
+/// Depth up to which optional members are generated.
+const DEPTH: u32 = 4;
+
+/// Maximum number of items in a list, unless the schema demands more.
+const ITEMS: usize = 3;
+
+/// Members of an answer that name a further page. Without them a connector does not read pages without end.
+const NEXT_PAGE: [&str; 4] = ["nextPageToken", "nextSyncToken", "next_token", "@odata.nextLink"];
+
+/// Generates values.
+pub(crate) struct Generator {
+    runner: TestRunner,
+    direction: Direction,
+}
+
+/// The direction in which a value is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// To the provider: members that are only to be read are left out.
+    Request,
+    /// From the provider: identifiers are always there, and there is no further page.
+    Answer,
+}
+
+impl Generator {
+    /// A generator whose values depend on `seed` only.
+    pub(crate) fn new(seed: &str, direction: Direction) -> Self {
+        let mut hasher = DefaultHasher::new();
+        seed.hash(&mut hasher);
+        let bytes = [hasher.finish().to_le_bytes(); 4].concat();
+        let random = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+        Self { runner: TestRunner::new_with_rng(Config::default(), random), direction }
+    }
+
+    /// A value that a schema accepts. References lead to `$defs` of `root`.
+    pub(crate) fn value(&mut self, schema: &Value, root: &Value) -> Value {
+        self.value_at(schema, root, 0)
+    }
+
+    /// Returns `true` in one of `count` cases.
+    pub(crate) fn one_in(&mut self, count: u32) -> bool {
+        self.draw(&(0..count)) == 0
+    }
+
+    fn draw<S: Strategy>(&mut self, strategy: &S) -> S::Value {
+        strategy.new_tree(&mut self.runner).expect("the strategy has values").current()
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.draw(&(0..end.max(1)))
+    }
+
+    fn value_at(&mut self, schema: &Value, root: &Value, depth: u32) -> Value {
+        if let Some(name) = schema["$ref"].as_str() {
+            let target = root.pointer(name.trim_start_matches('#')).unwrap_or_else(|| panic!("{name} leads nowhere"));
+            return self.value_at(target, root, depth);
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            return values[self.below(values.len())].clone();
+        }
+        if let Some(alternatives) = schema["anyOf"].as_array() {
+            let alternative = &alternatives[self.below(alternatives.len())];
+            return self.value_at(alternative, root, depth);
+        }
+        let one = match &schema["type"] {
+            Value::Array(types) => types[self.below(types.len())].as_str(),
+            Value::String(one) => Some(one.as_str()),
+            _ if schema["properties"].is_object() => Some("object"),
+            _ => None,
+        };
+        match one {
+            Some("null") => Value::Null,
+            Some("boolean") => json!(self.one_in(2)),
+            Some("integer") => json!(self.draw(&whole_numbers(schema))),
+            // Halves have an exact text.
+            Some("number") => json!(self.draw(&whole_numbers(schema)) as f64 / 2.0 + lower(schema) as f64 / 2.0),
+            Some("array") => self.list(schema, root, depth),
+            Some("object") => self.object(schema, root, depth),
+            Some("string") | None => Value::String(self.text(schema)),
+            Some(other) => panic!("a value of the type {other} is not known"),
+        }
+    }
+
+    fn list(&mut self, schema: &Value, root: &Value, depth: u32) -> Value {
+        let least = size(schema, "minItems").unwrap_or(0);
+        let most = size(schema, "maxItems").unwrap_or(usize::MAX).min(least.max(if depth < DEPTH { ITEMS } else { 0 }));
+        let count = self.draw(&(least..most + 1));
+        let mut items: Vec<Value> = Vec::new();
+        for _ in 0..count {
+            let item = self.value_at(&schema["items"], root, depth + 1);
+            if schema["uniqueItems"] != true || !items.contains(&item) {
+                items.push(item);
+            }
+        }
+        Value::Array(items)
+    }
+
+    fn object(&mut self, schema: &Value, root: &Value, depth: u32) -> Value {
+        let required: Vec<&str> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let mut members = Map::new();
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let is_needed = required.contains(&name.as_str())
+                || (self.direction == Direction::Answer && matches!(name.as_str(), "id" | "ok" | "items" | "value"));
+            let is_hidden = match self.direction {
+                Direction::Request => property["readOnly"] == true,
+                Direction::Answer => NEXT_PAGE.contains(&name.as_str()),
+            };
+            // The deeper an object is, the fewer optional members it has.
+            if is_needed || (!is_hidden && depth < DEPTH && self.one_in(depth + 2)) {
+                members.insert(name.clone(), self.value_at(property, root, depth + 1));
+            }
+        }
+        if schema["properties"].is_null() && schema["additionalProperties"] != false && depth < DEPTH && self.one_in(2)
+        {
+            let value = match &schema["additionalProperties"] {
+                Value::Object(_) => self.value_at(&schema["additionalProperties"], root, depth + 1),
+                _ => json!("value"),
+            };
+            members.insert("member".to_owned(), value);
+        }
+        Value::Object(members)
+    }
+}
+
+fn lower(schema: &Value) -> i64 {
+    schema["minimum"].as_f64().map_or(0, |minimum| minimum.ceil() as i64)
+}
+
+/// The whole numbers from the schema's minimum, or 0, to its maximum, or 1,000 more.
+fn whole_numbers(schema: &Value) -> Range<i64> {
+    let lower = match (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
+        (None, Some(maximum)) if maximum < 0.0 => maximum.floor() as i64,
+        _ => lower(schema),
+    };
+    let upper = schema["maximum"].as_f64().map_or(lower.saturating_add(1000), |maximum| maximum.floor() as i64);
+    lower..upper.saturating_add(1).max(lower + 1)
+}
+
+fn size(schema: &Value, name: &str) -> Option<usize> {
+    schema[name].as_u64().and_then(|size| usize::try_from(size).ok())
+}

@@ -1,0 +1,95 @@
+//! Inputs of an operation: the catalogue's example, and generated ones that the gateway and the provider accept.
+
+use serde_json::{Map, Value, json};
+use support::catalogue::{example, fields};
+
+use crate::generator::narrow::{narrowed, resolved};
+use crate::generator::{Direction, Generator};
+use crate::rules;
+use crate::specifications::Method;
+
+/// Number of generated inputs of an operation.
+const GENERATED: usize = 20;
+
+/// Members of every request body that are for the gateway alone.
+const ENVELOPE: [&str; 3] = ["response_fields", "response_filters", "callback_urls"];
+
+/// The inputs of an operation. `described` is the schema of its request body in the description of the API, and
+/// `methods` are the methods that it may call.
+pub(crate) fn inputs(name: &str, operation: &Value, described: &Value, methods: &[Method]) -> Vec<Value> {
+    let mut root = json!({"$defs": {}});
+    for method in methods {
+        let definitions = method.request["$defs"].as_object().cloned().unwrap_or_default();
+        root["$defs"].as_object_mut().unwrap().extend(definitions);
+    }
+    let schema = input_schema(operation, described, methods, &root);
+    let mut example = example(operation);
+    let is_background = described["properties"]["waiting"].is_object();
+    if is_background {
+        example["waiting"] = json!(true);
+    }
+    let mut inputs = vec![example.clone()];
+    let mut generator = Generator::new(name, Direction::Request);
+    for _ in 0..GENERATED {
+        let mut input = generator.value(&schema, &root);
+        if is_background {
+            input["waiting"] = json!(true);
+        }
+        rules::keep(name, &mut input, &example);
+        inputs.push(input);
+    }
+    inputs
+}
+
+/// The schema of inputs that the gateway and the provider accept.
+fn input_schema(operation: &Value, described: &Value, methods: &[Method], root: &Value) -> Value {
+    let catalogue = fields(operation);
+    let members = described["properties"].as_object().into_iter().flatten();
+    let members: Map<String, Value> = members
+        .filter(|(name, _)| !ENVELOPE.contains(&name.as_str()) && *name != "waiting")
+        .map(|(name, gateway)| {
+            let field = catalogue.get(name).cloned().unwrap_or_default();
+            let provider = methods.iter().find_map(|method| provider_schema(name, &field, method, root));
+            let mut schema = narrowed(gateway, &provider.unwrap_or_default(), root);
+            for forbidden in field["forbidden"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                schema["properties"].as_object_mut().unwrap().shift_remove(forbidden);
+            }
+            (name.clone(), schema)
+        })
+        .collect();
+    json!({"type": "object", "properties": members, "required": described["required"]})
+}
+
+/// The schema that a method has for a field of the catalogue; `None` if the method has no such part.
+fn provider_schema(name: &str, field: &Value, method: &Method, root: &Value) -> Option<Value> {
+    if field["encoding"] == "odata_string" {
+        // The provider describes the text after single quotes have been doubled.
+        return None;
+    }
+    let upstream = field["upstream_name"].as_str().unwrap_or(name);
+    let place = match field["in"].as_str()? {
+        "path" => "path",
+        "query" => "query",
+        "header" => "headers",
+        "body" if name == "body" => return method.body().cloned(),
+        "body" => return member(method.body()?, upstream, root).cloned(),
+        _ => return None,
+    };
+    if let Some(names) = field["names"].as_array() {
+        let entries = names.iter().filter_map(Value::as_str).filter_map(|name| {
+            let part = if place == "headers" { &name.to_lowercase() } else { name };
+            let schema = method.part(place, part).or_else(|| member(method.body()?, name, root))?;
+            Some((name.to_owned(), schema.clone()))
+        });
+        let entries: Map<String, Value> = entries.collect();
+        return (!entries.is_empty()).then(|| json!({"type": "object", "properties": entries}));
+    }
+    let aliases = [Some(upstream), field["upstream_alias"].as_str()];
+    aliases.into_iter().flatten().find_map(|name| method.part(place, name)).cloned()
+}
+
+/// A member of a body. Dots in the name lead into inner objects, unless the name begins with `@`.
+fn member<'a>(body: &'a Value, name: &str, root: &'a Value) -> Option<&'a Value> {
+    let names = if name.starts_with('@') { vec![name] } else { name.split('.').collect() };
+    names.into_iter().try_fold(body, |schema, name| resolved(schema, root)["properties"].get(name))
+}

@@ -1,0 +1,135 @@
+//! The conformance of the product's connectors: every operation is called through a running gateway, and every request
+//! that reaches the upstream is compared with the provider's own specification.
+//!
+//! The specifications are not part of this repository. `SPECS_DIR` names the folder that has them. Without it the test is
+//! skipped, and says so.
+//!
+//! # Layout
+//! - [`specifications`]: the providers' specifications
+//! - [`operations`]: the operations of the catalogue with the methods that they may call; [`inputs`]: their inputs, from
+//!   the [`generator`] and within the [`rules`] of the connectors
+//! - [`lanes`]: the gateways and the calls; [`upstream`]: the recording upstream
+//! - [`check`]: the comparison; [`deviations`]: differences that are right; [`table`]: the result
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
+
+mod check;
+mod deviations;
+mod generator;
+mod inputs;
+mod lanes;
+mod operations;
+mod rules;
+mod specifications;
+mod table;
+mod upstream;
+
+use serde_json::{Value, json};
+use support::catalogue::{self, text};
+use support::{Setup, module};
+
+use self::check::{Checked, Violation, check};
+use self::deviations::{DEVIATIONS, Deviation};
+use self::lanes::Lanes;
+use self::operations::Connector;
+use self::rules::RULES;
+use self::specifications::Specifications;
+
+/// The description of the API, with the operations of every connector of the product.
+fn description() -> Value {
+    let hr = "[connectors.hr_platform]\nupstreams.api = \"https://hr.example/api\"\n\
+        oauth.authorization_url = \"https://hr.example/authorize\"\noauth.token_url = \"https://hr.example/token\"";
+    let home = Setup::new().every_shipped().config(hr).prepare();
+    serde_json::from_str(&home.run_ok(&["openapi"])).unwrap()
+}
+
+#[test]
+fn every_request_to_an_upstream_is_as_its_specification_says() {
+    let folder = specifications::folder();
+    if !folder.is_dir() {
+        table::line(&format!(
+            "SKIPPED: there are no specifications of providers in {}. Set SPECS_DIR to a folder that has them.",
+            folder.display()
+        ));
+        return;
+    }
+    let specifications = Specifications::read(&folder);
+    let description = description();
+    let shipped = module::shipped_names();
+    let connectors: Vec<Connector> = catalogue::connectors()
+        .iter()
+        .filter(|connector| shipped.iter().any(|name| name == text(connector, "id")))
+        .map(|connector| Connector::new(connector, &description, &specifications))
+        .collect();
+    let lanes = Lanes::start(&connectors);
+    let sent = lanes.send_all(&connectors);
+
+    let mut rows =
+        vec![["connector", "operations", "checked", "unchecked", "requests", "violations"].map(str::to_owned).to_vec()];
+    let mut reasons = Vec::new();
+    let mut violations = Vec::new();
+    for (connector, sent) in connectors.iter().zip(&sent) {
+        let checked: Vec<Checked> = connector
+            .operations
+            .iter()
+            .zip(sent)
+            .map(|(operation, sent)| check(&connector.id, operation, sent))
+            .collect();
+        let unchecked = checked.iter().filter(|one| one.unchecked.is_some()).count();
+        let requests: usize = sent.iter().flatten().map(|call| call.requests.len()).sum();
+        let found: usize = checked.iter().map(|one| one.violations.len()).sum();
+        rows.push(
+            [connector.id.clone()]
+                .into_iter()
+                .chain(
+                    [checked.len(), checked.len() - unchecked, unchecked, requests, found]
+                        .map(|count| count.to_string()),
+                )
+                .collect(),
+        );
+        for (operation, one) in connector.operations.iter().zip(checked) {
+            reasons.extend(one.unchecked.map(|why| vec![format!("{}/{}", connector.id, operation.path), why]));
+            violations.extend(one.violations);
+        }
+    }
+    table::print("Requests to upstreams, against the specifications of the providers", &rows);
+    table::print("Unchecked operations", &reasons);
+
+    let is = |violation: &Violation, deviation: &Deviation| {
+        violation.operation.starts_with(deviation.operation) && violation.place == deviation.place
+    };
+    let unknown = violations.iter().filter(|violation| !DEVIATIONS.iter().any(|deviation| is(violation, deviation)));
+    let mut wrong: Vec<String> = unknown
+        .map(|violation| {
+            format!("{} {}: {}\n    {}", violation.operation, violation.place, violation.detail, violation.example)
+        })
+        .collect();
+    let is_live =
+        |operation: &str| connectors.iter().any(|connector| operation.split('/').next() == Some(&connector.id));
+    let gone = DEVIATIONS.iter().filter(|deviation| {
+        is_live(deviation.operation) && !violations.iter().any(|violation| is(violation, deviation))
+    });
+    wrong.extend(gone.map(|deviation| {
+        format!(
+            "{} {}: no longer different, remove it from the deviations ({})",
+            deviation.operation, deviation.place, deviation.why
+        )
+    }));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_rules(&lanes, &connectors);
+}
+
+/// Checks that each rule about inputs is still there: an input that breaks it is refused.
+fn assert_rules(lanes: &Lanes, connectors: &[Connector]) {
+    for rule in RULES {
+        let (id, path) = rule.operation.split_once('/').unwrap();
+        let Some(connector) = connectors.iter().find(|connector| connector.id == id) else { continue };
+        let operation = connector.operations.iter().find(|operation| operation.path == path).unwrap();
+        let mut input = operation.inputs[0].clone();
+        for (name, value) in (rule.broken)().as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        let answer = lanes.call(id, path, &input).answer;
+        assert_eq!(answer.status, 422, "{} {input}: {}", rule.operation, answer.text());
+        assert_eq!(answer.json()["type"], json!("urn:connector-gateway:problem:validation"), "{}", rule.operation);
+    }
+}

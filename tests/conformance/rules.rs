@@ -1,0 +1,158 @@
+//! What a schema cannot say about inputs: rules that a connector checks by itself. Generated inputs keep them, and one
+//! input for each rule breaks it, to show that the rule is there.
+
+use serde_json::{Map, Value, json};
+
+/// A rule about the inputs of one operation.
+pub(crate) struct Rule {
+    /// `connector/operation`.
+    pub(crate) operation: &'static str,
+    /// Changes an input, so that it keeps the rule. The second argument is the operation's example.
+    keep: fn(&mut Map<String, Value>, &Value),
+    /// Changes to the operation's example, after which it breaks the rule.
+    pub(crate) broken: fn() -> Value,
+}
+
+/// The rules.
+pub(crate) const RULES: &[Rule] = &[
+    Rule {
+        operation: "code_hosting/list_issues",
+        // A cursor comes from an earlier answer.
+        keep: |input, _| drop(input.shift_remove("page_cursor")),
+        broken: || json!({"page_cursor": "not from an answer"}),
+    },
+    Rule {
+        operation: "code_hosting/list_issues",
+        keep: |input, _| drop(input.shift_remove("order_by")),
+        broken: || json!({"sort": "created", "order_by": "updated"}),
+    },
+    Rule {
+        operation: "code_hosting/list_issue_comments",
+        keep: |input, _| {
+            in_order(input, "created_after", "created_before");
+            in_order(input, "updated_after", "updated_before");
+        },
+        broken: || json!({"updated_after": "2026-03-01T00:00:00Z", "updated_before": "2026-02-01T00:00:00Z"}),
+    },
+    Rule {
+        operation: "code_hosting/search_issues",
+        keep: |input, example| as_in(example, input, "repositories"),
+        broken: || json!({"repositories": ["a/b/c"]}),
+    },
+    Rule {
+        operation: "code_hosting/search_issues",
+        // Each repository numbers its own milestones.
+        keep: |input, _| drop(input.shift_remove("milestone")),
+        broken: || json!({"repositories": ["one", "two"], "milestone": 3}),
+    },
+    Rule {
+        operation: "code_hosting/search_issues",
+        keep: |input, _| in_order(input, "since", "until"),
+        broken: || json!({"since": "2026-03-02", "until": "2026-03-01"}),
+    },
+    Rule {
+        operation: "office_calendar/list_events_in_time_range",
+        keep: |input, _| in_order(input, "start_date_time", "end_date_time"),
+        broken: || json!({"start_date_time": "2026-03-02T00:00:00Z", "end_date_time": "2026-03-01T00:00:00Z"}),
+    },
+    Rule {
+        operation: "office_calendar/update_calendar",
+        keep: |input, example| at_least_one(input, example, &["name", "color", "is_default_calendar"]),
+        broken: || json!({"name": null, "color": null, "is_default_calendar": null}),
+    },
+    Rule {
+        operation: "office_drive/copy_item",
+        keep: |input, example| at_least_one(input, example, &["name", "parent_reference"]),
+        broken: || json!({"name": null, "parent_reference": null}),
+    },
+    Rule {
+        operation: "office_drive/update_item",
+        keep: |input, example| at_least_one(input, example, &["name", "parent_reference"]),
+        broken: || json!({"name": null, "parent_reference": null}),
+    },
+    Rule {
+        operation: "office_drive/upload_file",
+        keep: |input, example| {
+            as_in(example, input, "content_base64");
+            as_in(example, input, "content_type");
+        },
+        broken: || json!({"content_base64": "not base64"}),
+    },
+    Rule {
+        operation: "preprint_archive/get_daily_updates",
+        keep: |input, example| as_in(example, input, "categories"),
+        broken: || json!({"categories": ["no such category"]}),
+    },
+    Rule {
+        operation: "preprint_archive/get_paper_metadata",
+        keep: |input, example| as_in(example, input, "paper_id"),
+        broken: || json!({"paper_id": "not an id"}),
+    },
+    Rule {
+        operation: "preprint_archive/download_paper",
+        keep: |input, example| as_in(example, input, "paper_id"),
+        broken: || json!({"paper_id": "not an id"}),
+    },
+    Rule {
+        operation: "preprint_archive/search_papers",
+        keep: |input, example| {
+            as_in(example, input, "category");
+            as_in(example, input, "id_list");
+            as_in(example, input, "submitted_after");
+            as_in(example, input, "submitted_before");
+            at_least_one(input, example, &["search_query", "category", "title", "author", "abstract", "id_list"]);
+        },
+        broken: || json!({"category": "no such category"}),
+    },
+    Rule {
+        operation: "team_chat/chat_post_message",
+        keep: |input, example| at_least_one(input, example, &["text", "blocks", "attachments", "markdown_text"]),
+        broken: || json!({"text": null}),
+    },
+    Rule {
+        operation: "workspace_user_management/reset_user_password",
+        keep: |input, _| input["password"] = json!("Correct-Horse-7"),
+        broken: || json!({"password": "pässword-7"}),
+    },
+    Rule {
+        operation: "workspace_user_management/update_group",
+        keep: |input, example| at_least_one(input, example, &["email", "name", "description"]),
+        broken: || json!({"email": null, "name": null, "description": null}),
+    },
+];
+
+/// Changes a generated input, so that it keeps the rules of its operation.
+pub(crate) fn keep(operation: &str, input: &mut Value, example: &Value) {
+    let input = input.as_object_mut().expect("an input is an object");
+    for rule in RULES.iter().filter(|rule| rule.operation == operation) {
+        (rule.keep)(input, example);
+    }
+}
+
+/// At least one of these members is there. If there is none, the example's are added.
+fn at_least_one(input: &mut Map<String, Value>, example: &Value, names: &[&str]) {
+    if names.iter().all(|name| input.get(*name).is_none_or(Value::is_null)) {
+        for name in names {
+            input.shift_remove(*name);
+        }
+        let given = names.iter().filter_map(|name| example.get(*name).map(|value| ((*name).to_owned(), value.clone())));
+        input.extend(given);
+    }
+}
+
+/// A member, if it is there, is the example's. If the example has none, it is left out.
+fn as_in(example: &Value, input: &mut Map<String, Value>, name: &str) {
+    if input.shift_remove(name).is_some_and(|value| !value.is_null()) {
+        input.extend(example.get(name).map(|value| (name.to_owned(), value.clone())));
+    }
+}
+
+/// The value of one member is less than that of another one.
+fn in_order(input: &mut Map<String, Value>, first: &str, second: &str) {
+    let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
+    if let (Some(one), Some(other)) = (text(first), text(second)) {
+        let (least, most) = if one < other { (one, other) } else { (other, one) };
+        input.insert(first.to_owned(), json!(least));
+        input.insert(second.to_owned(), json!(most));
+    }
+}

@@ -1,0 +1,37 @@
+//! The recording upstream: a stand-in for all services of a connector. It records requests, and answers as the
+//! specification of the method says.
+
+use serde_json::json;
+use support::{Reply, Seen};
+
+use crate::generator::{Direction, Generator};
+use crate::specifications::{Answer, Method};
+
+/// Host and path of a request to a stand-in. The base URL of each upstream is below a path that begins with its host.
+pub(crate) fn url(seen: &Seen) -> &str {
+    let path = seen.path.strip_prefix(support::oauth::API).filter(|path| path.starts_with('/'));
+    path.unwrap_or(&seen.path).trim_start_matches('/')
+}
+
+/// An answer to a request.
+pub(crate) fn answer(seen: &Seen, methods: &[Method]) -> Reply {
+    let url = url(seen);
+    let method = methods.iter().find(|method| method.verb == seen.method && method.url.values(url).is_some());
+    match method.map(|method| &method.answer) {
+        Some(Answer::Schema(schema)) => {
+            let mut generator = Generator::new(&format!("{} {url}", seen.method), Direction::Answer);
+            Reply::json(generator.value(schema, schema))
+        }
+        Some(Answer::Sample(sample)) => Reply::json(sample.clone()),
+        Some(Answer::File) => Reply::typed("application/octet-stream", "bytes"),
+        Some(Answer::Empty) => Reply::json(json!({"ok": true})),
+        None => Reply::json(json!({"id": "1"})),
+    }
+}
+
+/// A request on one line, as a person reads it.
+pub(crate) fn shown(seen: &Seen) -> String {
+    let query = if seen.query.is_empty() { String::new() } else { format!("?{}", seen.query) };
+    let body: String = String::from_utf8_lossy(&seen.body).chars().take(300).collect();
+    format!("{} {}{query} {body}", seen.method, url(seen)).trim_end().to_owned()
+}
