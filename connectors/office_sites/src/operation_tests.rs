@@ -34,13 +34,3 @@ fn a_site_is_found_by_its_name() {
     let _gateway = Gateway::new().answer(Answer::json(200, r#"{"value":[]}"#));
     assert!(matches!(invoke(&CONNECTOR, "get_site_id_by_name", r#"{"name":"x"}"#), Err(Fault::NotFound(_))));
 }
-
-#[test]
-fn userinfo_is_the_common_shape() {
-    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"48d31887","mail":"ada@acme.test"}"#));
-    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
-    assert!(
-        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"48d31887","email":"ada@acme.test""#))
-    );
-    assert_eq!(gateway.requests()[0].upstream, "graph");
-}

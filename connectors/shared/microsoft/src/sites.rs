@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use connector_sdk::http::{self, Error};
 use connector_sdk::input::Entries;
-use connector_sdk::{Document, Fault, Outcome, Request, Response};
+use connector_sdk::{Document, Fault, Outcome, Request, Response, json};
 use serde::Serialize;
 
 /// Declares a connector of SharePoint sites. The macro adds the statements and rows that all of these connectors have to the
@@ -214,10 +214,10 @@ impl Site {
 
     /// The site as Graph gave it, with the member `exact`.
     fn answer(&self, exact: bool) -> Outcome {
-        let text = self.document.text();
-        // The object is not empty: it has an id.
-        let members = text.strip_suffix('}').unwrap_or(&text);
-        Outcome::Reply(format!("{members},\"exact\":{exact}}}"))
+        let site = self.document.text();
+        let exact = if exact { "true" } else { "false" };
+        // A site is an object, because it has an id.
+        Outcome::Reply(json::with_member(&site, "exact", exact).unwrap_or(site))
     }
 }
 

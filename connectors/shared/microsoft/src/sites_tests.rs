@@ -173,11 +173,11 @@ fn the_one_site_with_the_name_is_the_answer() {
 }
 
 #[test]
-fn the_answer_keeps_the_text_of_graph() {
-    let _gateway = Gateway::new().answer(Answer::json(200, r#"{"value":[ {"id":"s","displayName":"M", "n":1.0} ]}"#));
-    assert!(
-        matches!(find("m"), Ok(Outcome::Reply(text)) if text == r#"{"id":"s","displayName":"M", "n":1.0,"exact":true}"#)
-    );
+fn the_answer_keeps_the_text_of_graphs_values() {
+    let found = r#"{"value":[{"id":"s","displayName":"M","n":1.0,"exact":"x"}]}"#;
+    let _gateway = Gateway::new().answer(Answer::json(200, found));
+    let expected = r#"{"id":"s","displayName":"M","n":1.0,"exact":true}"#;
+    assert!(matches!(find("m"), Ok(Outcome::Reply(text)) if text == expected));
 }
 
 #[test]
@@ -301,4 +301,14 @@ fn a_refusal_of_graph_keeps_its_status_and_body() {
     let _gateway = second.answer(Answer::json(403, body));
     let Err(Fault::Upstream(failure)) = find("a") else { panic!("the refusal") };
     assert_eq!((failure.status, failure.body.as_deref()), (403, Some(body)));
+}
+
+#[test]
+fn userinfo_is_the_common_shape() {
+    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"48d31887","mail":"ada@acme.test"}"#));
+    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
+    assert!(
+        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"48d31887","email":"ada@acme.test""#))
+    );
+    assert_eq!(gateway.requests()[0].upstream, "graph");
 }
