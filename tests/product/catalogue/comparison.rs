@@ -41,8 +41,15 @@ const MICROSOFT_FILES: &[&str] = &[
 ];
 
 /// Operations that only read, although their request is a POST.
-const READS_BY_POST: [(&str, &str); 3] =
-    [("workspace_identity", "token_info"), ("workspace_calendar", "freebusy_query"), ("team_chat", "userinfo")];
+const READS_BY_POST: [(&str, &str); 4] = [
+    ("workspace_identity", "token_info"),
+    ("workspace_calendar", "freebusy_query"),
+    ("team_chat", "userinfo"),
+    ("office_calendar", "get_schedule"),
+];
+
+/// Operations that destroy, although their request is a POST.
+const DESTROYS_BY_POST: [(&str, &str); 1] = [("office_calendar", "permanently_delete_event")];
 
 /// Members of every request's envelope.
 const ENVELOPE: [&str; 2] = ["response_fields", "response_filters"];
@@ -201,9 +208,10 @@ fn effect(id: &str, operation: &Value) -> &'static str {
     let calls = operation["calls"].as_array().into_iter().flatten().chain([&operation["request"]]);
     let methods: BTreeSet<&str> = calls.filter_map(|call| call["method"].as_str()).collect();
     let has = |method: &str| methods.contains(method);
-    if has("DELETE") || has("PUT") {
+    let listed = |list: &[(&str, &str)]| list.contains(&(id, text(operation, "path")));
+    if has("DELETE") || has("PUT") || listed(&DESTROYS_BY_POST) {
         "destructive"
-    } else if (has("POST") || has("PATCH")) && !READS_BY_POST.contains(&(id, text(operation, "path"))) {
+    } else if (has("POST") || has("PATCH")) && !listed(&READS_BY_POST) {
         "write"
     } else {
         "read"

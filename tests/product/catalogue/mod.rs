@@ -15,16 +15,13 @@ use serde_json::{Map, Value};
 use self::comparison::Comparison;
 
 /// Connectors of the catalogue that the product does not have yet.
-const ABSENT: [&str; 10] = [
+const ABSENT: [&str; 7] = [
     "workspace_meet",
     "workspace_user_management",
     "workspace_chat",
     "workspace_docs",
     "workspace_mail",
     "workspace_sheets",
-    "office_calendar",
-    "office_mail",
-    "office_teamchat",
     "microblog",
 ];
 

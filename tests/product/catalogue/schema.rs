@@ -40,7 +40,10 @@ pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
             "format" => format(&mut schema, field, value.as_str().unwrap()),
             "names" => {
                 let names = value.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
-                let entries = names.map(|name| (name.to_owned(), entry(&field["values"][name])));
+                // A header is text.
+                let text = (field["in"] == "header").then(|| json!({"type": ["string", "null"]}));
+                let entry = |name| text.clone().unwrap_or_else(|| entry(&field["values"][name]));
+                let entries = names.map(|name| (name.to_owned(), entry(name)));
                 schema.insert("properties".to_owned(), Value::Object(entries.collect()));
                 schema.insert("additionalProperties".to_owned(), json!(false));
             }
