@@ -15,12 +15,11 @@ use serde_json::{Map, Value};
 use self::comparison::Comparison;
 
 /// Connectors of the catalogue that the product does not have yet.
-const ABSENT: [&str; 7] = [
+const ABSENT: [&str; 6] = [
     "workspace_meet",
     "workspace_user_management",
     "workspace_chat",
     "workspace_docs",
-    "workspace_mail",
     "workspace_sheets",
     "microblog",
 ];

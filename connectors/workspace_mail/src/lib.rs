@@ -1,0 +1,199 @@
+//! Messages, drafts and labels of Gmail.
+//!
+//! # Layout
+//! - `compose`: the operations that write a message. `attachment`, `address`: the parts that callers give. `mime`: the text of the
+//!   message. `html`: HTML, and its text without tags. `delivery`: the request that takes the message to Gmail.
+//! - `decode`: the operations that read a message. `charset`: the text of a body.
+//! - `labels`: the counts of labels, and the colours of a new one.
+
+mod address;
+mod attachment;
+mod charset;
+mod compose;
+mod decode;
+mod delivery;
+mod html;
+mod labels;
+mod mime;
+
+use connector_sdk::connector;
+
+connector! {
+    /// Messages, drafts and labels of a Gmail mailbox.
+    ///
+    /// Entries of `query` have Google's names.
+    connector workspace_mail "Gmail";
+
+    auth Auth::OAuth2(OAuth2 {
+        scopes: &[
+            "openid",
+            "https://www.googleapis.com/auth/userinfo.email",
+            "https://www.googleapis.com/auth/userinfo.profile",
+            "https://www.googleapis.com/auth/gmail.modify",
+        ],
+        ..connector_google::OAUTH2
+    });
+
+    upstream api "https://gmail.googleapis.com/gmail/v1";
+    upstream upload "https://gmail.googleapis.com/upload/gmail/v1" credential standard;
+    upstream oauth2 "https://www.googleapis.com/oauth2/v2";
+    upstream userinfo "{oauth2}/userinfo" credential standard;
+
+    lists repeated;
+
+    values label_colors [
+        "#000000", "#434343", "#666666", "#999999", "#cccccc", "#efefef", "#f3f3f3", "#ffffff", "#fb4c2f", "#ffad47",
+        "#fad165", "#16a766", "#43d692", "#4a86e8", "#a479e2", "#f691b3", "#f6c5be", "#ffe6c7", "#fef1d1", "#b9e4d0",
+        "#c6f3de", "#c9daf8", "#e4d7f5", "#fcdee8", "#efa093", "#ffd6a2", "#fce8b3", "#89d3b2", "#a0eac9", "#a4c2f4",
+        "#d0bcf1", "#fbc8d9", "#e66550", "#ffbc6b", "#fcda83", "#44b984", "#68dfa9", "#6d9eeb", "#b694e8", "#f7a7c0",
+        "#cc3a21", "#eaa041", "#f2c960", "#149e60", "#3dc789", "#3c78d8", "#8e63ce", "#e07798", "#ac2b16", "#cf8933",
+        "#d5ae49", "#0b804b", "#2a9c68", "#285bac", "#653e9b", "#b65775", "#822111", "#a46a21", "#aa8831", "#076239",
+        "#1a764d", "#1c4587", "#41236d", "#83334c", "#464646", "#e7e7e7", "#0d3472", "#b6cff5", "#0d3b44", "#98d7e4",
+        "#3d188e", "#e3d7ff", "#711a36", "#fbd3e0", "#8a1c0a", "#f2b2a8", "#7a2e0b", "#ffc8af", "#7a4706", "#ffdeb5",
+        "#594c05", "#fbe983", "#684e07", "#fdedc1", "#0b4f30", "#b3efd3", "#04502e", "#a2dcc1", "#c2c2c2", "#4986e7",
+        "#2da2bb", "#b99aff", "#994a64", "#f691b2", "#ff7537", "#ffad46", "#662e37", "#ebdbde", "#cca6ac", "#094228",
+        "#42d692", "#16a765", "#757575", "#1e53b8", "#007286", "#7858c3", "#c2185b", "#d93025", "#54240e", "#633e04",
+        "#521d28", "#202124", "#083018",
+    ];
+
+    fields message {
+        /// addresses, "Name <a@b>" allowed
+        to?: string | [string],
+        cc?: string | [string],
+        bcc?: string | [string],
+        /// valid address of the account; send-as aliases allowed; default the account itself
+        sender?: string,
+        subject?: string,
+        /// plain text or HTML
+        body?: string,
+        /// file objects {file_name, content_type?, content_base64, content_id?}
+        attachments?: [object],
+        /// thread that the message belongs to
+        thread_id?: string,
+        /// Message-ID that it answers, with its angle brackets
+        in_reply_to?: string,
+    };
+    fields format {
+        format?: string one_of ["full", "raw", "metadata", "minimal"] default "full" assumed,
+    };
+    fields decoding {
+        decode_body?: boolean default false,
+    };
+
+    /// Create a draft
+    ///
+    /// A draft has at least one recipient, a subject or a body. If `body` has a tag of HTML, it is sent as HTML, beside its text
+    /// without tags. An attachment with a `content_id` is a part of the HTML, which refers to it as `cid:` and the id; other
+    /// members of an attachment are ignored. A message has at most 36,700,160 bytes.
+    create_draft: write fn compose::create_draft { ..message }
+    example {
+        to: ["kim@example.com"],
+        cc: [],
+        subject: "Minutes",
+        body: "<p>See the attachment.</p>",
+        attachments: [{ file_name: "a.txt", content_type: "text/plain", content_base64: "SGVsbG8=" }],
+    };
+
+    /// Drafts of the mailbox
+    list_drafts: GET api "/users/me/drafts" {
+        include_spam_trash?: boolean as "includeSpamTrash" default false,
+        max_results?: integer(1..=500) as "maxResults" default 100,
+        page_token?: string as "pageToken",
+        /// Gmail search; a list is joined with blanks, so all of its parts must match
+        q?: string | [string] joined " " default "",
+    }
+    example { max_results: 20, q: ["subject:minutes", "newer_than:7d"] }
+    pages "/drafts" next cursor "/nextPageToken" into "/page_token";
+
+    /// Send a draft; it must have a valid recipient
+    send_draft: POST api "/users/me/drafts/send" { draft_id: string as "id" }
+    example { draft_id: "r-123" };
+
+    /// A draft
+    ///
+    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`.
+    get_draft: read fn decode::get_draft { draft_id: string, ..format, ..decoding }
+    example { draft_id: "r-123", format: "full", decode_body: true };
+
+    /// Replace the content of a draft
+    ///
+    /// A field that is not given is empty afterwards. The other rules are those of create_draft.
+    update_draft: destructive fn compose::update_draft { draft_id: string, ..message }
+    example { draft_id: "r-123", to: ["kim@example.com"], subject: "Minutes, second version", body: "See below." };
+
+    /// Number of messages and threads under each label
+    ///
+    /// `total` is the number of labels. A message may have several labels.
+    total_emails_per_label: read fn labels::totals { waiting?: boolean default false }
+    background
+    example { waiting: true };
+
+    /// Details of a label
+    get_label: GET api "/users/me/labels/{label_id}" { label_id: string }
+    example { label_id: "Label_12" };
+
+    /// Create a label
+    ///
+    /// A label has both colours or neither.
+    create_label: POST api "/users/me/labels" {
+        name: string,
+        label_list_visibility?: string as "labelListVisibility"
+            one_of ["labelShow", "labelShowIfUnread", "labelHide"] default "labelShow" sent,
+        message_list_visibility?: string as "messageListVisibility" one_of ["show", "hide"] default "show" sent,
+        type?: string one_of ["user", "system"] default "user",
+        background_color?: string as "color.backgroundColor" one_of label_colors,
+        text_color?: string as "color.textColor" one_of label_colors,
+    }
+    check labels::both_colors_or_neither
+    example {
+        name: "Invoices",
+        label_list_visibility: "labelShowIfUnread",
+        background_color: "#16a766",
+        text_color: "#ffffff",
+    };
+
+    /// Messages of the mailbox (ids and thread ids)
+    messages_list: GET api "/users/me/messages" {
+        query?: entries[includeSpamTrash, labelIds, maxResults, pageToken, q],
+    }
+    example { query: { q: "is:unread", maxResults: 20 } }
+    pages "/messages" next cursor "/nextPageToken" into "/query/pageToken";
+
+    /// A message
+    ///
+    /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`.
+    messages_get: read fn decode::messages_get {
+        message_id: string,
+        ..format,
+        metadata_headers?: [string],
+        ..decoding,
+    }
+    example { message_id: "18c", decode_body: true };
+
+    /// Send a message without a draft
+    ///
+    /// A message has at least one recipient. The other rules are those of create_draft.
+    messages_send: write fn compose::messages_send { ..message }
+    example { to: ["kim@example.com"], subject: "Hello", body: "Hello" };
+
+    /// Add labels to and remove labels from a message
+    messages_modify: POST api "/users/me/messages/{message_id}/modify" {
+        message_id: string,
+        add_label_ids?: [string](..=100) as "addLabelIds",
+        remove_label_ids?: [string](..=100) as "removeLabelIds",
+    }
+    example { message_id: "18c", remove_label_ids: ["UNREAD"] };
+
+    /// Labels of the mailbox
+    labels_list: GET api "/users/me/labels" example {};
+
+    /// The connected Google account, in the common userinfo shape
+    userinfo: read fn connector_google::userinfo example {};
+}
+
+#[cfg(test)]
+mod compose_tests;
+#[cfg(test)]
+mod decode_tests;
+#[cfg(test)]
+mod operation_tests;

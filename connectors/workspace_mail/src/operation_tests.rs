@@ -1,0 +1,199 @@
+//! The request of each row, and the operations on labels. The crate `connector-google` tests `userinfo` further.
+
+use connector_sdk::auth::Auth;
+use connector_sdk::http::{Body, Error, Method};
+use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
+use connector_sdk::{Fault, Outcome};
+
+use crate::CONNECTOR;
+
+/// Method, path and body of a row's request.
+fn request(operation: &str, input: &str) -> (Method, String, Option<String>) {
+    let request = forwarded(&CONNECTOR, operation, input);
+    assert_eq!((request.upstream.as_str(), request.headers.len()), ("api", 0), "{operation}");
+    let body = request.body.map(|body| match body {
+        Body::Json(text) => text,
+        other => panic!("{operation}: {other:?}"),
+    });
+    (request.method, request.path, body)
+}
+
+#[test]
+fn rows_that_read_are_gmails_methods() {
+    for (operation, input, path) in [
+        ("list_drafts", "{}", "/users/me/drafts"),
+        (
+            "list_drafts",
+            r#"{"max_results":20,"q":["subject:minutes","newer_than:7d"]}"#,
+            "/users/me/drafts?maxResults=20&q=subject%3Aminutes%20newer_than%3A7d",
+        ),
+        (
+            "list_drafts",
+            r#"{"include_spam_trash":true,"page_token":"a b","q":"in:anywhere"}"#,
+            "/users/me/drafts?includeSpamTrash=true&pageToken=a%20b&q=in%3Aanywhere",
+        ),
+        ("get_label", r#"{"label_id":"Label_12"}"#, "/users/me/labels/Label_12"),
+        ("messages_list", "{}", "/users/me/messages"),
+        (
+            "messages_list",
+            r#"{"query":{"q":"is:unread","maxResults":20,"labelIds":["INBOX","Label_1"],"includeSpamTrash":false,"pageToken":"t"}}"#,
+            "/users/me/messages?q=is%3Aunread&maxResults=20&labelIds=INBOX&labelIds=Label_1&includeSpamTrash=false&pageToken=t",
+        ),
+        ("labels_list", "{}", "/users/me/labels"),
+    ] {
+        assert_eq!(request(operation, input), (Method::Get, path.to_owned(), None), "{operation}");
+    }
+}
+
+#[test]
+fn rows_that_write_are_gmails_methods() {
+    for (operation, input, path, body) in [
+        ("send_draft", r#"{"draft_id":"r-123"}"#, "/users/me/drafts/send", r#"{"id":"r-123"}"#),
+        (
+            "create_label",
+            r##"{"name":"Invoices","label_list_visibility":"labelShowIfUnread","background_color":"#16a766","text_color":"#ffffff"}"##,
+            "/users/me/labels",
+            r##"{"name":"Invoices","labelListVisibility":"labelShowIfUnread","messageListVisibility":"show","color":{"backgroundColor":"#16a766","textColor":"#ffffff"}}"##,
+        ),
+        (
+            "create_label",
+            r#"{"name":"Invoices","type":"user","message_list_visibility":"hide"}"#,
+            "/users/me/labels",
+            r#"{"name":"Invoices","labelListVisibility":"labelShow","messageListVisibility":"hide","type":"user"}"#,
+        ),
+        (
+            "messages_modify",
+            r#"{"message_id":"18c","add_label_ids":["Label_1","STARRED"],"remove_label_ids":["UNREAD"]}"#,
+            "/users/me/messages/18c/modify",
+            r#"{"addLabelIds":["Label_1","STARRED"],"removeLabelIds":["UNREAD"]}"#,
+        ),
+    ] {
+        assert_eq!(request(operation, input), (Method::Post, path.to_owned(), Some(body.to_owned())), "{operation}");
+    }
+}
+
+#[test]
+fn a_label_has_both_colors_or_neither() {
+    for (input, missing) in [
+        (r##"{"name":"x","background_color":"#16a766"}"##, "/text_color"),
+        (r##"{"name":"x","text_color":"#16a766","background_color":null}"##, "/background_color"),
+    ] {
+        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "create_label", input) else { panic!("{input}") };
+        assert_eq!(violations[0].pointer, missing);
+    }
+}
+
+#[test]
+fn lists_name_the_field_of_the_next_page() {
+    for (operation, items, input) in
+        [("list_drafts", "/drafts", "/page_token"), ("messages_list", "/messages", "/query/pageToken")]
+    {
+        let about = CONNECTOR.operations.iter().find(|known| known.path == operation).expect("a row").about;
+        let pages = about.pages.expect("pages");
+        assert_eq!((pages.items, pages.input), (items, input));
+    }
+}
+
+const LABELS: &str = r#"{"labels":[{"id":"INBOX","name":"INBOX","type":"system"},{"id":"Label_1","name":"Old"},{"id":"a/b","name":"c"}]}"#;
+
+fn label(id: &str, messages: u32) -> Answer {
+    let counts = format!(r#""messagesTotal":{messages},"messagesUnread":1,"threadsTotal":2,"threadsUnread":0"#);
+    let text = format!(r#"{{"id":"{id}","name":"n","type":"user","labelListVisibility":"labelShow",{counts}}}"#);
+    Answer::json(200, &text)
+}
+
+fn totals() -> Result<String, Fault> {
+    match invoke(&CONNECTOR, "total_emails_per_label", r#"{"waiting":true}"#)? {
+        Outcome::Reply(text) => Ok(text),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn totals_have_the_counts_of_every_label_in_the_order_of_the_list() {
+    let gateway = Gateway::new().answer(Answer::json(200, LABELS));
+    // A label without messages may have no counts.
+    let empty = Answer::json(200, r#"{"id":"a/b","name":"c"}"#);
+    let gateway = gateway.answer(label("INBOX", 9)).answer(label("Label_1", 7)).answer(empty);
+    assert_eq!(
+        totals().expect("totals"),
+        concat!(
+            r#"{"labels":[{"id":"INBOX","name":"n","type":"user","messagesTotal":9,"messagesUnread":1,"threadsTotal":2,"threadsUnread":0},"#,
+            r#"{"id":"Label_1","name":"n","type":"user","messagesTotal":7,"messagesUnread":1,"threadsTotal":2,"threadsUnread":0},"#,
+            r#"{"id":"a/b","name":"c","type":null,"messagesTotal":0,"messagesUnread":0,"threadsTotal":0,"threadsUnread":0}],"total":3}"#
+        )
+    );
+    let paths: Vec<String> = gateway.requests().iter().map(|request| request.path.clone()).collect();
+    assert_eq!(
+        paths,
+        ["/users/me/labels", "/users/me/labels/INBOX", "/users/me/labels/Label_1", "/users/me/labels/a%2Fb"]
+    );
+}
+
+#[test]
+fn a_label_that_vanished_is_left_out() {
+    let gone = Answer::json(404, r#"{"error":{"code":404}}"#);
+    let gateway = Gateway::new().answer(Answer::json(200, LABELS)).answer(label("INBOX", 9));
+    let _gateway = gateway.answer(gone).answer(label("a/b", 1));
+    let text = totals().expect("totals");
+    assert!(text.ends_with(r#""total":2}"#) && !text.contains("Label_1"), "{text}");
+}
+
+#[test]
+fn a_mailbox_without_labels_has_no_totals() {
+    let _gateway = Gateway::new().answer(Answer::json(200, "{}"));
+    assert_eq!(totals().expect("totals"), r#"{"labels":[],"total":0}"#);
+}
+
+#[test]
+fn totals_fail_with_the_first_failure_of_gmail() {
+    let start = || Gateway::new().answer(Answer::json(200, LABELS)).answer(label("INBOX", 9));
+    let busy = Answer::json(429, r#"{"error":{"code":429,"message":"Too many requests"}}"#).header("retry-after", "7");
+    let _gateway = start().answer(busy).answer(label("a/b", 1));
+    let Err(Fault::Upstream(fault)) = totals() else { panic!("a fault") };
+    assert_eq!((fault.status, fault.retry_after_seconds), (429, Some(7)));
+    assert_eq!(fault.body.as_deref(), Some(r#"{"error":{"code":429,"message":"Too many requests"}}"#));
+
+    let _gateway = start().failure(Error::TimedOut);
+    assert!(matches!(totals(), Err(Fault::Http(Error::TimedOut))));
+    for malformed in ["[]", r#"{"id":7}"#, r#"{"id":"x","name":"n","messagesTotal":"many"}"#] {
+        let _gateway = start().answer(Answer::json(200, malformed)).answer(label("a/b", 1));
+        assert!(matches!(totals(), Err(Fault::Http(Error::BadAnswer(_)))), "{malformed}");
+    }
+}
+
+#[test]
+fn at_most_five_labels_are_read_at_a_time() {
+    let listed: Vec<String> = (0..7).map(|id| format!(r#"{{"id":"L{id}","name":"n"}}"#)).collect();
+    let mut gateway = Gateway::new().answer(Answer::json(200, &format!(r#"{{"labels":[{}]}}"#, listed.join(","))));
+    for id in 0..4 {
+        gateway = gateway.answer(label(&format!("L{id}"), 1));
+    }
+    let gateway = gateway.answer(Answer::json(500, "{}"));
+    assert!(matches!(totals(), Err(Fault::Upstream(fault)) if fault.status == 500));
+    // The list and the first five: the others were not asked for.
+    assert_eq!(gateway.requests().len(), 6);
+}
+
+#[test]
+fn the_credential_goes_to_the_upstream_for_uploads_as_well() {
+    use connector_sdk::table::CredentialUse;
+    let credential = |name: &str| {
+        let upstream = CONNECTOR.upstreams.iter().find(|upstream| upstream.name == name);
+        upstream.map(|upstream| upstream.credential)
+    };
+    assert_eq!(credential("api"), Some(None));
+    assert_eq!(credential("upload"), Some(Some(CredentialUse::Standard)));
+    assert_eq!(credential("userinfo"), Some(Some(CredentialUse::Standard)));
+}
+
+#[test]
+fn userinfo_is_the_common_shape() {
+    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"110","email":"ada@acme.test"}"#));
+    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
+    assert!(
+        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"110","email":"ada@acme.test""#))
+    );
+    assert_eq!(gateway.requests()[0].upstream, "userinfo");
+    assert!(matches!(&CONNECTOR.auth, Auth::OAuth2(client) if client.provider == "google"));
+}
