@@ -4,6 +4,8 @@
 mod code_hosting;
 mod dex_market_data;
 mod hr_platform;
+mod office_drive;
+mod office_sites;
 mod preprint_archive;
 mod team_chat;
 mod workspace_calendar;
@@ -130,4 +132,11 @@ pub(crate) fn google_claims(_: &Seen, account: &Account) -> Reply {
     Reply::json(
         json!({"id": account.id, "email": account.email, "verified_email": true, "name": account.name, "hd": "example.com"}),
     )
+}
+
+/// Microsoft's answer to a request for the user.
+pub(crate) fn microsoft_user(_: &Seen, account: &Account) -> Reply {
+    Reply::json(json!({
+        "id": account.id, "displayName": account.name, "mail": account.email, "userPrincipalName": account.email,
+    }))
 }

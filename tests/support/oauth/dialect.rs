@@ -113,6 +113,16 @@ impl Dialect {
         }
     }
 
+    /// Like Microsoft: a refresh answers with a new refresh token, and the old one stays valid. Nothing can be revoked.
+    pub fn microsoft() -> Self {
+        Self {
+            parameters: &[("response_mode", "query")],
+            rotation: Rotation::Renews,
+            revocation: None,
+            ..Self::strict()
+        }
+    }
+
     /// Like Slack: the user's scopes are joined by commas, tokens are one level down, errors have status 200.
     pub fn slack() -> Self {
         Self {
