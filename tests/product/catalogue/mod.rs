@@ -15,14 +15,7 @@ use serde_json::{Map, Value};
 use self::comparison::Comparison;
 
 /// Connectors of the catalogue that the product does not have yet.
-const ABSENT: [&str; 6] = [
-    "workspace_meet",
-    "workspace_user_management",
-    "workspace_chat",
-    "workspace_docs",
-    "workspace_sheets",
-    "microblog",
-];
+const ABSENT: [&str; 2] = ["workspace_docs", "workspace_sheets"];
 
 /// Differences that exist, and why they are accepted.
 const ACCEPTED: [(&str, &str); 2] = [

@@ -56,10 +56,20 @@ pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
                 schema.insert(format!("{bound}{of}"), value.clone());
             }
             "secret" => drop(schema.insert("writeOnly".to_owned(), value.clone())),
+            // A schema counts characters, and the connector counts bytes.
+            "max_bytes" if field["type"] == "string" => drop(schema.insert("maxLength".to_owned(), value.clone())),
+            // Only the connector can count the bytes of an object. Its tests cover that.
+            "max_bytes" => {}
+            "forbidden" => {
+                let names = value.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
+                let refused = names.map(|name| (name.to_owned(), Value::Bool(false)));
+                schema.insert("properties".to_owned(), Value::Object(refused.collect()));
+            }
             // The entries of `names` have them.
             "values" => {}
             // These say how the value goes to the upstream. The tests of the connectors cover that.
-            "required" | "in" | "upstream_name" | "join" | "send_default" | "encoding" | "schema" => {}
+            "required" | "in" | "upstream_name" | "upstream_alias" | "join" | "send_default" | "encoding"
+            | "schema" => {}
             // Every optional field accepts null.
             "nullable" => assert!(optional, "a nullable field is optional: {field}"),
             other => panic!("how does `{other}` of {field} appear in a JSON Schema? Say it here"),
