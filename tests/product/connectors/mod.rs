@@ -10,6 +10,7 @@ mod preprint_archive;
 mod team_chat;
 mod workspace_calendar;
 mod workspace_identity;
+mod workspace_mail;
 
 use serde_json::{Value, json};
 use support::oauth::{Account, browser};
