@@ -4,6 +4,7 @@
 mod code_hosting;
 mod dex_market_data;
 mod hr_platform;
+mod microblog;
 mod office_drive;
 mod office_sites;
 mod preprint_archive;
@@ -11,6 +12,7 @@ mod team_chat;
 mod workspace_calendar;
 mod workspace_identity;
 mod workspace_mail;
+mod workspace_user_management;
 
 use serde_json::{Value, json};
 use support::oauth::{Account, browser};
