@@ -26,6 +26,7 @@ pub(crate) const DEVIATIONS: &[Deviation] = &[
     Deviation { operation: "kb_office_sites/", place: "/query/$skiptoken", why: SKIP_TOKEN },
     Deviation { operation: "office_calendar/", place: "/query/$skiptoken", why: SKIP_TOKEN },
     Deviation { operation: "office_mail/", place: "/query/$skiptoken", why: SKIP_TOKEN },
+    Deviation { operation: "office_teamchat/", place: "/query/$skiptoken", why: SKIP_TOKEN },
     Deviation { operation: "office_drive/", place: "/query/$skiptoken", why: SKIP_TOKEN },
     Deviation {
         operation: "office_mail/send_mail",

@@ -5,8 +5,8 @@ use support::catalogue::{example, fields};
 
 use crate::generator::narrow::{narrowed, resolved};
 use crate::generator::{Direction, Generator};
-use crate::rules;
 use crate::specifications::Method;
+use crate::{further, rules};
 
 /// Number of generated inputs of an operation.
 const GENERATED: usize = 20;
@@ -29,6 +29,7 @@ pub(crate) fn inputs(name: &str, operation: &Value, described: &Value, methods: 
         example["waiting"] = json!(true);
     }
     let mut inputs = vec![example.clone()];
+    inputs.extend(further::inputs(name));
     let mut generator = Generator::new(name, Direction::Request);
     for _ in 0..GENERATED {
         let mut input = generator.value(&schema, &root);
@@ -71,21 +72,32 @@ fn provider_schema(name: &str, field: &Value, method: &Method, root: &Value) -> 
         "path" => "path",
         "query" => "query",
         "header" => "headers",
-        "body" if name == "body" => return method.body().cloned(),
+        "body" if name == "body" && field["type"] == "object" => return method.body().cloned(),
         "body" => return member(method.body()?, upstream, root).cloned(),
         _ => return None,
     };
     if let Some(names) = field["names"].as_array() {
         let entries = names.iter().filter_map(Value::as_str).filter_map(|name| {
-            let part = if place == "headers" { &name.to_lowercase() } else { name };
-            let schema = method.part(place, part).or_else(|| member(method.body()?, name, root))?;
-            Some((name.to_owned(), schema.clone()))
+            let schema = match place {
+                "headers" => header(method.part(place, &name.to_lowercase())),
+                _ => method.part(place, name).or_else(|| member(method.body()?, name, root))?.clone(),
+            };
+            Some((name.to_owned(), schema))
         });
         let entries: Map<String, Value> = entries.collect();
         return (!entries.is_empty()).then(|| json!({"type": "object", "properties": entries}));
     }
     let aliases = [Some(upstream), field["upstream_alias"].as_str()];
     aliases.into_iter().flatten().find_map(|name| method.part(place, name)).cloned()
+}
+
+/// The schema of a header's value. Other characters than those of ASCII do not arrive everywhere.
+fn header(described: Option<&Value>) -> Value {
+    let mut schema = described.cloned().unwrap_or_else(|| json!({"type": "string"}));
+    if ["pattern", "enum"].iter().all(|key| schema[key].is_null()) {
+        schema["pattern"] = json!("^[A-Za-z0-9=\"./;, -]{1,20}$");
+    }
+    schema
 }
 
 /// A member of a body. Dots in the name lead into inner objects, unless the name begins with `@`.

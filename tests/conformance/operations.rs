@@ -20,12 +20,16 @@ pub(crate) struct Connector {
 /// An operation.
 pub(crate) struct Operation {
     pub(crate) path: String,
+    /// Its entry in the catalogue.
+    pub(crate) entry: Value,
     pub(crate) inputs: Vec<Value>,
     pub(crate) calls: Vec<Call>,
 }
 
 /// A call that an operation may send to an upstream.
 pub(crate) struct Call {
+    /// Method and URL, as the catalogue writes them.
+    pub(crate) shown: String,
     pub(crate) verb: String,
     pub(crate) url: Template,
     /// The provider's methods of this call, or the reason why there are none.
@@ -58,7 +62,7 @@ impl Connector {
                 let methods: Vec<Method> =
                     calls.iter().filter_map(|call| call.methods.clone().ok()).flatten().collect();
                 let inputs = inputs(&format!("{id}/{path}"), operation, described, &methods);
-                Some(Operation { path: path.to_owned(), inputs, calls })
+                Some(Operation { path: path.to_owned(), entry: operation.clone(), inputs, calls })
             })
             .collect();
         let has_accounts = connector["auth"] != "none";
@@ -85,9 +89,10 @@ fn calls(
                 .replace("${settings.userinfo_path}", "/userinfo")
                 .replace("${settings.employees_path}", "/employees");
             Some(Call {
+                shown: format!("{} {base}{path}", text(call, "method")),
                 verb: text(call, "method").to_owned(),
                 url: Template::parse(&format!("{base}{path}"), |name| keeps_slashes(operation, name)),
-                methods: specifications.methods(provider, operation, call),
+                methods: specifications.methods(provider, operation, call, base),
             })
         })
         .collect()

@@ -51,6 +51,16 @@ pub(crate) const RULES: &[Rule] = &[
         broken: || json!({"since": "2026-03-02", "until": "2026-03-01"}),
     },
     Rule {
+        operation: "microblog/get-users",
+        keep: |input, example| exactly_one(input, example, &["id", "ids", "username", "usernames"]),
+        broken: || json!({"id": "1", "username": "kim"}),
+    },
+    Rule {
+        operation: "microblog/tweet_search",
+        keep: |input, _| in_order(input, "start_time", "end_time"),
+        broken: || json!({"start_time": "2026-03-02T00:00:00Z", "end_time": "2026-03-01T00:00:00Z"}),
+    },
+    Rule {
         operation: "office_calendar/list_events_in_time_range",
         keep: |input, _| in_order(input, "start_date_time", "end_date_time"),
         broken: || json!({"start_date_time": "2026-03-02T00:00:00Z", "end_date_time": "2026-03-01T00:00:00Z"}),
@@ -77,6 +87,21 @@ pub(crate) const RULES: &[Rule] = &[
             as_in(example, input, "content_type");
         },
         broken: || json!({"content_base64": "not base64"}),
+    },
+    Rule {
+        operation: "office_teamchat/reply_to_channel_message",
+        keep: |input, example| as_in(example, input, "mentions"),
+        broken: || json!({"mentions": [{"id": 7}]}),
+    },
+    Rule {
+        operation: "office_teamchat/send_channel_message",
+        keep: |input, example| as_in(example, input, "mentions"),
+        broken: || json!({"mentions": [{"id": 7}]}),
+    },
+    Rule {
+        operation: "office_teamchat/send_chat_message",
+        keep: |input, example| as_in(example, input, "mentions"),
+        broken: || json!({"mentions": [{"id": 7}]}),
     },
     Rule {
         operation: "preprint_archive/get_daily_updates",
@@ -110,6 +135,40 @@ pub(crate) const RULES: &[Rule] = &[
         broken: || json!({"text": null}),
     },
     Rule {
+        operation: "workspace_docs/copy_content",
+        keep: |input, example| {
+            for name in ["start_index", "end_index", "destination_index"] {
+                as_in(example, input, name);
+            }
+        },
+        broken: || json!({"start_index": 9, "end_index": 9}),
+    },
+    Rule {
+        operation: "workspace_docs/create_reply",
+        keep: |input, example| at_least_one(input, example, &["content", "action"]),
+        broken: || json!({"content": null, "action": null}),
+    },
+    Rule {
+        operation: "workspace_docs/list_documents",
+        keep: |input, example| as_in(example, input, "q"),
+        broken: || json!({"q": "name contains 'plan"}),
+    },
+    Rule { operation: "workspace_mail/create_draft", keep: message, broken: || json!({"to": "no address"}) },
+    Rule {
+        operation: "workspace_mail/create_label",
+        keep: |input, _| {
+            if input.get("text_color").is_none_or(Value::is_null)
+                || input.get("background_color").is_none_or(Value::is_null)
+            {
+                input.shift_remove("text_color");
+                input.shift_remove("background_color");
+            }
+        },
+        broken: || json!({"text_color": "#000000", "background_color": null}),
+    },
+    Rule { operation: "workspace_mail/messages_send", keep: message, broken: || json!({"to": "no address"}) },
+    Rule { operation: "workspace_mail/update_draft", keep: message, broken: || json!({"to": "no address"}) },
+    Rule {
         operation: "workspace_user_management/reset_user_password",
         keep: |input, _| input["password"] = json!("Correct-Horse-7"),
         broken: || json!({"password": "pässword-7"}),
@@ -138,6 +197,33 @@ fn at_least_one(input: &mut Map<String, Value>, example: &Value, names: &[&str])
         let given = names.iter().filter_map(|name| example.get(*name).map(|value| ((*name).to_owned(), value.clone())));
         input.extend(given);
     }
+}
+
+/// Exactly one of these members is there. If there is none, the example's is added.
+fn exactly_one(input: &mut Map<String, Value>, example: &Value, names: &[&str]) {
+    at_least_one(input, example, names);
+    let given = names.iter().filter(|name| input.get(**name).is_some_and(|value| !value.is_null()));
+    for name in given.skip(1).copied().collect::<Vec<_>>() {
+        input.shift_remove(name);
+    }
+}
+
+/// A message of mail has addresses, and attachments as in the example.
+fn message(input: &mut Map<String, Value>, example: &Value) {
+    for name in ["to", "cc", "bcc", "sender"] {
+        match input.get_mut(name) {
+            Some(Value::Array(addresses)) => {
+                addresses.iter_mut().for_each(|address| *address = json!("Zoë <zoe@example.com>"))
+            }
+            Some(text @ Value::String(_)) => *text = json!("kim@example.com"),
+            _ => {}
+        }
+    }
+    if let Some(text @ Value::String(_)) = input.get_mut("in_reply_to") {
+        *text = json!("<id@example.com>");
+    }
+    as_in(example, input, "attachments");
+    at_least_one(input, example, &["to"]);
 }
 
 /// A member, if it is there, is the example's. If the example has none, it is left out.

@@ -124,7 +124,14 @@ impl Generator {
             };
             // The deeper an object is, the fewer optional members it has.
             if is_needed || (!is_hidden && depth < DEPTH && self.one_in(depth + 2)) {
-                members.insert(name.clone(), self.value_at(property, root, depth + 1));
+                let value = match self.direction {
+                    // Connectors use identifiers of answers in further requests.
+                    Direction::Answer if is_identifier(name, property) => {
+                        json!(self.draw(&(1..1_000_000_000_u64)).to_string())
+                    }
+                    _ => self.value_at(property, root, depth + 1),
+                };
+                members.insert(name.clone(), value);
             }
         }
         if schema["properties"].is_null() && schema["additionalProperties"] != false && depth < DEPTH && self.one_in(2)
@@ -137,6 +144,12 @@ impl Generator {
         }
         Value::Object(members)
     }
+}
+
+/// Returns `true` for a member that is an identifier of no special form.
+fn is_identifier(name: &str, schema: &Value) -> bool {
+    let is_named_so = name == "id" || name.ends_with("_id") || name.ends_with("Id");
+    is_named_so && schema["type"] == "string" && ["pattern", "format", "enum"].iter().all(|key| schema[key].is_null())
 }
 
 fn lower(schema: &Value) -> i64 {

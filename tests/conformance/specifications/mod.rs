@@ -12,6 +12,8 @@ mod method;
 mod openapi;
 mod slack;
 mod template;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -67,7 +69,14 @@ impl Specifications {
     }
 
     /// The methods that a call of an operation of the catalogue refers to, or the reason why there are none.
-    pub(crate) fn methods(&self, provider: &str, operation: &Value, call: &Value) -> Result<Vec<Method>, String> {
+    /// `base` is the base URL of the call's upstream.
+    pub(crate) fn methods(
+        &self,
+        provider: &str,
+        operation: &Value,
+        call: &Value,
+        base: &str,
+    ) -> Result<Vec<Method>, String> {
         let Some(methods) = self.methods.get(provider) else {
             return Err("the provider has no machine-readable specification".to_owned());
         };
@@ -77,12 +86,11 @@ impl Specifications {
             let method = graph::method(methods, verb, path, |name| keeps_slashes(operation, name));
             return method.map(|method| vec![method]).ok_or_else(|| format!("the specification lacks {verb} {path}"));
         }
-        let found: Vec<Method> =
-            methods.iter().filter(|method| method.names.iter().any(|one| one == name)).cloned().collect();
-        if found.is_empty() {
-            Err(format!("the specification lacks {}", name.trim_start_matches("docs:octokit ")))
-        } else {
-            Ok(found)
+        let named = methods.iter().filter(|method| method.names.iter().any(|one| one == name));
+        let found: Vec<Method> = named.filter(|method| method.url.is_below(base)).cloned().collect();
+        match found.is_empty() {
+            true => Err(format!("the specification lacks {}", name.trim_start_matches("docs:octokit "))),
+            false => Ok(found),
         }
     }
 }

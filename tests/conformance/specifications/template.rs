@@ -7,6 +7,7 @@ use percent_encoding::percent_decode_str;
 /// A host and a path with placeholders. A placeholder takes a part of one segment, or several whole segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
+    text: String,
     segments: Vec<Segment>,
 }
 
@@ -41,7 +42,12 @@ impl Template {
                 None => Segment { before: segment.to_owned(), placeholder: None, after: String::new() },
             }
         });
-        Self { segments: segments.collect() }
+        Self { text: text.to_owned(), segments: segments.collect() }
+    }
+
+    /// Returns `true` for a URL below a base URL.
+    pub(crate) fn is_below(&self, base: &str) -> bool {
+        self.text.strip_prefix(base).is_some_and(|rest| rest.starts_with('/'))
     }
 
     /// The names of the placeholders. The flag tells whether the value is in single quotes, as OData writes strings.
