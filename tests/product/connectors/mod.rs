@@ -5,6 +5,7 @@ mod code_hosting;
 mod dex_market_data;
 mod hr_platform;
 mod microblog;
+mod office_calendar;
 mod office_drive;
 mod office_sites;
 mod preprint_archive;

@@ -3,24 +3,32 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use support::catalogue::{connectors, operations, text};
 use support::{Dialect, Gateway, Reply, Setup};
+use url::Url;
 
-use crate::connectors::{Connected, google_claims};
+use crate::connectors::{Connected, google_claims, microsoft_user};
 
 /// The operations of the product's connectors that have pages, with their `x-pagination`.
 fn expected() -> BTreeMap<String, Value> {
     let cursor =
         |items: &str, next: &str, input: &str| json!({"items": items, "input": input, "style": "cursor", "next": next});
     let number = |items: &str, input: &str| json!({"items": items, "input": input, "style": "page_number", "first": 1});
-    let google = || cursor("/items", "/nextPageToken", "/query/pageToken");
+    let google = |items: &str| cursor(items, "/nextPageToken", "/query/pageToken");
+    let google_field = |items: &str| cursor(items, "/nextPageToken", "/page_token");
     let slack = |items: &str, input: &str| cursor(items, "/response_metadata/next_cursor", input);
-    [
+    let x = |input: &str| cursor("/data", "/meta/next_token", input);
+    let listed = [
         ("code_hosting/list_issues", cursor("/items", "/page_info/next_cursor", "/page_cursor")),
         ("code_hosting/list_issue_comments", number("/items", "/page")),
         ("code_hosting/advanced_search", number("/items", "/page")),
         ("code_hosting/list_commits", number("", "/page")),
         ("code_hosting/list_repositories", number("", "/query/page")),
         ("code_hosting/list_pull_requests", number("", "/query/page")),
+        ("microblog/get_user_mentions", x("/pagination_token")),
+        ("microblog/get_user_tweets", x("/pagination_token")),
+        ("microblog/tweet_counts", x("/next_token")),
+        ("microblog/tweet_search", x("/next_token")),
         ("preprint_archive/search_papers", cursor("/papers", "/next_start", "/start")),
         ("team_chat/conversations_list", slack("/channels", "/query/cursor")),
         ("team_chat/conversations_members", slack("/members", "/cursor")),
@@ -28,12 +36,54 @@ fn expected() -> BTreeMap<String, Value> {
         ("team_chat/conversations_history", slack("/messages", "/cursor")),
         ("team_chat/conversations_replies", slack("/messages", "/cursor")),
         ("team_chat/users_list", slack("/members", "/query/cursor")),
-        ("workspace_calendar/calendarlist_list", google()),
-        ("workspace_calendar/events_list", google()),
-        ("workspace_calendar/events_instances", google()),
-    ]
-    .map(|(operation, rule)| (operation.to_owned(), rule))
-    .into()
+        ("workspace_calendar/calendarlist_list", google("/items")),
+        ("workspace_calendar/events_list", google("/items")),
+        ("workspace_calendar/events_instances", google("/items")),
+        ("workspace_chat/memberships_list", google("/memberships")),
+        ("workspace_chat/messages_list", google("/messages")),
+        ("workspace_chat/spaces_list", google("/spaces")),
+        ("workspace_docs/list_comments", google_field("/comments")),
+        ("workspace_docs/list_documents", google_field("/files")),
+        ("workspace_mail/list_drafts", google_field("/drafts")),
+        ("workspace_mail/messages_list", google("/messages")),
+        ("workspace_meet/conference_records_list", google("/conferenceRecords")),
+        ("workspace_meet/participants_list", google("/participants")),
+        ("workspace_meet/participant_sessions_list", google("/participantSessions")),
+        ("workspace_meet/recordings_list", google("/recordings")),
+        ("workspace_meet/transcripts_list", google("/transcripts")),
+        ("workspace_meet/transcript_entries_list", google("/transcriptEntries")),
+        ("workspace_user_management/list_groups", google("/groups")),
+        ("workspace_user_management/list_group_members", google("/members")),
+        ("workspace_user_management/list_users", google("/users")),
+    ];
+    listed.into_iter().map(|(operation, rule)| (operation.to_owned(), rule)).chain(microsoft()).collect()
+}
+
+/// The lists of Microsoft Graph: the operations of the catalogue that take `$skiptoken`.
+fn microsoft() -> Vec<(String, Value)> {
+    let mut rules = Vec::new();
+    for connector in connectors() {
+        let id = text(&connector, "id");
+        for operation in operations(&connector) {
+            let names = operation["fields"]["query"]["names"].as_array();
+            let takes_token = names.is_some_and(|names| names.iter().any(|name| name == "$skiptoken"));
+            // It reads all pages by itself, and answers with one site.
+            if takes_token && text(operation, "path") != "get_site_id_by_name" {
+                let parameter = match (id, text(operation, "path")) {
+                    // Outlook counts items.
+                    ("office_calendar" | "office_mail", _) => "$skip",
+                    (_, "track_changes") => "token",
+                    _ => "$skiptoken",
+                };
+                let rule = json!({
+                    "items": "/value", "input": format!("/query/{parameter}"), "style": "link",
+                    "next": "/@odata.nextLink", "parameter": parameter,
+                });
+                rules.push((format!("{id}/{}", text(operation, "path")), rule));
+            }
+        }
+    }
+    rules
 }
 
 /// The `x-pagination` of every operation that has it.
@@ -81,6 +131,11 @@ fn read_all(gateway: &Gateway, operation: &str, mut input: Value) -> Vec<Value> 
         let items = page.pointer(&text("items")).and_then(Value::as_array).expect("the items").clone();
         let next = match text("style").as_str() {
             "cursor" => page.pointer(&text("next")).cloned().filter(|next| !next.is_null() && *next != ""),
+            "link" => page.pointer(&text("next")).and_then(Value::as_str).map(|url| {
+                let url = Url::parse(url).unwrap();
+                let found = url.query_pairs().find(|(name, _)| *name == text("parameter"));
+                found.expect("the parameter of the next page").1.into()
+            }),
             "page_number" => (!items.is_empty()).then(|| (number + 1).into()),
             other => panic!("no shipped connector has pages in the style `{other}`"),
         };
@@ -115,6 +170,22 @@ fn a_caller_that_knows_the_description_reads_all_pages_by_cursor() {
     let input = json!({"calendar_id": "primary", "query": {"maxResults": 2}});
     assert_eq!(read_all(&world.gateway, "workspace_calendar/events_list", input), [1, 2, 3, 4].map(Value::from));
     assert!(world.provider.api_calls().iter().rev().take(3).all(|seen| seen.parameter("maxResults").is_some()));
+}
+
+#[test]
+fn a_caller_that_knows_the_description_reads_all_pages_by_link() {
+    let world = Connected::start("office_teamchat", Dialect::microsoft(), &[("graph", "/v1.0")], "", microsoft_user);
+    world.provider.on_api(|seen, _| {
+        let link = |token: &str| format!("https://graph.microsoft.com/v1.0/me/chats?$top=2&$skiptoken={token}");
+        Reply::json(match seen.parameter("$skiptoken").as_deref() {
+            None => json!({"value": [1, 2], "@odata.nextLink": link("a%2bb%3d")}),
+            Some("a+b=") => json!({"value": [3], "@odata.nextLink": link("last")}),
+            Some("last") => json!({"value": [4]}),
+            Some(other) => json!({"error": other}),
+        })
+    });
+    let input = json!({"query": {"$top": 2}});
+    assert_eq!(read_all(&world.gateway, "office_teamchat/list_chats", input), [1, 2, 3, 4].map(Value::from));
 }
 
 #[test]

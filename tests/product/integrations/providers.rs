@@ -38,7 +38,7 @@ const GOOGLE: Row = Row {
     parameters: &[("access_type", "offline"), ("prompt", "consent")],
 };
 
-const ROWS: [Row; 4] = [
+const ROWS: [Row; 5] = [
     GOOGLE,
     Row {
         connector: "workspace_calendar",
@@ -90,6 +90,18 @@ const ROWS: [Row; 4] = [
         pkce: true,
         parameters: &[],
     },
+    Row {
+        connector: "office_calendar",
+        provider: "microsoft",
+        authorization_url: "https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
+        token_url: "https://login.microsoftonline.com/common/oauth2/v2.0/token",
+        scope_parameter: "scope",
+        scope_separator: " ",
+        // Without the scope `offline_access` Microsoft issues no refresh token.
+        scopes: &["offline_access", "User.Read", "Calendars.ReadWrite"],
+        pkce: true,
+        parameters: &[("response_mode", "query")],
+    },
 ];
 
 /// Takes a parameter whose value differs in every request.
@@ -100,7 +112,12 @@ fn take(parameters: &mut BTreeMap<String, String>, name: &str) -> String {
 
 #[test]
 fn users_are_sent_to_the_providers_own_url_with_the_parameters_that_it_requires() {
-    let clients = [("google", Dialect::google()), ("slack", Dialect::slack()), ("github", Dialect::github())];
+    let clients = [
+        ("google", Dialect::google()),
+        ("slack", Dialect::slack()),
+        ("github", Dialect::github()),
+        ("microsoft", Dialect::microsoft()),
+    ];
     let mut setup = Setup::new();
     for (name, dialect) in &clients {
         setup = setup.oauth_client(name, dialect);
