@@ -35,20 +35,18 @@ struct Head {
 
 pub(crate) fn list(input: ListIssues) -> Result<Outcome, Fault> {
     let sort = sort(&input)?;
-    let cursor = cursor(&input, sort)?;
-    let response = github::send(request(&input, sort, &cursor)?)?;
-    let has_next_page = github::next_query(&response).is_some();
+    let fingerprint = fingerprint(&input, sort);
+    let (per_page, next) = position(&input, fingerprint)?;
+    let response = github::send(request(&input, sort, next)?)?;
+    let next = github::next_query(&response);
     let text = response.text()?;
     let mut items = github::items(&text)?;
     items.retain(|item| !is_pull_request(item));
     if input.reverse {
         items.reverse();
     }
-    let next_cursor = match has_next_page {
-        true => Some(Cursor { page: cursor.page.saturating_add(1), ..cursor }.text()?),
-        false => None,
-    };
-    let page_info = PageInfo { next_cursor, has_next_page, reverse: input.reverse, per_page: cursor.per_page };
+    let next_cursor = next.map(|next| Cursor { next, per_page, fingerprint }.text()).transpose()?;
+    let page_info = PageInfo { has_next_page: next_cursor.is_some(), next_cursor, reverse: input.reverse, per_page };
     Outcome::json(&Page { items, page_info })
 }
 
@@ -63,13 +61,12 @@ fn sort(input: &ListIssues) -> Result<Option<&str>, Fault> {
     }
 }
 
-/// The cursor that the caller gave, or that of the first page.
-fn cursor(input: &ListIssues, sort: Option<&str>) -> Result<Cursor, Fault> {
-    let fingerprint = fingerprint(input, sort);
+/// The number of items in a page, and the query of the page. `None` for the first page, whose query follows from the input.
+fn position(input: &ListIssues, fingerprint: u64) -> Result<(u32, Option<String>), Fault> {
     // The schema bounds the number.
     let per_page = input.per_page.and_then(|number| u32::try_from(number).ok());
     let Some(text) = &input.page_cursor else {
-        return Ok(Cursor { page: 1, per_page: per_page.unwrap_or(PER_PAGE), fingerprint });
+        return Ok((per_page.unwrap_or(PER_PAGE), None));
     };
     let cursor = Cursor::parse(text, fingerprint)?;
     match per_page {
@@ -80,7 +77,7 @@ fn cursor(input: &ListIssues, sort: Option<&str>) -> Result<Cursor, Fault> {
                 cursor.per_page
             ),
         )),
-        _ => Ok(cursor),
+        _ => Ok((cursor.per_page, Some(cursor.next))),
     }
 }
 
@@ -106,13 +103,18 @@ fn filters(entries: Option<&Entries>) -> Vec<(&str, String)> {
 }
 
 /// For a reversed list the connector asks for the opposite order, so that the first page is the end of the list.
-fn request(input: &ListIssues, sort: Option<&str>, cursor: &Cursor) -> Result<Request, Fault> {
+fn request(input: &ListIssues, sort: Option<&str>, next: Option<String>) -> Result<Request, Fault> {
+    let mut request = github::issues(Method::Get, &input.owner, &input.repo)?;
+    if let Some(next) = next {
+        request.path.push('?');
+        request.path.push_str(&next);
+        return Ok(request);
+    }
     let direction = match (input.reverse, input.direction.as_deref()) {
         (false, direction) => direction,
         (true, Some("asc")) => Some("desc"),
         (true, _) => Some("asc"),
     };
-    let mut request = github::issues(Method::Get, &input.owner, &input.repo)?;
     for (name, value) in filters(input.filters.as_ref()) {
         request = request.query(name, value);
     }
@@ -121,11 +123,8 @@ fn request(input: &ListIssues, sort: Option<&str>, cursor: &Cursor) -> Result<Re
             request = request.query(name, value);
         }
     }
-    if cursor.per_page != PER_PAGE || input.per_page.is_some() {
-        request = request.query("per_page", cursor.per_page);
-    }
-    if cursor.page > 1 {
-        request = request.query("page", cursor.page);
+    if let Some(per_page) = input.per_page {
+        request = request.query("per_page", per_page);
     }
     Ok(request)
 }
