@@ -1,9 +1,8 @@
-//! The request of each row. The crate `connector-microsoft` tests `userinfo` further.
+//! The request of each row. The crate `connector-microsoft` has the test of `userinfo`.
 
-use connector_sdk::auth::Auth;
+use connector_sdk::Fault;
 use connector_sdk::http::{Body, Method};
-use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
-use connector_sdk::{Fault, Outcome};
+use connector_sdk::testing::{examples, forwarded, invoke};
 
 use crate::CONNECTOR;
 
@@ -60,20 +59,6 @@ fn every_message_may_have_mentions_and_attachments() {
 }
 
 #[test]
-fn a_search_and_a_count_ask_for_eventual_consistency() {
-    for (query, sent) in [
-        (r#"{"$search":"\"launch\""}"#, true),
-        (r#"{"$count":true}"#, true),
-        (r#"{"$count":false}"#, false),
-        (r#"{"$skiptoken":"a+b="}"#, false),
-    ] {
-        let request = forwarded(&CONNECTOR, "list_joined_teams", &format!(r#"{{"query":{query}}}"#));
-        let expected = sent.then(|| ("ConsistencyLevel".to_owned(), "eventual".to_owned()));
-        assert_eq!(request.headers, Vec::from_iter(expected), "{query}");
-    }
-}
-
-#[test]
 fn a_token_of_a_page_is_sent_as_the_service_gave_it() {
     let input = r#"{"query":{"$top":2,"$skiptoken":"[{\"token\":\"+RID:~vps=\"}]"}}"#;
     assert_eq!(
@@ -92,19 +77,6 @@ fn an_id_stays_within_its_segment() {
 }
 
 #[test]
-fn userinfo_is_the_common_shape() {
-    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"48d31887","userPrincipalName":"ada@acme.test"}"#));
-    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
-    assert!(
-        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"48d31887","email":"ada@acme.test""#))
-    );
-    assert_eq!(gateway.requests()[0].upstream, "graph");
-}
-
-#[test]
-fn microsoft_is_asked_for_a_refresh_token() {
-    let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
-    assert!(client.scopes.contains(&"offline_access") && client.scopes.contains(&"User.Read"));
-    let identity = client.identity.as_ref().expect("an identity");
-    assert_eq!((identity.operation, identity.id), ("userinfo", "/data/id"));
+fn account_and_header_are_those_of_every_connector_of_graph() {
+    connector_microsoft::testing::check(&CONNECTOR);
 }

@@ -7,6 +7,7 @@
 //!   `links connector_microsoft::FILE_HOSTS`.
 //! - `header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];`
 //! - `userinfo: read fn connector_microsoft::userinfo example {};`
+//! - In a test, `connector_microsoft::testing::check(&CONNECTOR);`
 //!
 //! Rows of Graph are as follows.
 //! - A list: `query?: entries["$select", …, "$skiptoken"]` and `pages "/value" next link "/@odata.nextLink" parameter "$skiptoken"
@@ -20,6 +21,8 @@
 pub mod sites;
 #[cfg(test)]
 mod sites_tests;
+#[cfg(not(target_family = "wasm"))]
+pub mod testing;
 
 use connector_sdk::auth::{Identity, OAuth2};
 use connector_sdk::http::{self, Error, Request};
