@@ -2,7 +2,7 @@
 
 use connector_sdk::auth::{Auth, ClientAuthentication, Revocation};
 use connector_sdk::http::{Error, Method};
-use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke, pages, refused};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
@@ -102,22 +102,21 @@ fn lists_without_items_are_left_out_of_a_search() {
     );
 }
 
-/// The pointer of the only violation of a call that sends nothing.
-fn refused(operation: &str, input: &str) -> (String, String) {
-    let gateway = Gateway::new();
-    let Err(Fault::InvalidInput(mut violations)) = invoke(&CONNECTOR, operation, input) else { panic!("{input}") };
-    assert!(gateway.requests().is_empty() && violations.len() == 1);
-    let violation = violations.remove(0);
-    (violation.pointer, violation.detail)
+/// Pointer and detail of the only violation.
+fn violation(operation: &str, input: &str) -> (String, String) {
+    match &refused(&CONNECTOR, operation, input)[..] {
+        [violation] => (violation.pointer.clone(), violation.detail.clone()),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
 fn a_search_needs_a_period_of_time() {
     let search = |start: &str, end: &str| format!(r#"{{"query":"a","start_time":"{start}","end_time":"{end}"}}"#);
     for start in ["2026-01-02T00:00:00Z", "2026-01-02T00:00:00.001Z", "2026-01-02T01:00:00+01:00"] {
-        assert_eq!(refused("tweet_search", &search(start, "2026-01-02T00:00:00Z")).0, "/start_time");
+        assert_eq!(violation("tweet_search", &search(start, "2026-01-02T00:00:00Z")).0, "/start_time");
     }
-    assert_eq!(refused("tweet_search", &search("2026-02-30T00:00:00Z", "2026-03-02T00:00:00Z")).0, "/start_time");
+    assert_eq!(violation("tweet_search", &search("2026-02-30T00:00:00Z", "2026-03-02T00:00:00Z")).0, "/start_time");
     assert!(path("tweet_search", &search("2026-01-01T23:59:59Z", "2026-01-02T00:00:00Z")).contains("start_time"));
 }
 
@@ -130,7 +129,7 @@ fn a_look_up_of_users_names_exactly_one_field() {
         (r#"{"username":"a","usernames":["b"]}"#, "has `username`, `usernames`."),
         (r#"{"id":"1","ids":["2"],"username":"a","usernames":["b"]}"#, "has `id`, `ids`, `username`, `usernames`."),
     ] {
-        let (pointer, detail) = refused("get-users", input);
+        let (pointer, detail) = violation("get-users", input);
         assert!(pointer.is_empty() && detail.contains(given), "{detail}");
     }
 }
@@ -176,27 +175,24 @@ fn a_refusal_of_a_look_up_keeps_its_status_and_x_s_problem() {
 }
 
 #[test]
-fn lists_have_pages() {
-    let pages = |name: &str| {
-        let operation = CONNECTOR.operations.iter().find(|known| known.path == name).expect("a row");
-        operation.about.pages.map(|pages| pages.input)
-    };
-    for (name, input) in [
-        ("tweet_search", "/next_token"),
-        ("tweet_counts", "/next_token"),
-        ("get_user_tweets", "/pagination_token"),
-        ("get_user_mentions", "/pagination_token"),
-    ] {
-        assert_eq!(pages(name), Some(input), "{name}");
-    }
+fn every_list_has_pages() {
+    assert_eq!(
+        pages(&CONNECTOR),
+        [
+            "tweet_search: /data, next cursor /meta/next_token, into /next_token",
+            "get_user_tweets: /data, next cursor /meta/next_token, into /pagination_token",
+            "get_user_mentions: /data, next cursor /meta/next_token, into /pagination_token",
+            "tweet_counts: /data, next cursor /meta/next_token, into /next_token",
+        ]
+    );
 }
 
 #[test]
 fn an_id_stays_within_its_segment() {
     assert_eq!(path("delete_tweet", r#"{"id":"1/2"}"#), "/tweets/1%2F2");
-    assert_eq!(refused("get-users", r#"{"id":".."}"#).0, "/id");
-    assert_eq!(refused("get-users", r#"{"username":"@"}"#).0, "/username");
-    assert_eq!(refused("get_thread", r#"{"id":""}"#).0, "/id");
+    assert_eq!(violation("get-users", r#"{"id":".."}"#).0, "/id");
+    assert_eq!(violation("get-users", r#"{"username":"@"}"#).0, "/username");
+    assert_eq!(violation("get_thread", r#"{"id":""}"#).0, "/id");
 }
 
 #[test]

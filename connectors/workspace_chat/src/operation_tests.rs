@@ -1,7 +1,7 @@
 //! The request of each row. The crate `connector-google` tests `userinfo` further.
 
 use connector_sdk::http::Body;
-use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::testing::{about, examples, forwarded, invoke, pages, refused};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
@@ -60,16 +60,15 @@ fn entries_of_the_query_have_googles_names() {
 }
 
 #[test]
-fn lists_have_pages() {
-    let pages = |name: &str| {
-        let operation = CONNECTOR.operations.iter().find(|known| known.path == name).expect("a row");
-        operation.about.pages.map(|pages| (pages.items, pages.input))
-    };
-    for (name, items) in
-        [("spaces_list", "/spaces"), ("messages_list", "/messages"), ("memberships_list", "/memberships")]
-    {
-        assert_eq!(pages(name), Some((items, "/query/pageToken")), "{name}");
-    }
+fn every_list_has_pages() {
+    assert_eq!(
+        pages(&CONNECTOR),
+        [
+            "spaces_list: /spaces, next cursor /nextPageToken, into /query/pageToken",
+            "messages_list: /messages, next cursor /nextPageToken, into /query/pageToken",
+            "memberships_list: /memberships, next cursor /nextPageToken, into /query/pageToken",
+        ]
+    );
 }
 
 /// The body of the request that a message with a text of this many bytes makes. `None` if the message is refused at `pointer`.
@@ -109,8 +108,7 @@ fn a_new_text_has_at_most_32000_bytes() {
 
 #[test]
 fn the_schema_refuses_a_group_as_a_member() {
-    let create = CONNECTOR.operations.iter().find(|known| known.path == "memberships_create").expect("a row");
-    let schema = create.about.input_schema;
+    let schema = about(&CONNECTOR, "memberships_create").input_schema;
     assert!(schema.contains(r#""body":{"type":"object","properties":{"groupMember":false}}"#), "{schema}");
 }
 
@@ -122,17 +120,11 @@ fn an_id_stays_within_its_segment() {
         ("messages_get", r#"{"space_id":"s","message_id":".."}"#, "/message_id"),
         ("memberships_delete", r#"{"space_id":"s","member_id":""}"#, "/member_id"),
     ] {
-        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, operation, input) else { panic!("{input}") };
-        assert_eq!(violations[0].pointer, pointer);
+        assert_eq!(refused(&CONNECTOR, operation, input)[0].pointer, pointer);
     }
 }
 
 #[test]
 fn userinfo_is_the_common_shape() {
-    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"110","email":"ada@acme.test"}"#));
-    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
-    assert!(
-        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"110","email":"ada@acme.test""#))
-    );
-    assert_eq!(gateway.requests()[0].upstream, "userinfo");
+    connector_google::testing::check_userinfo(&CONNECTOR);
 }

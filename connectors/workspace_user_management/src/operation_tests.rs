@@ -1,7 +1,7 @@
 //! The request of each row, and the reset of a password. The crate `connector-google` tests `userinfo` further.
 
 use connector_sdk::http::{Body, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::testing::{Answer, Gateway, about, examples, forwarded, invoke, pages, refused};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
@@ -59,8 +59,7 @@ fn lists_are_those_of_the_own_organization_unless_the_caller_names_another() {
 #[test]
 fn an_update_without_changes_is_refused() {
     for input in [r#"{"group_key":"g"}"#, r#"{"group_key":"g","name":null,"email":null}"#] {
-        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "update_group", input) else { panic!("{input}") };
-        assert_eq!(violations[0].pointer, "");
+        assert_eq!(refused(&CONNECTOR, "update_group", input)[0].pointer, "");
     }
     for (field, body) in [("email", "a@b.test"), ("name", ""), ("description", "")] {
         let request = forwarded(&CONNECTOR, "update_group", &format!(r#"{{"group_key":"g","{field}":"{body}"}}"#));
@@ -105,24 +104,19 @@ fn a_reset_changes_the_password_and_nothing_else() {
 
 #[test]
 fn the_schema_bounds_the_password_and_marks_it_as_a_secret() {
-    let operation = CONNECTOR.operations.iter().find(|known| known.path == "reset_user_password").expect("a row");
-    let schema = operation.about.input_schema;
+    let schema = about(&CONNECTOR, "reset_user_password").input_schema;
     let password = r#""password":{"type":"string","minLength":8,"maxLength":100,"writeOnly":true}"#;
     assert!(schema.contains(password), "{schema}");
 }
 
 #[test]
 fn a_password_of_other_characters_is_not_sent() {
-    let gateway = Gateway::new();
     for password in ["pässword1", "password\u{1F600}", "\u{80}1234567"] {
         let input = format!(r#"{{"user_key":"kim","password":"{password}"}}"#);
-        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "reset_user_password", &input) else {
-            panic!("{password}")
-        };
+        let violations = refused(&CONNECTOR, "reset_user_password", &input);
         assert_eq!(violations[0].pointer, "/password");
         assert!(!violations[0].detail.contains(password));
     }
-    assert!(gateway.requests().is_empty());
 }
 
 /// The fault of a reset that Google answers with a status and a message. The message may name the password of [`INPUT`].
@@ -185,23 +179,25 @@ fn a_response_without_a_user_is_an_error() {
 #[test]
 fn an_id_stays_within_its_segment() {
     assert_eq!(forwarded(&CONNECTOR, "get_user", r#"{"user_key":"a/b?c"}"#).path, "/users/a%2Fb%3Fc");
-    let gateway = Gateway::new();
     for user in ["", ".."] {
         let input = format!(r#"{{"user_key":"{user}","password":"correct-horse"}}"#);
-        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "reset_user_password", &input) else {
-            panic!("{user}")
-        };
-        assert_eq!(violations[0].pointer, "/user_key");
+        assert_eq!(refused(&CONNECTOR, "reset_user_password", &input)[0].pointer, "/user_key");
     }
-    assert!(gateway.requests().is_empty());
+}
+
+#[test]
+fn every_list_has_pages() {
+    assert_eq!(
+        pages(&CONNECTOR),
+        [
+            "list_groups: /groups, next cursor /nextPageToken, into /query/pageToken",
+            "list_group_members: /members, next cursor /nextPageToken, into /query/pageToken",
+            "list_users: /users, next cursor /nextPageToken, into /query/pageToken",
+        ]
+    );
 }
 
 #[test]
 fn userinfo_is_the_common_shape() {
-    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"110","email":"ada@acme.test"}"#));
-    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
-    assert!(
-        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"110","email":"ada@acme.test""#))
-    );
-    assert_eq!(gateway.requests()[0].upstream, "userinfo");
+    connector_google::testing::check_userinfo(&CONNECTOR);
 }

@@ -13,24 +13,24 @@
 //! # Layout
 //! - here: [`Gateway`], its prepared answers, and how a test invokes an operation.
 //! - `host`: the functions of the contract. `document`: its JSON documents. `check`: the rules for a manifest.
-//! - `examples`: the requests of a table's examples.
+//! - `listing`: a table as lines of text.
 
 mod check;
 mod document;
-mod examples;
 pub(crate) mod host;
+mod listing;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 pub use check::check;
-pub use examples::examples;
 pub use host::http::Response;
+pub use listing::{examples, pages};
 
 use crate::http::{Error, Link, Request};
-use crate::table::{Connector, Upstream};
-use crate::{Fault, Outcome, run};
+use crate::table::{About, Connector, Upstream};
+use crate::{Fault, Outcome, Violation, run};
 
 thread_local! {
     static CURRENT: RefCell<Rc<RefCell<State>>> = RefCell::default();
@@ -185,5 +185,34 @@ pub fn forwarded(connector: &Connector, operation: &str, input: &str) -> Request
     match invoke(connector, operation, input) {
         Ok(Outcome::Forward(request)) => request,
         other => panic!("{operation} forwards no request; it answered {other:?}"),
+    }
+}
+
+/// The violations of an input that an operation refuses before it sends a request.
+///
+/// # Panics
+/// If the operation answers anything else, or sends a request.
+#[must_use]
+#[expect(clippy::panic, reason = "a failed expectation of a test")]
+pub fn refused(connector: &Connector, operation: &str, input: &str) -> Vec<Violation> {
+    let sent = || current().borrow().requests.len();
+    let before = sent();
+    match invoke(connector, operation, input) {
+        Err(Fault::InvalidInput(violations)) if sent() == before => violations,
+        Err(Fault::InvalidInput(_)) => panic!("{operation} sent a request before it refused {input}"),
+        other => panic!("{operation} does not refuse {input}; it answered {other:?}"),
+    }
+}
+
+/// The part of the manifest of an operation: its schema, its documentation.
+///
+/// # Panics
+/// If the connector does not have the operation.
+#[must_use]
+#[expect(clippy::panic, reason = "a failed expectation of a test")]
+pub fn about(connector: &Connector, operation: &str) -> &'static About {
+    match connector.operations.iter().find(|known| known.path == operation) {
+        Some(found) => found.about,
+        None => panic!("{} has no operation {operation}", connector.identifier),
     }
 }

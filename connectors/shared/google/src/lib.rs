@@ -5,7 +5,10 @@
 //!   `https://www.googleapis.com/auth/userinfo.email` and `https://www.googleapis.com/auth/userinfo.profile`.
 //! - `upstream oauth2 "https://www.googleapis.com/oauth2/v2";`
 //! - `upstream userinfo "{oauth2}/userinfo" credential standard;`
-//! - `userinfo: read fn connector_google::userinfo example {};`
+//! - `userinfo: read fn connector_google::userinfo example {};` and a test with `testing::check_userinfo`.
+
+#[cfg(not(target_family = "wasm"))]
+pub mod testing;
 
 use connector_sdk::auth::{Identity, OAuth2, Revocation};
 use connector_sdk::http::{self, Error, Request};

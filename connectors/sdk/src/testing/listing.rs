@@ -1,9 +1,9 @@
-//! The requests of a table's examples, as text.
+//! A table as lines of text, one for each row, so that a test compares all rows at once.
 
 use std::fmt::Write;
 
 use crate::http::Body;
-use crate::table::Connector;
+use crate::table::{Connector, NextPage};
 use crate::testing::{Gateway, invoke};
 use crate::{Outcome, Request};
 
@@ -34,6 +34,23 @@ pub fn examples(connector: &Connector) -> Vec<String> {
             Ok(Outcome::Forward(request)) => Some(format!("{}: {}", operation.path, shown(&request))),
             _ => None,
         }
+    });
+    lines.collect()
+}
+
+/// How callers read further pages, for each row that says so, in the order of the table. A line is
+/// `row: items, next …, into input`.
+#[must_use]
+pub fn pages(connector: &Connector) -> Vec<String> {
+    let lines = connector.operations.iter().filter_map(|operation| {
+        let pages = operation.about.pages?;
+        let next = match pages.next {
+            NextPage::Cursor(pointer) => format!("cursor {pointer}"),
+            NextPage::Link { pointer, parameter } => format!("link {pointer} parameter {parameter}"),
+            NextPage::PageNumber(first) => format!("page_number {first}"),
+            NextPage::Offset => "offset".to_owned(),
+        };
+        Some(format!("{}: {}, next {next}, into {}", operation.path, pages.items, pages.input))
     });
     lines.collect()
 }
