@@ -91,6 +91,8 @@ pub struct Metrics {
     pub refreshes: Family<OutcomeLabels, Counter>,
     /// Live connectors.
     pub connectors: Gauge,
+    /// Open connections of callers.
+    pub connections: Gauge,
     /// Calls of operations that are running.
     in_flight: Gauge,
 }
@@ -109,6 +111,7 @@ impl Default for Metrics {
             module_cache: add.metric("module_cache", "Compiled modules found in the cache or compiled"),
             refreshes: add.metric("refreshes", "Refreshes of access tokens by outcome"),
             connectors: add.metric("connectors", "Connectors that are live"),
+            connections: add.metric("connections", "Open connections of callers"),
             in_flight: add.metric("in_flight", "Operations under way"),
             registry,
         }

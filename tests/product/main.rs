@@ -17,6 +17,7 @@ mod contract;
 mod crash;
 mod deadlines;
 mod errors;
+mod front_door;
 mod guests;
 mod hostile;
 mod integrations;

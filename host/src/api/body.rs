@@ -12,10 +12,6 @@ use tokio::time::{Instant, timeout_at};
 use super::problem::{self, Problem};
 use crate::media_type::{essence, is_json};
 
-/// The longest time that a body may take to arrive, counted from the arrival of the call. A slower caller would hold memory and
-/// a connection.
-pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
-
 /// The most bytes of a body over the limit that are read and dropped. If the connection closed while the caller still sends,
 /// a reset could discard the answer.
 const LINGER_BYTES: usize = 64 << 20;

@@ -9,6 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use super::authorize::AuthorizedCaller;
 use super::problem::{self, Problem, pipeline_problem};
 use super::route::HttpCall;
+use super::server::AnswerDeadline;
 use super::{body, connectors, headers};
 use crate::metrics;
 use crate::pipeline::body::Body;
@@ -24,8 +25,13 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let operation = find(&connector, arguments.operation)?;
     let deadline = arrived + connector.timeout();
     let (head, body) = request.into_parts();
-    let body =
-        body::read_json(&head.headers, body, gateway.config.max_body_mb, deadline.min(arrived + body::TIMEOUT)).await?;
+    let body = body::read_json(
+        &head.headers,
+        body,
+        gateway.config.max_body_mb,
+        deadline.min(arrived + gateway.config.caller_timeout),
+    )
+    .await?;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
     let call = pipeline::Call {
         connector: &connector,
@@ -44,6 +50,7 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     operation.metrics.succeeded.inc();
     metrics::record(&operation.metrics.seconds, arrived.elapsed());
     let mut response = Response::new(answer.body);
+    response.extensions_mut().insert(AnswerDeadline(deadline));
     *response.headers_mut() = answer.headers;
     Ok(response)
 }

@@ -41,6 +41,12 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     root.value("master_key_file", &mut config.master_key_file, value::optional_path);
     root.value("modules_dir", &mut config.modules_dir, value::path);
     root.value("allowed_callback_origins", &mut config.allowed_callback_origins, value::origins);
+    let mut max_connections = config.max_connections.unwrap_or_default();
+    root.value("max_connections", &mut max_connections, value::integer(0..=10_000_000));
+    config.max_connections = Some(max_connections).filter(|&limit| limit > 0);
+    let mut caller_timeout_s = config.caller_timeout.as_secs();
+    root.value("caller_timeout_s", &mut caller_timeout_s, value::integer(1..=3600));
+    config.caller_timeout = Duration::from_secs(caller_timeout_s);
     root.value("max_body_mb", &mut config.max_body_mb, value::integer(1..=1024));
     root.value("log", &mut config.log, value::log_filter);
     root.value("log_format", &mut config.log_format, value::log_format);

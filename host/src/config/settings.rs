@@ -36,6 +36,11 @@ pub struct Config {
     pub modules_dir: PathBuf,
     /// Origins that users may be sent to after an authorization, besides `public_url` and loopback.
     pub allowed_callback_origins: Vec<Origin>,
+    /// The most open connections of callers. `None`: as many as the process has file descriptors for.
+    pub max_connections: Option<usize>,
+    /// The time that a caller may take: for the first request of a connection, for a head, for a body, and between two reads of
+    /// an answer. A slower caller would hold memory and a connection.
+    pub caller_timeout: Duration,
     /// Largest body of a caller's request, in MiB.
     pub max_body_mb: usize,
     /// The levels of lines that are logged.
@@ -90,6 +95,8 @@ impl Default for Config {
             master_key_file: None,
             modules_dir: "modules".into(),
             allowed_callback_origins: Vec::new(),
+            max_connections: None,
+            caller_timeout: Duration::from_secs(30),
             max_body_mb: 10,
             log: Targets::new().with_default(LevelFilter::INFO),
             log_format: LogFormat::Auto,

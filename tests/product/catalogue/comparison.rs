@@ -11,7 +11,7 @@ use super::{example, fields, operations, schema, text};
 use crate::integrations::init;
 
 /// The only connector whose URLs are all set by the operator, and URLs for it.
-const CONFIGURED: &str = "[connectors.hr_platform]\nupstreams.api = \"https://hr.example/api\"\n\
+pub(super) const CONFIGURED: &str = "[connectors.hr_platform]\nupstreams.api = \"https://hr.example/api\"\n\
     oauth.authorization_url = \"https://hr.example/authorize\"\noauth.token_url = \"https://hr.example/token\"";
 
 /// Hosts that a connector is granted besides those of its upstreams, because the upstream redirects to them.

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::problems::{begin_problem, key_problem};
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::body::{TIMEOUT, read_json};
+use crate::api::body::read_json;
 use crate::api::connectors;
 use crate::api::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::api::route::HttpCall;
@@ -40,7 +40,8 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
     let HttpCall { gateway, request, arguments, arrived, .. } = call;
     let connector = connectors::live(gateway, arguments.connector)?;
     let (head, body) = request.into_parts();
-    let body = read_json(&head.headers, body, gateway.config.max_body_mb, arrived + TIMEOUT).await?;
+    let body =
+        read_json(&head.headers, body, gateway.config.max_body_mb, arrived + gateway.config.caller_timeout).await?;
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;

@@ -1,0 +1,221 @@
+//! The open connections of callers: at most a certain number, and none that holds its place or its memory without progress.
+//!
+//! A caller has `caller_timeout_s` for the first request of a connection, and as long between two reads of an answer. Whether a
+//! caller cooperates does not matter: one task looks through all connections each second.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use hyper::Response;
+use parking_lot::Mutex;
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::delivery::{Answer, AnswerDeadline, Delivery};
+use crate::pipeline::body::Body;
+
+/// How often the connections are looked through.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The open connections.
+pub(super) struct Connections {
+    limit: usize,
+    clock: Clock,
+    /// Seconds that a caller may take.
+    patience: u64,
+    open: Mutex<HashMap<u64, Arc<State>>>,
+    next_id: AtomicU64,
+    /// Notified when a connection has ended.
+    ended: Notify,
+    gauge: Gauge,
+}
+
+/// Whole seconds since the start, as of the last look. Reading them costs less than reading the time.
+#[derive(Clone)]
+pub(super) struct Clock {
+    started: Instant,
+    seconds: Arc<AtomicU64>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { started: Instant::now(), seconds: Arc::default() }
+    }
+
+    fn advance(&self) -> u64 {
+        let seconds = self.started.elapsed().as_secs();
+        self.seconds.store(seconds, Ordering::Relaxed);
+        seconds
+    }
+
+    pub(super) fn seconds(&self) -> u64 {
+        self.seconds.load(Ordering::Relaxed)
+    }
+}
+
+/// The part of a connection that the task of the connection and [`Connections`] share.
+struct State {
+    /// Requests whose answer was not sent yet.
+    requests: AtomicUsize,
+    /// The second in which the connection was opened, or in which its last answer was sent.
+    idle_since: AtomicU64,
+    has_begun: AtomicBool,
+    /// The answers under way.
+    answers: Mutex<Vec<Weak<Answer>>>,
+    close: CancellationToken,
+}
+
+impl Connections {
+    /// At most `limit` connections, which wait at most `patience` for their callers.
+    pub(super) fn new(limit: usize, patience: Duration, gauge: Gauge) -> Self {
+        Self {
+            limit,
+            clock: Clock::start(),
+            patience: patience.as_secs(),
+            open: Mutex::default(),
+            next_id: AtomicU64::new(0),
+            ended: Notify::new(),
+            gauge,
+        }
+    }
+
+    /// Adds a connection. If there are as many as allowed, the one that has been without a request for longest is closed. If
+    /// each has a request under way, this waits for the end of one.
+    pub(super) async fn open(self: &Arc<Self>) -> Connection {
+        loop {
+            let ended = self.ended.notified();
+            if let Some(connection) = self.try_open() {
+                return connection;
+            }
+            // Connections become idle without a notification, so this looks again after a while.
+            let _ = tokio::time::timeout(INTERVAL, ended).await;
+        }
+    }
+
+    fn try_open(self: &Arc<Self>) -> Option<Connection> {
+        let mut open = self.open.lock();
+        if open.len() >= self.limit {
+            let idle = open.iter().filter(|(_, state)| state.is_idle());
+            let (&oldest, _) = idle.min_by_key(|&(&id, ref state)| (state.idle_since.load(Ordering::Relaxed), id))?;
+            open.remove(&oldest)?.close.cancel();
+        }
+        let state = Arc::new(State {
+            requests: AtomicUsize::new(0),
+            idle_since: AtomicU64::new(self.clock.advance()),
+            has_begun: AtomicBool::new(false),
+            answers: Mutex::default(),
+            close: CancellationToken::new(),
+        });
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        open.insert(id, Arc::clone(&state));
+        self.gauge.set(open.len() as i64);
+        Some(Connection { id, state, connections: Arc::clone(self) })
+    }
+
+    fn remove(&self, id: u64) {
+        let mut open = self.open.lock();
+        open.remove(&id);
+        self.gauge.set(open.len() as i64);
+        drop(open);
+        self.ended.notify_one();
+    }
+
+    /// Looks through the connections each second, until the task is aborted.
+    pub(super) async fn sweep(self: Arc<Self>) {
+        let mut ticks = tokio::time::interval(INTERVAL);
+        loop {
+            ticks.tick().await;
+            self.look();
+        }
+    }
+
+    /// Closes connections without progress, and gives up answers that their callers do not take.
+    fn look(&self) {
+        let now = self.clock.advance();
+        let late = |since: u64| now.saturating_sub(since) > self.patience;
+        let open: Vec<Arc<State>> = self.open.lock().values().map(Arc::clone).collect();
+        for state in open {
+            let silent = !state.has_begun.load(Ordering::Relaxed) && late(state.idle_since.load(Ordering::Relaxed));
+            if silent || state.give_up(|answer| late(answer.waiting_since()) || answer.is_overdue()) {
+                state.close.cancel();
+            }
+        }
+    }
+}
+
+impl State {
+    fn is_idle(&self) -> bool {
+        self.requests.load(Ordering::Relaxed) == 0
+    }
+
+    /// Gives up the answers that are stuck. Returns `true` if the connection has answers under way, and each of them was given up
+    /// at an earlier look: then its caller takes nothing at all.
+    fn give_up(&self, is_stuck: impl Fn(&Answer) -> bool) -> bool {
+        let answers: Vec<Arc<Answer>> = self.answers.lock().iter().filter_map(Weak::upgrade).collect();
+        let requests = self.requests.load(Ordering::Relaxed);
+        let already = answers.iter().filter(|answer| answer.is_given_up()).count();
+        for answer in answers.iter().filter(|answer| is_stuck(answer)) {
+            answer.give_up();
+        }
+        requests > 0 && already >= requests
+    }
+}
+
+/// A connection in the list. Leaves the list when it is dropped.
+pub(super) struct Connection {
+    id: u64,
+    state: Arc<State>,
+    connections: Arc<Connections>,
+}
+
+impl Connection {
+    /// A request has arrived.
+    pub(super) fn begin(&self) -> Exchange {
+        self.state.has_begun.store(true, Ordering::Relaxed);
+        self.state.requests.fetch_add(1, Ordering::Relaxed);
+        Exchange { state: Arc::clone(&self.state), clock: self.connections.clock.clone(), answer: None }
+    }
+
+    /// Done when the connection has to be closed.
+    pub(super) async fn closed(&self) {
+        self.state.close.cancelled().await;
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.connections.remove(self.id);
+    }
+}
+
+/// A request and its answer. The connection is idle again when the last one is dropped.
+pub(super) struct Exchange {
+    state: Arc<State>,
+    clock: Clock,
+    answer: Option<Arc<Answer>>,
+}
+
+impl Exchange {
+    /// Puts the body of the answer under supervision.
+    pub(super) fn deliver(mut self, response: Response<Body>) -> Response<Delivery> {
+        let (parts, body) = response.into_parts();
+        let deadline = parts.extensions.get::<AnswerDeadline>().map(|deadline| deadline.0);
+        let answer = Arc::new(Answer::new(body, deadline, self.clock.clone()));
+        self.state.answers.lock().push(Arc::downgrade(&answer));
+        self.answer = Some(Arc::clone(&answer));
+        Response::from_parts(parts, Delivery::new(answer, self))
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Some(answer) = &self.answer {
+            self.state.answers.lock().retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(answer)));
+        }
+        self.state.idle_since.store(self.clock.seconds(), Ordering::Relaxed);
+        self.state.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,131 @@
+//! Takes connections, over HTTP/1.1 and HTTP/2 without TLS, and hands their requests to the router.
+//!
+//! - `connections`: the open connections. Their number is limited, and those that make no progress are closed.
+//! - `delivery`: the body of an answer on its way to the caller
+
+mod connections;
+mod delivery;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpStream};
+
+use self::connections::{Connection, Connections};
+pub(super) use self::delivery::AnswerDeadline;
+use super::router;
+use crate::gateway::Gateway;
+
+/// Pause after a connection could not be taken. The usual reason is that the process has no file descriptor left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The share of the file descriptors, as a divisor, that connections of callers do not take. Upstreams, the store, modules and
+/// log files need them.
+const RESERVED_DESCRIPTORS: u64 = 4;
+
+/// Binds the configured address.
+///
+/// # Errors
+/// If another process listens there, or the address is not this machine's. The message says so in one line.
+pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let reason = match error.kind() {
+            io::ErrorKind::AddrInUse => "another process listens there; choose another `listen` address".to_owned(),
+            io::ErrorKind::PermissionDenied => "this user may not listen there; choose a port above 1023".to_owned(),
+            _ => error.to_string(),
+        };
+        io::Error::new(error.kind(), format!("cannot listen on {address}: {reason}"))
+    })
+}
+
+/// Raises the limit of file descriptors to the highest value that the process may set. Returns how many of them connections of
+/// callers may take.
+fn descriptors_for_callers() -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let current = if setrlimit(Resource::Nofile, raised).is_ok() { limit.maximum } else { limit.current };
+    // `None` is no limit.
+    let descriptors = current.unwrap_or(u64::from(u32::MAX));
+    usize::try_from(descriptors - descriptors / RESERVED_DESCRIPTORS).unwrap_or(usize::MAX)
+}
+
+/// Serves until `stop` is done. Then it takes no more connections, and gives requests under way `drain_s` seconds to end.
+pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Future<Output = ()>) {
+    let patience = gateway.config.caller_timeout;
+    let mut server = auto::Builder::new(TokioExecutor::new());
+    server.http1().timer(TokioTimer::new()).header_read_timeout(patience);
+    server.http2().timer(TokioTimer::new()).keep_alive_interval(patience);
+    let server = Arc::new(server);
+    let available = descriptors_for_callers();
+    let limit = gateway.config.max_connections.map_or(available, |limit| limit.min(available));
+    let connections = Arc::new(Connections::new(limit, patience, gateway.metrics.connections.clone()));
+    let sweep = tokio::spawn(Arc::clone(&connections).sweep());
+    let graceful = GracefulShutdown::new();
+    tokio::pin!(stop);
+    loop {
+        let (stream, connection) = tokio::select! {
+            accepted = accept(&listener, &connections) => accepted,
+            () = &mut stop => break,
+        };
+        prepare(&stream, patience);
+        let (gateway, server) = (Arc::clone(&gateway), Arc::clone(&server));
+        let watcher = graceful.watcher();
+        tokio::spawn(async move {
+            let service = service_fn(|request: Request<Incoming>| {
+                let exchange = connection.begin();
+                let gateway = Arc::clone(&gateway);
+                async move {
+                    let response = router::answer(&gateway, request).await;
+                    Ok::<_, Infallible>(exchange.deliver(response))
+                }
+            });
+            let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
+            tokio::select! {
+                ended = serving => if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection ended early");
+                },
+                () = connection.closed() => tracing::debug!("a connection without progress was closed"),
+            }
+        });
+    }
+    drop(listener);
+    gateway.draining.start();
+    let drain = gateway.config.drain;
+    tracing::info!(seconds = drain.as_secs(), "stopping: waiting for requests under way to end");
+    if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
+        tracing::warn!("some requests did not end within `drain_s` and were cut off");
+    }
+    sweep.abort();
+}
+
+/// Takes the next connection, and makes room for it if there are as many as allowed.
+async fn accept(listener: &TcpListener, connections: &Arc<Connections>) -> (TcpStream, Connection) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return (stream, connections.open().await),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Sets the options of a caller's socket. If the peer is gone, that fails, and reading fails later.
+fn prepare(stream: &TcpStream, patience: Duration) {
+    // Answers are written in one piece, so waiting for more bytes only delays them.
+    let _ = stream.set_nodelay(true);
+    // The kernel ends a connection whose peer takes no byte for so long.
+    let _ = SockRef::from(stream).set_tcp_user_timeout(Some(patience));
+}

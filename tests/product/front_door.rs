@@ -1,0 +1,140 @@
+//! Callers that open connections and then do not cooperate: they send nothing, or do not read their answers.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::json;
+use support::setup::KEY;
+use support::{Gateway, Provider, Reply, Setup, module, wait_for};
+
+/// The first bytes of every HTTP/2 connection (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// A gateway that gives callers one second.
+fn impatient(config: &str) -> Setup {
+    Setup::new().module("liar", module::liar("version=1.0.0")).general("caller_timeout_s = 1").general(config)
+}
+
+/// A connection that has sent these bytes.
+fn connection(gateway: &Gateway, bytes: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(gateway.address().trim_start_matches("http://")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(bytes).unwrap();
+    stream
+}
+
+/// Reads until the gateway closes the connection.
+#[track_caller]
+fn wait_for_end(stream: &mut TcpStream) {
+    let mut piece = [0; 1024];
+    while let Ok(length) = stream.read(&mut piece).map_err(|error| {
+        // A reset is an end too.
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
+    }) {
+        if length == 0 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_connection_without_a_request_is_closed() {
+    let gateway = impatient("").start();
+    let settings = frame(4, 0, 0, &[]);
+    let beginnings: [&[u8]; 5] = [
+        b"",
+        b"GET /healthz HT",
+        b"GET /healthz HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+        &PREFACE[..12],
+        &[PREFACE, &settings[..]].concat(),
+    ];
+    let streams: Vec<TcpStream> = beginnings.iter().map(|beginning| connection(&gateway, beginning)).collect();
+    for mut stream in streams {
+        wait_for_end(&mut stream);
+        gateway.call("liar/version", json!({})).ok();
+    }
+}
+
+#[test]
+fn a_connection_over_the_limit_replaces_the_one_that_is_idle_for_longest() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).general("max_connections = 3").start();
+    let mut silent: Vec<TcpStream> = (0..3).map(|_| connection(&gateway, b"")).collect();
+    // They stay open, so that each of them replaces one.
+    let _others: Vec<TcpStream> =
+        (0..3).map(|_| connection(&gateway, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")).collect();
+    for stream in &mut silent {
+        wait_for_end(stream);
+    }
+    assert!(gateway.metric("gateway_connections") <= 3.0);
+}
+
+/// A service with a large answer, and a gateway that lets two calls use it at the same time.
+fn two_places(service: &Provider) -> Gateway {
+    let file = "x".repeat(20 << 20);
+    service.reply("/forward", Reply::json(json!({"text": file})));
+    impatient("")
+        .upstream("liar", "api", &service.url())
+        .config("[connectors.liar.limits]\nconcurrency = 2\ntimeout_s = 60\nresponse_mb = 32\n")
+        .start()
+}
+
+/// Waits until two callers that take nothing of their answers have both places, and then until another caller is served.
+#[track_caller]
+fn another_caller_is_served(gateway: &Gateway, service: &Provider) {
+    wait_for("two calls", || (service.seen().len() == 2).then_some(()));
+    for status in [503, 200] {
+        wait_for("this status", || (gateway.call("liar/version", json!({})).status == status).then_some(()));
+    }
+}
+
+#[test]
+fn answers_that_nobody_reads_give_their_places_back() {
+    let service = Provider::start();
+    let gateway = two_places(&service);
+    let head = format!(
+        "POST /connectors/liar/forward HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Content-Length: 2\r\n\r\n{{}}",
+        KEY
+    );
+    let unread: Vec<TcpStream> = (0..2).map(|_| connection(&gateway, head.as_bytes())).collect();
+    another_caller_is_served(&gateway, &service);
+    wait_for("the connections to be closed", || (gateway.metric("gateway_connections") <= 1.0).then_some(()));
+    drop(unread);
+}
+
+#[test]
+fn http2_answers_without_a_window_give_their_places_back() {
+    let service = Provider::start();
+    let gateway = two_places(&service);
+    // SETTINGS_INITIAL_WINDOW_SIZE is 4.
+    let mut bytes = [PREFACE, &frame(4, 0, 0, &[0, 4, 0, 0, 0, 0])].concat();
+    for stream in [1, 3] {
+        bytes.extend(frame(1, 4, stream, &post("/connectors/liar/forward")));
+        bytes.extend(frame(0, 1, stream, b"{}"));
+    }
+    let unread = connection(&gateway, &bytes);
+    another_caller_is_served(&gateway, &service);
+    wait_for("the connection to be closed", || (gateway.metric("gateway_connections") <= 1.0).then_some(()));
+    drop(unread);
+}
+
+/// An HTTP/2 frame (RFC 9113, section 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// The header block of a POST request with a JSON body, without compression (RFC 7541, section 6.2.2).
+fn post(path: &str) -> Vec<u8> {
+    let fields = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", path),
+        (":authority", "x"),
+        ("authorization", &format!("Bearer {}", KEY)),
+        ("content-type", "application/json"),
+    ];
+    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    fields.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
+}
