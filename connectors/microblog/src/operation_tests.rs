@@ -123,8 +123,8 @@ fn a_search_needs_a_period_of_time() {
 #[test]
 fn a_look_up_of_users_names_exactly_one_field() {
     for (input, given) in [
-        ("{}", "no one of them"),
-        (r#"{"id":null,"user_fields":["name"]}"#, "no one of them"),
+        ("{}", "names no user"),
+        (r#"{"id":null,"user_fields":["name"]}"#, "names no user"),
         (r#"{"id":"1","ids":[]}"#, "has `id`, `ids`."),
         (r#"{"username":"a","usernames":["b"]}"#, "has `username`, `usernames`."),
         (r#"{"id":"1","ids":["2"],"username":"a","usernames":["b"]}"#, "has `id`, `ids`, `username`, `usernames`."),

@@ -252,12 +252,15 @@ fn malformed_parts_of_a_response_are_left_out() {
         .answer(ok(&json!({"data": {"id": "12", "referenced_posts": "x"}, "includes": [], "errors": {}})))
         .answer(ok(&json!({
             "data": ["x", {"text": "no id"}, {"id": 7}, null],
-            "includes": {"users": {"id": "1"}, "media": ["x", {"media_key": "3_1"}]},
+            "includes": {"users": {"id": "1"}, "media": ["x", {"media_key": "3_1"}], "a\"b": [1]},
             "meta": {"next_token": ""},
         })));
     let answer = answered(&gateway, INPUT);
     assert_eq!((ids(&answer), &answer["errors"]), (vec!["12"], &json!([])));
-    assert_eq!(answer["includes"], json!({"users": [], "posts": [], "media": ["x", {"media_key": "3_1"}]}));
+    assert_eq!(
+        answer["includes"],
+        json!({"users": [], "posts": [], "media": ["x", {"media_key": "3_1"}], "a\"b": [1]})
+    );
     assert_eq!(answer["meta"]["truncated"], json!(false));
 }
 

@@ -50,9 +50,6 @@ fn not_one(input: &GetUsers) -> Fault {
     .into_iter()
     .filter_map(|(name, is_given)| is_given.then_some(name))
     .collect();
-    let given = if given.is_empty() { "no one of them".to_owned() } else { given.join(", ") };
-    Fault::invalid_input(
-        "",
-        format!("Give exactly one of `id`, `ids`, `username` and `usernames`. The call has {given}."),
-    )
+    let found = if given.is_empty() { "names no user".to_owned() } else { format!("has {}", given.join(", ")) };
+    Fault::invalid_input("", format!("Give exactly one of `id`, `ids`, `username` and `usernames`. The call {found}."))
 }

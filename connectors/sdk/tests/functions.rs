@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use connector_sdk::http::{self, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, invoke};
+use connector_sdk::testing::{Answer, Gateway, invoke, pages};
 use connector_sdk::{Document, Fault, Outcome, Request, connector};
 use serde_json::{Value, json};
 
@@ -134,6 +134,19 @@ fn manifest() -> connector_sdk::bindings::Manifest {
 fn schema(operation: &str, field: &str) -> Value {
     let found = CONNECTOR.operations.iter().find(|known| known.path == operation).expect("an operation");
     serde_json::from_str::<Value>(found.about.input_schema).expect("JSON")["properties"][field].take()
+}
+
+#[test]
+fn the_pages_of_a_table_are_listed_row_by_row() {
+    assert_eq!(
+        pages(&CONNECTOR),
+        [
+            "list: /value, next link /@odata.nextLink parameter $skiptoken, into /query/$skiptoken",
+            "children: /value, next cursor /next, into /query/$skiptoken",
+            "numbered: , next page_number 1, into /page",
+            "skipped: /items, next offset, into /range/start",
+        ]
+    );
 }
 
 #[test]

@@ -110,17 +110,43 @@ impl Responses {
             missing: missing([asked, conversation], &posts, &includes),
             retry_at: self.limited.as_ref(),
         };
-        let meta = serde_json::to_string(&meta).map_err(|error| Fault::Failed(error.to_string()))?;
-        let data: Vec<&str> = posts.iter().map(|post| post.text).collect();
-        let includes: Vec<String> =
-            includes.iter().map(|kind| format!("\"{}\":[{}]", kind.kind, kind.objects.join(","))).collect();
-        Ok(Outcome::Reply(format!(
-            r#"{{"data":[{}],"includes":{{{}}},"meta":{meta},"errors":[{}]}}"#,
-            data.join(","),
-            includes.join(","),
-            errors.join(",")
-        )))
+        // Allocated once: a large answer that grows step by step would need the memory of the responses twice more.
+        let mut json = String::with_capacity(self.texts.iter().map(String::len).sum::<usize>() + 1024);
+        json.push_str("{\"data\":");
+        push_list(&mut json, posts.iter().map(|post| post.text));
+        json.push_str(",\"includes\":{");
+        for kind in &includes {
+            if !json.ends_with('{') {
+                json.push(',');
+            }
+            json.push_str(&written(&kind.kind)?);
+            json.push(':');
+            push_list(&mut json, kind.objects.iter().copied());
+        }
+        json.push_str("},\"meta\":");
+        json.push_str(&written(&meta)?);
+        json.push_str(",\"errors\":");
+        push_list(&mut json, errors.into_iter());
+        json.push('}');
+        Ok(Outcome::Reply(json))
     }
+}
+
+/// A value as JSON text.
+fn written(value: &impl Serialize) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|error| Fault::Failed(error.to_string()))
+}
+
+/// Appends a list of values that are JSON text.
+fn push_list<'a>(json: &mut String, values: impl Iterator<Item = &'a str>) {
+    json.push('[');
+    for value in values {
+        if !json.ends_with('[') {
+            json.push(',');
+        }
+        json.push_str(value);
+    }
+    json.push(']');
 }
 
 /// The first post of the conversation, then the others by rising id.

@@ -31,9 +31,10 @@ enum Later {
 pub(crate) fn conversation(input: GetThread) -> Result<Outcome, Fault> {
     let spelling = Spelling::of(&settings::post_fields()?);
     let asked = look_up(post(&input.id, &spelling)?, &format!("post `{}`", input.id))?;
-    let conversation = asked.string("/data/conversation_id").unwrap_or_else(|| input.id.clone());
+    let id = asked.string("/data/id").unwrap_or(input.id);
+    let conversation = asked.string("/data/conversation_id").unwrap_or_else(|| id.clone());
     let mut responses = Responses { texts: vec![asked.text()], ..Responses::default() };
-    if conversation != input.id {
+    if conversation != id {
         responses.take(first_post(&conversation, &spelling)?);
     }
 
@@ -50,7 +51,7 @@ pub(crate) fn conversation(input: GetThread) -> Result<Outcome, Fault> {
         }
     }
     responses.truncated = responses.limited.is_some() || next.is_some();
-    responses.answer(&input.id, &conversation, &spelling)
+    responses.answer(&id, &conversation, &spelling)
 }
 
 /// The look-up of the first post. `None` if X does not have it, for example because its author deleted it.
