@@ -5,7 +5,6 @@
 //! [`rate_limits`](crate::rate_limits) covers.
 
 mod comparison;
-mod readme;
 mod schema;
 
 use std::fs;
