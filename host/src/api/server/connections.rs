@@ -99,7 +99,7 @@ impl Connections {
         let mut open = self.open.lock();
         if open.len() >= self.limit {
             let idle = open.iter().filter(|(_, state)| state.is_idle());
-            let (&oldest, _) = idle.min_by_key(|&(&id, ref state)| (state.idle_since.load(Ordering::Relaxed), id))?;
+            let (&oldest, _) = idle.min_by_key(|(id, state)| (state.idle_since.load(Ordering::Relaxed), **id))?;
             open.remove(&oldest)?.close.cancel();
         }
         let state = Arc::new(State {
