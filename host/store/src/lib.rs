@@ -24,6 +24,7 @@
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`grants`]: hosts that the operator allows connectors to reach
 //! - [`storage`]: the key-value storage that connectors use
+//! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
 //!
 //! Secrets:
 //! - [`vault`]: seals secrets before they are stored, and exchanges the keys for that
@@ -61,6 +62,7 @@ mod storage;
 mod time;
 mod value;
 pub mod vault;
+mod webhooks;
 
 #[cfg(test)]
 mod testing;
@@ -79,6 +81,10 @@ pub use self::integrations::{Account, AuthType, Details, Holder, Integration, St
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
 pub use self::postgres::PostgresError;
 pub use self::storage::{StorageError, StorageScope};
+pub use self::webhooks::{
+    AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, WebhookSecret,
+    WebhookSource,
+};
 
 use self::connection::{Connection, Durability};
 use self::postgres::Postgres;

@@ -58,9 +58,8 @@ async fn a_rotation_that_was_killed_after_any_step_loses_no_secret_and_the_next_
             let keys = rotation.vault.keys(|_| false).await.unwrap();
             let batch = machine.store.secrets_under_other_keys(&keys.current.0, None, 100).await.unwrap();
             for row in batch {
-                let context = row.holder.secret_context(row.user_identifier.as_deref().unwrap());
-                let secret = running.unseal(&context, &row.sealed).await.unwrap();
-                let sealed = keys.seal(&context, secret.expose_secret()).unwrap();
+                let secret = running.unseal(&row.context(), &row.sealed).await.unwrap();
+                let sealed = keys.seal(&row.context(), secret.expose_secret()).unwrap();
                 assert_eq!(machine.store.replace_secrets(vec![(row, sealed)]).await.unwrap(), 1);
             }
         }
