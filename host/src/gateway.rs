@@ -12,6 +12,7 @@ use crate::integrations::Integrations;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
 use crate::registry::Registry;
+use crate::webhooks::Webhooks;
 use egress::Egress;
 use store::Store;
 
@@ -24,6 +25,7 @@ pub struct Gateway {
     pub authenticator: Arc<Authenticator>,
     pub registry: Arc<Registry>,
     pub integrations: Arc<Integrations>,
+    pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub egress: Egress,
     pub store: Store,

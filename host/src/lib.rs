@@ -10,6 +10,7 @@
 //! - `registry`: the live connectors, and how they change
 //! - `schema`: the schemas of bodies: compile, validate, explain
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
+//! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
 //! - `logging`, `metrics`: what the operator sees; `media_type`: the media types of bodies
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, and `shape`.
@@ -33,6 +34,7 @@ mod pipeline;
 mod registry;
 mod schema;
 mod serve;
+mod webhooks;
 mod welcome;
 
 pub use cli::{Arguments, run};

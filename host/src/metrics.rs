@@ -68,6 +68,15 @@ pub struct CacheLabels {
     pub outcome: &'static str,
 }
 
+/// Labels of [`Metrics::webhooks`].
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct WebhookLabels {
+    /// `job` or `event`.
+    pub kind: &'static str,
+    /// `delivered`, `retried` or `failed`.
+    pub outcome: &'static str,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Everything that the gateway counts.
@@ -89,6 +98,8 @@ pub struct Metrics {
     pub module_cache: Family<CacheLabels, Counter>,
     /// Refreshes of access tokens.
     pub refreshes: Family<OutcomeLabels, Counter>,
+    /// Attempts of webhooks.
+    pub webhooks: Family<WebhookLabels, Counter>,
     /// Live connectors.
     pub connectors: Gauge,
     /// Calls of operations that are running.
@@ -108,6 +119,7 @@ impl Default for Metrics {
             upstream_requests: add.metric("upstream_requests", "Requests to upstreams by status or kind of error"),
             module_cache: add.metric("module_cache", "Compiled modules found in the cache or compiled"),
             refreshes: add.metric("refreshes", "Refreshes of access tokens by outcome"),
+            webhooks: add.metric("webhooks", "Attempts of webhooks by outcome"),
             connectors: add.metric("connectors", "Connectors that are live"),
             in_flight: add.metric("in_flight", "Operations under way"),
             registry,

@@ -2,7 +2,7 @@
 //!
 //! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
 //! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
-//! - [`operations`], [`integrations`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
+//! - [`operations`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
 //! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
 //! - [`openapi`]: the API's description
 
@@ -21,6 +21,7 @@ mod router;
 mod routes;
 pub mod server;
 mod system;
+mod webhooks;
 
 use serde_json::Value;
 

@@ -60,6 +60,7 @@ pub(super) struct Description {
 pub(super) enum Family {
     Operations,
     Integrations,
+    Webhooks,
     Connectors,
     Admin,
     System,
@@ -70,6 +71,7 @@ pub(super) enum Family {
 pub(super) struct PathArguments<'a> {
     pub(super) connector: &'a str,
     pub(super) operation: &'a str,
+    pub(super) secret_id: &'a str,
     /// As it is in the path: percent-encoded.
     pub(super) user_identifier: &'a str,
 }
@@ -113,6 +115,7 @@ impl<'a> PathArguments<'a> {
         match name {
             "{connector}" => Some(&mut self.connector),
             "{operation}" => Some(&mut self.operation),
+            "{secret_id}" => Some(&mut self.secret_id),
             "{user_identifier}" => Some(&mut self.user_identifier),
             _ => None,
         }

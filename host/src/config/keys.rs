@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use super::connector::{Connector, Limits, Oauth, Pacing, Setting};
 use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
-use super::settings::{Config, OauthClient};
+use super::settings::{Callbacks, Config, OauthClient};
 use super::source::Source;
 use super::{jwt_issuer, value};
 use sandbox::{CompileLimits, Pool};
@@ -65,6 +65,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         }
         config.jwt_issuers.insert(name.to_owned(), issuer);
     });
+    root.section("callbacks", |section| read_callbacks(section, &mut config.callbacks));
     root.each("connectors", |identifier, connectors| {
         if let Err(broken) = contract::name::identifier(identifier) {
             connectors.refuse(identifier, &format!("is not the identifier of a connector: {broken}"));
@@ -87,6 +88,15 @@ fn read_sandbox(section: &mut Section<'_>, sandbox: &mut Pool) {
     section.value("memories_per_component", &mut sandbox.memories_per_component, value::integer(1..=64));
     section.value("tables_per_component", &mut sandbox.tables_per_component, value::integer(1..=256));
     section.value("core_instances_per_component", &mut sandbox.core_instances_per_component, value::integer(1..=256));
+}
+
+fn read_callbacks(section: &mut Section<'_>, callbacks: &mut Callbacks) {
+    section.value("allow_private_network", &mut callbacks.allow_private_network, value::boolean);
+    section.value("events_url", &mut callbacks.events_url, value::optional_endpoint);
+    if !callbacks.allow_private_network && callbacks.events_url.as_ref().is_some_and(|url| url.scheme() == "http") {
+        let problem = "begins with http://; use https, or set `callbacks.allow_private_network`";
+        section.problem("events_url", problem.to_owned());
+    }
 }
 
 /// Reads a registration. Returns `None` if the client's id is empty, as in the example.

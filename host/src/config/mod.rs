@@ -26,6 +26,8 @@ pub use self::connector::{Connector, Limits, Oauth, Pacing, Setting};
 pub use self::error::Location;
 pub use self::error::{ConfigError, Problem};
 pub use self::load::environment;
+#[cfg(test)]
+pub use self::settings::Callbacks;
 pub use self::settings::{Config, LogFormat, OauthClient};
 
 #[cfg(test)]

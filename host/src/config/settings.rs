@@ -54,6 +54,8 @@ pub struct Config {
     pub oauth_clients: BTreeMap<String, OauthClient>,
     /// Issuers whose JWTs callers may send, by a name that the operator chose.
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
+    /// Webhooks.
+    pub callbacks: Callbacks,
     /// Settings of connectors, by identifier. See [`Config::connector`].
     pub connectors: BTreeMap<String, Connector>,
 }
@@ -78,6 +80,15 @@ pub struct OauthClient {
     pub client_secret: Option<SecretString>,
 }
 
+/// The settings of webhooks.
+#[derive(Clone, Debug, Default)]
+pub struct Callbacks {
+    /// `true` if webhooks may be sent to loopback and private addresses, and over http.
+    pub allow_private_network: bool,
+    /// The URL that is told of events. `None` if nobody is told.
+    pub events_url: Option<Url>,
+}
+
 impl Default for Config {
     fn default() -> Self {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
@@ -99,6 +110,7 @@ impl Default for Config {
             sandbox: Pool::default(),
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
+            callbacks: Callbacks::default(),
             connectors: BTreeMap::new(),
         }
     }

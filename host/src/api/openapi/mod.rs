@@ -1,11 +1,12 @@
 //! The API's description: an OpenAPI 3.1 document, made from the table of routes and the manifests of the live connectors.
 //!
-//! - [`gateway`], [`lifecycle`]: the entries of the table's routes
+//! - [`gateway`], [`lifecycle`], [`webhooks`]: the entries of the table's routes
 //! - [`operation`]: the entries of the connectors' operations
 
 pub(super) mod gateway;
 pub(super) mod lifecycle;
 mod operation;
+pub(super) mod webhooks;
 
 use serde_json::{Map, Value, json};
 
@@ -113,6 +114,7 @@ fn path_parameter(segment: &str) -> Option<Value> {
     let description = match name {
         "connector" => "Identifier of a connector; GET /connectors lists the live ones.",
         "user_identifier" => "The integration's identifier, percent-encoded.",
+        "secret_id" => "The id of a webhook secret; GET /webhooks/secrets lists them.",
         _ => "",
     };
     Some(json!({

@@ -3,12 +3,14 @@
 //! - [`kinds`]: every kind of problem
 //! - [`violations`]: a body that is not valid
 //! - [`access`]: no account or no good credential for a call; also every 424
+//! - [`webhooks`]: callback URLs and webhook secrets
 //! - [`pipeline`]: every other reason why an operation has no answer
 
 mod access;
 mod kinds;
 mod pipeline;
 mod violations;
+mod webhooks;
 
 use bytes::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -20,6 +22,7 @@ pub use self::kinds::*;
 pub(super) use self::access::integration_problem;
 pub(super) use self::pipeline::pipeline_problem;
 pub(super) use self::violations::{invalid, rejection_problem};
+pub(super) use self::webhooks::{callback_problem, webhook_problem};
 
 use crate::pipeline::body::{Body, full};
 

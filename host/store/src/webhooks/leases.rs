@@ -23,6 +23,8 @@ pub struct ClaimLimits {
     pub of_tenant: u32,
     /// Deliveries that this claim may return.
     pub of_claim: u32,
+    /// Size of the bodies that this claim may return. The last one may exceed it.
+    pub bytes: u32,
 }
 
 /// The state of a delivery after an attempt.
@@ -47,7 +49,7 @@ impl Store {
         life: Duration,
         limits: ClaimLimits,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        if limits.of_claim == 0 || !self.read(is_any_due).await? {
+        if limits.of_claim == 0 || limits.bytes == 0 || !self.read(is_any_due).await? {
             return Ok(Vec::new());
         }
         // A database server may lose its power while the worker continues. Its lease must not be given to another one then.
@@ -104,22 +106,26 @@ fn claim(
         &format!(
             "UPDATE webhook_deliveries SET fence = fence + 1, leased_until = now_ms() + $1 WHERE webhook_id IN (
                  SELECT webhook_id FROM (
-                     SELECT webhook_id, is_leased, next_attempt_at, row_number() OVER (
-                         PARTITION BY tenant ORDER BY is_leased DESC, of_receiver, next_attempt_at, webhook_id
-                     ) AS of_tenant FROM (
-                         SELECT webhook_id, tenant, is_leased, next_attempt_at, row_number() OVER (
-                             PARTITION BY tenant, receiver ORDER BY is_leased DESC, next_attempt_at, webhook_id
-                         ) AS of_receiver FROM (
-                             SELECT webhook_id, tenant, receiver, next_attempt_at,
-                                 CASE WHEN leased_until > now_ms() THEN 1 ELSE 0 END AS is_leased
-                             FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= now_ms()
-                         ) AS due
-                     ) AS by_receiver WHERE of_receiver <= $2
-                 ) AS by_tenant WHERE of_tenant <= $3 AND is_leased = 0
-                 ORDER BY of_tenant, next_attempt_at, webhook_id LIMIT $4
+                     SELECT webhook_id, of_tenant, next_attempt_at, size, CAST(sum(size) OVER (
+                         ORDER BY of_tenant, next_attempt_at, webhook_id ROWS UNBOUNDED PRECEDING
+                     ) AS BIGINT) AS size_up_to_here FROM (
+                         SELECT webhook_id, is_leased, next_attempt_at, size, row_number() OVER (
+                             PARTITION BY tenant ORDER BY is_leased DESC, of_receiver, next_attempt_at, webhook_id
+                         ) AS of_tenant FROM (
+                             SELECT webhook_id, tenant, is_leased, next_attempt_at, size, row_number() OVER (
+                                 PARTITION BY tenant, receiver ORDER BY is_leased DESC, next_attempt_at, webhook_id
+                             ) AS of_receiver FROM (
+                                 SELECT webhook_id, tenant, receiver, next_attempt_at, length(payload) AS size,
+                                     CASE WHEN leased_until > now_ms() THEN 1 ELSE 0 END AS is_leased
+                                 FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= now_ms()
+                             ) AS due
+                         ) AS by_receiver WHERE of_receiver <= $2
+                     ) AS by_tenant WHERE of_tenant <= $3 AND is_leased = 0
+                 ) AS by_size WHERE size_up_to_here - size < $4
+                 ORDER BY of_tenant, next_attempt_at, webhook_id LIMIT $5
              ) RETURNING {COLUMNS}, tenant, job_id, data_key, payload, fence"
         ),
-        values![millis(life), limits.of_receiver, limits.of_tenant, limits.of_claim],
+        values![millis(life), limits.of_receiver, limits.of_tenant, limits.bytes, limits.of_claim],
     )
 }
 

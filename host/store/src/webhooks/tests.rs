@@ -18,6 +18,7 @@ on_every_database!(
     a_delivery_whose_gateway_died_is_claimed_again_and_the_late_result_is_not_stored,
     a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_end,
     a_slow_receiver_and_a_busy_tenant_leave_room_for_others,
+    a_claim_returns_bodies_up_to_its_size_and_at_least_one,
     records_are_swept_after_their_end_and_expiry,
 );
 
@@ -92,7 +93,7 @@ fn delivery(tenant: &str, receiver: &str, number: u32) -> NewDelivery {
 }
 
 fn limits(of_receiver: u32, of_tenant: u32, of_claim: u32) -> ClaimLimits {
-    ClaimLimits { of_receiver, of_tenant, of_claim }
+    ClaimLimits { of_receiver, of_tenant, of_claim, bytes: 1000 }
 }
 
 /// The sorted ids of the claimed deliveries.
@@ -205,6 +206,16 @@ async fn a_slow_receiver_and_a_busy_tenant_leave_room_for_others(site: Site) {
     let all = [first, second, third].concat();
     let of = |receiver: &str| all.iter().filter(|id| id.starts_with(&format!("msg_acme_{receiver}"))).count();
     assert_eq!((of("slow"), of("two"), of("last"), all.len()), (2, 2, 1, 6));
+}
+
+async fn a_claim_returns_bodies_up_to_its_size_and_at_least_one(site: Site) {
+    let store = site_with_key(&site).await;
+    store.add_deliveries((0..6).map(|number| delivery("acme", "one", number)).collect()).await.unwrap();
+    // Each body has three bytes.
+    for (bytes, expected) in [(0, 0), (1, 1), (3, 1), (4, 2)] {
+        let claimed = claim(store, ClaimLimits { bytes, ..limits(9, 9, 9) }).await;
+        assert_eq!(claimed.len(), expected, "{bytes}");
+    }
 }
 
 async fn records_are_swept_after_their_end_and_expiry(site: Site) {

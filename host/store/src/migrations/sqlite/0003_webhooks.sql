@@ -42,3 +42,7 @@ CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHER
 CREATE INDEX webhook_deliveries_ended ON webhook_deliveries (expires_at) WHERE status <> 'pending';
 CREATE INDEX webhook_deliveries_job ON webhook_deliveries (job_id) WHERE job_id IS NOT NULL;
 CREATE INDEX webhook_deliveries_sealed ON webhook_deliveries (data_key, webhook_id) WHERE data_key IS NOT NULL;
+
+-- For finding tokens that have expired and cannot be refreshed, to tell the operator of it.
+CREATE INDEX integrations_ended ON integrations (expires_at)
+    WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NULL;
