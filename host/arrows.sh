@@ -9,10 +9,11 @@ cd "$(dirname "$0")/.."
 arrows='
 main
 cli           api auth config logging metrics registry serve webhooks
-serve         api auth config gateway integrations metrics registry webhooks welcome
+serve         api auth config gateway integrations jobs metrics registry webhooks welcome
 welcome       config registry
-api           auth config gateway integrations logging media_type metrics oauth pipeline registry schema webhooks
-gateway       auth config integrations metrics pipeline registry webhooks
+api           auth config gateway integrations jobs logging media_type metrics oauth pipeline registry schema webhooks
+gateway       auth config integrations jobs metrics pipeline registry webhooks
+jobs          config integrations logging metrics pipeline registry webhooks
 pipeline      integrations media_type metrics registry schema
 integrations  config metrics oauth registry webhooks
 registry      config metrics oauth schema webhooks

@@ -5,7 +5,7 @@
 //! - `cli`: the command line; `serve` and `gateway`: a running gateway and its parts; `welcome`: its greeting
 //! - `api`: what callers see: the table of routes, a file for each family of routes, problem details, the API's description
 //! - `auth`: who calls: API keys, JWTs, scopes
-//! - `pipeline`: the life of one call of an operation
+//! - `pipeline`: the life of one call of an operation; `jobs`: operations that run in the background
 //! - `integrations`: accounts that users connected, and their tokens; `oauth`: requests to an OAuth provider
 //! - `registry`: the live connectors, and how they change
 //! - `schema`: the schemas of bodies: compile, validate, explain
@@ -26,6 +26,7 @@ mod cli;
 mod config;
 mod gateway;
 mod integrations;
+mod jobs;
 mod logging;
 mod media_type;
 mod metrics;

@@ -100,6 +100,12 @@ pub struct Metrics {
     pub refreshes: Family<OutcomeLabels, Counter>,
     /// Attempts of webhooks.
     pub webhooks: Family<WebhookLabels, Counter>,
+    /// Jobs that ended: `succeeded`, `failed` or `cancelled`.
+    pub jobs: Family<OutcomeLabels, Counter>,
+    /// Jobs that run in this gateway.
+    pub jobs_running: Gauge,
+    /// Jobs of all tenants that wait for a worker of any gateway.
+    pub jobs_pending: Gauge,
     /// Live connectors.
     pub connectors: Gauge,
     /// Calls of operations that are running.
@@ -120,6 +126,9 @@ impl Default for Metrics {
             module_cache: add.metric("module_cache", "Compiled modules found in the cache or compiled"),
             refreshes: add.metric("refreshes", "Refreshes of access tokens by outcome"),
             webhooks: add.metric("webhooks", "Attempts of webhooks by outcome"),
+            jobs: add.metric("jobs", "Background jobs that ended, by outcome"),
+            jobs_running: add.metric("jobs_running", "Background jobs that run in this gateway"),
+            jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),
             connectors: add.metric("connectors", "Connectors that are live"),
             in_flight: add.metric("in_flight", "Operations under way"),
             registry,

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::server;
+use crate::api::{self, server};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::integrations::Integrations;
+use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
 use crate::registry::{self, Registry};
 use crate::webhooks::{Events, Webhooks};
@@ -90,16 +91,28 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         Arc::clone(&config),
         store.clone(),
         egress.clone(),
-        vault,
+        vault.clone(),
         Arc::clone(&registry),
         Arc::clone(&metrics),
         webhooks.events(),
     ));
+    let jobs = Arc::new(Jobs::new(jobs::Parts {
+        config: config.jobs.clone(),
+        store: store.clone(),
+        vault,
+        egress: egress.clone(),
+        registry: Arc::clone(&registry),
+        integrations: Arc::clone(&integrations),
+        webhooks: webhooks.clone(),
+        metrics: Arc::clone(&metrics),
+        explain: api::job_failure,
+    }));
     let gateway = Arc::new(Gateway {
         config: Arc::clone(&config),
         authenticator: Arc::clone(&authenticator),
         registry: Arc::clone(&registry),
         integrations: Arc::clone(&integrations),
+        jobs: Arc::clone(&jobs),
         webhooks: webhooks.clone(),
         metrics,
         egress,
@@ -123,6 +136,8 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
             async move { authenticator.watch().await }
         }),
         tokio::spawn(Arc::clone(&integrations).sweep()),
+        tokio::spawn(Arc::clone(&jobs).work()),
+        tokio::spawn(Arc::clone(&jobs).keep_up()),
         tokio::spawn(webhooks.clone().send()),
         tokio::spawn(sweep_storage(store.clone())),
     ];
@@ -132,8 +147,11 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+        // Jobs have the same time to end as requests.
+        jobs.stop(tokio::time::Instant::now() + config.drain);
     };
     server::serve(gateway, listener, stop).await;
+    jobs.settle().await;
     for task in background {
         task.abort();
     }

@@ -6,7 +6,7 @@ use hyper::Method;
 
 use super::openapi::{self, gateway, lifecycle};
 use super::route::{Description, Endpoint, Family, Handler, PathArguments, Route};
-use super::{admin, connectors, integrations, operations, system, webhooks};
+use super::{admin, connectors, integrations, jobs, operations, system, webhooks};
 use crate::auth::Scope::{Admin, Integrate, Operate};
 
 /// The first path that matches a request's path answers it. So the pattern of operations comes after the paths of the same
@@ -128,6 +128,46 @@ pub(super) static ROUTES: &[Route] = &[
                 members: lifecycle::list,
             }),
         }],
+    },
+    Route {
+        path: "/jobs",
+        family: Family::Jobs,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::list(call, caller))),
+            description: Some(Description {
+                id: "list",
+                summary: "The caller's own jobs, the newest first.",
+                members: openapi::jobs::list,
+            }),
+        }],
+    },
+    Route {
+        path: "/jobs/{job_id}",
+        family: Family::Jobs,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::get(call, caller))),
+                description: Some(Description {
+                    id: "get",
+                    summary: "One job, with its progress, and its result or error.",
+                    members: openapi::jobs::get,
+                }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::cancel(call, caller))),
+                description: Some(Description {
+                    id: "cancel",
+                    summary: "Cancels a job that has not ended.",
+                    members: openapi::jobs::cancel,
+                }),
+            },
+        ],
     },
     Route {
         path: "/webhooks/secrets",

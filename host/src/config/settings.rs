@@ -50,6 +50,8 @@ pub struct Config {
     pub compile: CompileLimits,
     /// Size of the pool of instances.
     pub sandbox: Pool,
+    /// Operations that run in the background.
+    pub jobs: Jobs,
     /// The gateway's registrations with OAuth providers, by provider or connector. See [`Config::oauth_client`].
     pub oauth_clients: BTreeMap<String, OauthClient>,
     /// Issuers whose JWTs callers may send, by a name that the operator chose.
@@ -69,6 +71,33 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// Operations that run in the background.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Jobs {
+    /// Maximum number of jobs that this gateway runs at the same time.
+    pub workers: usize,
+    /// Maximum number of jobs of one tenant that wait for a worker.
+    pub max_pending_per_tenant: u64,
+    /// Time for which the result of a job is kept.
+    pub keep: Duration,
+    /// The longest time that one job may run.
+    pub timeout: Duration,
+    /// The limit of CPU time of one job.
+    pub cpu: Duration,
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Self {
+            workers: 8,
+            max_pending_per_tenant: 1000,
+            keep: Duration::from_secs(24 * 3600),
+            timeout: Duration::from_secs(900),
+            cpu: Duration::from_secs(60),
+        }
+    }
 }
 
 /// The gateway's registration with an OAuth provider.
@@ -108,6 +137,7 @@ impl Default for Config {
             bootstrap_key: None,
             compile: CompileLimits::default(),
             sandbox: Pool::default(),
+            jobs: Jobs::default(),
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
             callbacks: Callbacks::default(),

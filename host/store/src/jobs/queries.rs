@@ -42,7 +42,7 @@ impl Store {
                     job.changes_data
                 ],
             )?;
-            put(connection, &job.id, JobValue::Input, &job.input)
+            job.values.iter().try_for_each(|(value, sealed)| put(connection, &job.id, *value, sealed))
         })
         .await
     }
@@ -112,8 +112,7 @@ impl Store {
             let (status, value) =
                 if ended.succeeded { ("succeeded", JobValue::Result) } else { ("failed", JobValue::Error) };
             let written = connection.execute(
-                "UPDATE jobs SET status = $1, finished_at = $2, expires_at = $3, fence = fence + 1, leased_until = NULL,
-                     worker = NULL
+                "UPDATE jobs SET status = $1, finished_at = $2, expires_at = $3, fence = fence + 1, leased_until = NULL
                  WHERE id = $4 AND fence = $5 AND status IN ('pending', 'running')",
                 values![status, ended.finished_at, ended.expires_at, &id, fence],
             )?;

@@ -19,7 +19,7 @@ impl Store {
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn take_job(&self, worker: &str, life: Duration, except: Vec<String>) -> Result<Option<Job>, StoreError> {
+    pub async fn take_job(&self, life: Duration, except: Vec<String>) -> Result<Option<Job>, StoreError> {
         // An idle gateway asks often, and must not hold the write lock.
         let waiting: Vec<String> = self
             .read(|connection| {
@@ -35,7 +35,6 @@ impl Store {
         if tenants.is_empty() {
             return Ok(None);
         }
-        let worker = worker.to_owned();
         // After a power loss a job that changes data must not look as if it had never begun.
         self.write(Durability::PowerLoss, move |connection| {
             let oldest = format!(
@@ -51,11 +50,11 @@ impl Store {
                 )?;
                 return connection.optional(
                     &format!(
-                        "UPDATE jobs SET status = 'running', worker = $1, leased_until = now_ms() + $2, fence = fence + 1,
+                        "UPDATE jobs SET status = 'running', leased_until = now_ms() + $1, fence = fence + 1,
                              attempts = attempts + 1, started_at = COALESCE(started_at, now_ms())
-                         WHERE id = $3 RETURNING {COLUMNS}"
+                         WHERE id = $2 RETURNING {COLUMNS}"
                     ),
-                    values![&worker, millis(life), &id],
+                    values![millis(life), &id],
                 );
             }
             Ok(None)
@@ -63,18 +62,24 @@ impl Store {
         .await
     }
 
-    /// Renews the leases of a worker for the time `life`, and returns the jobs that it has, with their fences. A lease that has
-    /// ended is renewed too, unless another worker has taken up the job.
+    /// Renews the leases of jobs, given by id and fence, for the time `life`. Returns the ids of those that were not taken up or
+    /// ended since. A lease that has ended is renewed too, unless another worker has taken up the job.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn renew_jobs(&self, worker: &str, life: Duration) -> Result<Vec<(String, i64)>, StoreError> {
-        let worker = worker.to_owned();
+    pub async fn renew_jobs(&self, jobs: Vec<(String, i64)>, life: Duration) -> Result<Vec<String>, StoreError> {
         self.write(Durability::ProcessKill, move |connection| {
-            connection.all(
-                "UPDATE jobs SET leased_until = now_ms() + $1 WHERE status = 'running' AND worker = $2 RETURNING id, fence",
-                values![millis(life), &worker],
-            )
+            let mut renewed = Vec::with_capacity(jobs.len());
+            for (id, fence) in jobs {
+                let rows = connection.execute(
+                    "UPDATE jobs SET leased_until = now_ms() + $1 WHERE id = $2 AND fence = $3 AND status = 'running'",
+                    values![millis(life), &id, fence],
+                )?;
+                if rows > 0 {
+                    renewed.push(id);
+                }
+            }
+            Ok(renewed)
         })
         .await
     }
@@ -108,8 +113,7 @@ impl Store {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
             let written = connection.execute(
-                "UPDATE jobs SET status = 'pending', due_at = now_ms() + $1, attempts = attempts - 1, leased_until = NULL,
-                     worker = NULL
+                "UPDATE jobs SET status = 'pending', due_at = now_ms() + $1, attempts = attempts - 1, leased_until = NULL
                  WHERE id = $2 AND fence = $3 AND status = 'running'",
                 values![millis(pause), &id, fence],
             )?;
@@ -123,10 +127,21 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn put_back_lost_jobs(&self, max_attempts: u32) -> Result<u64, StoreError> {
+        let condition = "status = 'running' AND leased_until <= now_ms() AND NOT changes_data AND attempts < $1";
+        // Gateways ask often, and must not hold the write lock for nothing.
+        let is_any: bool = self
+            .read(move |connection| {
+                connection.one(&format!("SELECT count(*) > 0 FROM jobs WHERE {condition}"), values![max_attempts])
+            })
+            .await?;
+        if !is_any {
+            return Ok(0);
+        }
         self.write(Durability::PowerLoss, move |connection| {
             connection.execute(
-                "UPDATE jobs SET status = 'pending', due_at = now_ms(), leased_until = NULL, worker = NULL
-                 WHERE status = 'running' AND leased_until <= now_ms() AND NOT changes_data AND attempts < $1",
+                &format!(
+                    "UPDATE jobs SET status = 'pending', due_at = now_ms(), leased_until = NULL WHERE {condition}"
+                ),
                 values![max_attempts],
             )
         })

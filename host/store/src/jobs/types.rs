@@ -76,6 +76,8 @@ impl FromValue for JobStatus {
 pub enum JobValue {
     /// The body of the call.
     Input,
+    /// The URLs that are told of the end.
+    Callbacks,
     /// The part that is done, while the job runs.
     Progress,
     /// The answer of the operation.
@@ -88,6 +90,7 @@ impl JobValue {
     const fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
+            Self::Callbacks => "callbacks",
             Self::Progress => "progress",
             Self::Result => "result",
             Self::Error => "error",
@@ -122,8 +125,8 @@ pub struct NewJob {
     pub user_identifier: Option<String>,
     /// `true` if the job must not run a second time after it was cut off.
     pub changes_data: bool,
-    /// The sealed [`JobValue::Input`].
-    pub input: Sealed,
+    /// The sealed [`JobValue::Input`], and perhaps [`JobValue::Callbacks`].
+    pub values: Vec<(JobValue, Sealed)>,
 }
 
 /// A job.

@@ -14,7 +14,6 @@ CREATE TABLE jobs (
     attempts        BIGINT  NOT NULL DEFAULT 0,
     fence           BIGINT  NOT NULL DEFAULT 0,
     leased_until    BIGINT,
-    worker          TEXT,
     created_at      BIGINT  NOT NULL,
     started_at      BIGINT,
     finished_at     BIGINT,

@@ -20,8 +20,6 @@ CREATE TABLE jobs (
     -- The lease of a running job: the worker with the highest fence has it until leased_until.
     fence           INTEGER NOT NULL DEFAULT 0,
     leased_until    INTEGER,
-    -- The process that has the lease.
-    worker          TEXT,
     created_at      INTEGER NOT NULL,
     started_at      INTEGER,
     finished_at     INTEGER,
@@ -37,7 +35,7 @@ CREATE INDEX jobs_ended ON jobs (expires_at) WHERE expires_at IS NOT NULL;
 
 -- The sealed values of jobs. They are in a table of their own, so that a lease is renewed without writing a large result again.
 CREATE TABLE job_values (
-    -- The id of the job, a slash, and 'input', 'progress', 'result' or 'error'.
+    -- The id of the job, a slash, and 'input', 'callbacks', 'progress', 'result' or 'error'.
     id       TEXT NOT NULL PRIMARY KEY,
     job      TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     data_key TEXT NOT NULL REFERENCES data_keys (id),
