@@ -8,14 +8,16 @@ cd "$(dirname "$0")/.."
 # add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config logging metrics registry serve
-serve         api auth config gateway integrations metrics registry welcome
+cli           api auth config logging metrics registry serve webhooks
+serve         api auth config gateway integrations jobs metrics registry webhooks welcome
 welcome       config registry
-api           auth config gateway integrations logging media_type metrics oauth pipeline registry schema
-gateway       auth config integrations metrics pipeline registry
+api           auth config gateway integrations jobs logging media_type metrics oauth pipeline registry schema webhooks
+gateway       auth config integrations jobs metrics pipeline registry webhooks
+jobs          config integrations logging metrics pipeline registry webhooks
 pipeline      integrations media_type metrics registry schema
-integrations  config metrics oauth registry
-registry      config metrics oauth schema
+integrations  config metrics oauth registry webhooks
+registry      config metrics oauth schema webhooks
+webhooks      config metrics
 oauth         config
 logging       config
 config        auth

@@ -9,9 +9,11 @@ use hyper::header::HeaderValue;
 use crate::auth::Authenticator;
 use crate::config::Config;
 use crate::integrations::Integrations;
+use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
 use crate::registry::Registry;
+use crate::webhooks::Webhooks;
 use egress::Egress;
 use store::Store;
 
@@ -24,6 +26,8 @@ pub struct Gateway {
     pub authenticator: Arc<Authenticator>,
     pub registry: Arc<Registry>,
     pub integrations: Arc<Integrations>,
+    pub jobs: Arc<Jobs>,
+    pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub egress: Egress,
     pub store: Store,

@@ -5,11 +5,12 @@
 //! - `cli`: the command line; `serve` and `gateway`: a running gateway and its parts; `welcome`: its greeting
 //! - `api`: what callers see: the table of routes, a file for each family of routes, problem details, the API's description
 //! - `auth`: who calls: API keys, JWTs, scopes
-//! - `pipeline`: the life of one call of an operation
+//! - `pipeline`: the life of one call of an operation; `jobs`: operations that run in the background
 //! - `integrations`: accounts that users connected, and their tokens; `oauth`: requests to an OAuth provider
 //! - `registry`: the live connectors, and how they change
 //! - `schema`: the schemas of bodies: compile, validate, explain
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
+//! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
 //! - `logging`, `metrics`: what the operator sees; `media_type`: the media types of bodies
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, and `shape`.
@@ -25,6 +26,7 @@ mod cli;
 mod config;
 mod gateway;
 mod integrations;
+mod jobs;
 mod logging;
 mod media_type;
 mod metrics;
@@ -33,6 +35,7 @@ mod pipeline;
 mod registry;
 mod schema;
 mod serve;
+mod webhooks;
 mod welcome;
 
 pub use cli::{Arguments, run};

@@ -68,6 +68,15 @@ pub struct CacheLabels {
     pub outcome: &'static str,
 }
 
+/// Labels of [`Metrics::webhooks`].
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub struct WebhookLabels {
+    /// `job` or `event`.
+    pub kind: &'static str,
+    /// `delivered`, `retried` or `failed`.
+    pub outcome: &'static str,
+}
+
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Everything that the gateway counts.
@@ -89,6 +98,14 @@ pub struct Metrics {
     pub module_cache: Family<CacheLabels, Counter>,
     /// Refreshes of access tokens.
     pub refreshes: Family<OutcomeLabels, Counter>,
+    /// Attempts of webhooks.
+    pub webhooks: Family<WebhookLabels, Counter>,
+    /// Jobs that ended: `succeeded`, `failed` or `cancelled`.
+    pub jobs: Family<OutcomeLabels, Counter>,
+    /// Jobs that run in this gateway.
+    pub jobs_running: Gauge,
+    /// Jobs of all tenants that wait for a worker of any gateway.
+    pub jobs_pending: Gauge,
     /// Live connectors.
     pub connectors: Gauge,
     /// Open connections of callers.
@@ -110,6 +127,10 @@ impl Default for Metrics {
             upstream_requests: add.metric("upstream_requests", "Requests to upstreams by status or kind of error"),
             module_cache: add.metric("module_cache", "Compiled modules found in the cache or compiled"),
             refreshes: add.metric("refreshes", "Refreshes of access tokens by outcome"),
+            webhooks: add.metric("webhooks", "Attempts of webhooks by outcome"),
+            jobs: add.metric("jobs", "Background jobs that ended, by outcome"),
+            jobs_running: add.metric("jobs_running", "Background jobs that run in this gateway"),
+            jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),
             connectors: add.metric("connectors", "Connectors that are live"),
             connections: add.metric("connections", "Open connections of callers"),
             in_flight: add.metric("in_flight", "Operations under way"),

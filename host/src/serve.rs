@@ -7,20 +7,22 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::server;
+use crate::api::{self, server};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::integrations::Integrations;
+use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
 use crate::registry::{self, Registry};
+use crate::webhooks::{Events, Webhooks};
 use crate::welcome;
 use egress::{Egress, EgressError};
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
 
-/// How often the values that connectors stored for a limited time are looked through.
+/// How often the store is searched for records that have expired.
 const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
 
 /// Why the gateway did not start, in one line for the operator.
@@ -53,9 +55,14 @@ pub enum ServeError {
 ///
 /// # Errors
 /// If the sandbox does not start, or the modules folder is missing.
-pub fn open_registry(config: &Arc<Config>, store: Store, metrics: &Arc<Metrics>) -> Result<Registry, ServeError> {
+pub fn open_registry(
+    config: &Arc<Config>,
+    store: Store,
+    metrics: &Arc<Metrics>,
+    events: Events,
+) -> Result<Registry, ServeError> {
     let sandbox = Sandbox::start(config.sandbox_setup())?;
-    Ok(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics))?)
+    Ok(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?)
 }
 
 /// Serves until SIGTERM or SIGINT, then waits for requests under way to end.
@@ -70,9 +77,11 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
     let store = Store::connect(&config.store()).await?;
-    let registry = Arc::new(open_registry(&config, store.clone(), &metrics)?);
     let egress = Egress::new(&egress::Settings::default())?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
+    let webhooks =
+        Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
+    let registry = Arc::new(open_registry(&config, store.clone(), &metrics, webhooks.events())?);
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
@@ -82,15 +91,29 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         Arc::clone(&config),
         store.clone(),
         egress.clone(),
-        vault,
+        vault.clone(),
         Arc::clone(&registry),
         Arc::clone(&metrics),
+        webhooks.events(),
     ));
+    let jobs = Arc::new(Jobs::new(jobs::Parts {
+        config: config.jobs.clone(),
+        store: store.clone(),
+        vault,
+        egress: egress.clone(),
+        registry: Arc::clone(&registry),
+        integrations: Arc::clone(&integrations),
+        webhooks: webhooks.clone(),
+        metrics: Arc::clone(&metrics),
+        explain: api::job_failure,
+    }));
     let gateway = Arc::new(Gateway {
         config: Arc::clone(&config),
         authenticator: Arc::clone(&authenticator),
         registry: Arc::clone(&registry),
         integrations: Arc::clone(&integrations),
+        jobs: Arc::clone(&jobs),
+        webhooks: webhooks.clone(),
         metrics,
         egress,
         store: store.clone(),
@@ -113,6 +136,9 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
             async move { authenticator.watch().await }
         }),
         tokio::spawn(Arc::clone(&integrations).sweep()),
+        tokio::spawn(Arc::clone(&jobs).work()),
+        tokio::spawn(Arc::clone(&jobs).keep_up()),
+        tokio::spawn(webhooks.clone().send()),
         tokio::spawn(sweep_storage(store.clone())),
     ];
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -121,12 +147,16 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }
+        // Jobs have the same time to end as requests.
+        jobs.stop(tokio::time::Instant::now() + config.drain);
     };
     server::serve(gateway, listener, stop).await;
+    jobs.settle().await;
     for task in background {
         task.abort();
     }
     integrations.settle().await;
+    webhooks.settle().await;
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "the last use of some API keys could not be stored");
     }
@@ -137,13 +167,16 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Removes the expired values of connectors' storage, until the task is aborted.
+/// Removes the expired values of connectors' storage and the records of former webhooks, until the task is aborted.
 async fn sweep_storage(store: Store) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {
         ticks.tick().await;
         if let Err(error) = store.storage_sweep().await {
             tracing::warn!(%error, "expired values of connectors' storage could not be removed");
+        }
+        if let Err(error) = store.sweep_webhooks().await {
+            tracing::warn!(%error, "the records of former webhooks could not be removed");
         }
     }
 }

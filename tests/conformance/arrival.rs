@@ -50,11 +50,11 @@ pub(crate) fn differences(operation: &Value, call: &Call, input: &Value, request
     found
 }
 
-/// Returns `true` if a query has a parameter with this value. A list is one parameter, or one for each item. A null is
-/// not sent.
+/// Returns `true` if a query has a parameter with this value. A list is one parameter, or one for each item. Null means
+/// that the caller gives no value.
 fn has_parameter(request: &Seen, name: &str, value: &Value, join: &str) -> bool {
     if value.is_null() {
-        return request.parameter(name).is_none();
+        return true;
     }
     let texts = texts(value);
     let found: Vec<String> =

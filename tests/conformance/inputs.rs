@@ -31,8 +31,8 @@ pub(crate) fn inputs(name: &str, operation: &Value, described: &Value, methods: 
     let mut inputs = vec![example.clone()];
     inputs.extend(further::inputs(name));
     let mut generator = Generator::new(name, Direction::Request);
-    for _ in 0..GENERATED {
-        let mut input = generator.value(&schema, &root);
+    for number in 0..GENERATED {
+        let mut input = generator.value(&demanding(&schema, number), &root);
         if is_background {
             input["waiting"] = json!(true);
         }
@@ -59,6 +59,47 @@ fn input_schema(operation: &Value, described: &Value, methods: &[Method], root: 
         })
         .collect();
     json!({"type": "object", "properties": members, "required": described["required"]})
+}
+
+/// The schema of the input with this number: it requires a part of the optional fields, and of the entries of fields
+/// such as `query`. So each of them is in an input at least once.
+fn demanding(schema: &Value, number: usize) -> Value {
+    let mut schema = schema.clone();
+    let names: Vec<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+    for (position, name) in names.into_iter().enumerate() {
+        let field = &mut schema["properties"][&name];
+        let entries = field["properties"].as_object().filter(|_| field["additionalProperties"] == false);
+        let entries: Vec<String> = entries.into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        let due: Vec<String> = entries.into_iter().skip(number).step_by(GENERATED).collect();
+        if position % GENERATED != number && due.is_empty() {
+            continue;
+        }
+        for entry in &due {
+            forbid_null(&mut field["properties"][entry]);
+        }
+        require(field, due);
+        forbid_null(field);
+        require(&mut schema, vec![name]);
+    }
+    schema
+}
+
+/// Changes a schema of objects, so that it requires these members too.
+fn require(schema: &mut Value, names: Vec<String>) {
+    if !names.is_empty() {
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        schema["required"] = required.into_iter().chain(names.into_iter().map(Value::String)).collect();
+    }
+}
+
+/// Changes a schema, so that it does not accept null. It accepts something else.
+fn forbid_null(schema: &mut Value) {
+    if let Some(types) = schema["type"].as_array_mut().filter(|types| types.len() > 1) {
+        types.retain(|one| one != "null");
+    }
+    if let Some(values) = schema["enum"].as_array_mut().filter(|values| values.len() > 1) {
+        values.retain(|value| !value.is_null());
+    }
 }
 
 /// The schema that a method has for a field of the catalogue; `None` if the method has no such part.

@@ -149,6 +149,11 @@ pub(crate) const RULES: &[Rule] = &[
         broken: || json!({"content": null, "action": null}),
     },
     Rule {
+        operation: "workspace_docs/list_comments",
+        keep: |input, _| in_order(input, "modified_after", "modified_before"),
+        broken: || json!({"modified_after": "2026-03-02T00:00:00Z", "modified_before": "2026-03-01T00:00:00Z"}),
+    },
+    Rule {
         operation: "workspace_docs/list_documents",
         keep: |input, example| as_in(example, input, "q"),
         broken: || json!({"q": "name contains 'plan"}),
@@ -190,7 +195,8 @@ pub(crate) fn keep(operation: &str, input: &mut Value, example: &Value) {
 
 /// At least one of these members is there. If there is none, the example's are added.
 fn at_least_one(input: &mut Map<String, Value>, example: &Value, names: &[&str]) {
-    if names.iter().all(|name| input.get(*name).is_none_or(Value::is_null)) {
+    let is_given = |value: &Value| !value.is_null() && value != &json!([]);
+    if !names.iter().any(|name| input.get(*name).is_some_and(is_given)) {
         for name in names {
             input.shift_remove(*name);
         }

@@ -168,6 +168,13 @@ impl Gateway {
         self.home.start()
     }
 
+    /// Stops the gateway if it still runs, and starts it again on the same folders with an environment variable.
+    #[must_use]
+    pub fn start_again_with(mut self, variable: &str, value: &str) -> Self {
+        self.home.environment.push((variable.to_owned(), value.to_owned()));
+        self.start_again()
+    }
+
     /// Stops the gateway if it still runs, and starts it again on the same folders with another key.
     #[must_use]
     pub fn start_again_with_key(mut self, key: &str) -> Self {

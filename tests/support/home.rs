@@ -12,7 +12,7 @@ use crate::process::{self, Finished};
 /// The folders of a gateway, which exist whether the gateway runs or not. They are removed when this is dropped.
 pub struct Home {
     folder: TempDir,
-    environment: Vec<(String, String)>,
+    pub(crate) environment: Vec<(String, String)>,
     /// The key with every scope, if the gateway is not to make one itself.
     pub(crate) key: Option<String>,
 }

@@ -9,6 +9,7 @@
 //! - [`provider`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such
 //!   services
 //! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
+//! - [`webhooks`]: webhooks, as a receiver verifies them
 //! - [`database`]: the two stores, and a PostgreSQL database for one test
 //! - [`catalogue`]: the operations that the connectors must have
 //! - [`module`]: connectors as bytes, as built and altered
@@ -36,6 +37,7 @@ pub mod process;
 pub mod provider;
 pub mod reply;
 pub mod setup;
+pub mod webhooks;
 
 use std::sync::OnceLock;
 use std::thread;

@@ -24,8 +24,8 @@
 //!
 //! # Layout
 //! - [`connector!`]: the table. [`auth`]: the constants for its `auth` statement.
-//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`]: the interfaces of the contract, one in each module. A connector
-//!   imports only the functions that it uses.
+//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract, one in each
+//!   module. A connector imports only the functions that it uses.
 //! - [`Outcome`] and [`Fault`]: the results of an operation. [`input`]: the input of a function.
 //! - [`userinfo`]: the connected account, in the shape that most connectors answer.
 //! - [`testing`]: a gateway for unit tests, which run natively.
@@ -46,6 +46,7 @@ pub mod input;
 pub mod json;
 pub mod log;
 mod outcome;
+pub mod progress;
 mod reader;
 #[doc(hidden)]
 pub mod run;

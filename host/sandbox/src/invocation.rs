@@ -23,6 +23,7 @@ use super::host_memory::{HostMemory, TooMuchHeld};
 use super::http::Outbound;
 use super::limits::{CpuBudget, Limit, Limits, MAX_HANDLES, MemoryBudget};
 use super::module::Module;
+use super::progress::ProgressSender;
 use super::storage::Scope;
 use super::ticker::{Running, TICK};
 
@@ -43,12 +44,14 @@ pub struct Call {
     pub outbound: Outbound,
     /// Its key-value store; `None` if it must not use one.
     pub storage: Option<Scope>,
+    /// Takes its reports of progress; `None` if the caller waits.
+    pub progress: Option<ProgressSender>,
 }
 
 impl Call {
     /// For `describe`, which may not send requests or store values.
     pub fn for_description(deadline: tokio::time::Instant) -> Self {
-        Self { deadline, settings: Arc::default(), outbound: Outbound::nowhere(), storage: None }
+        Self { deadline, settings: Arc::default(), outbound: Outbound::nowhere(), storage: None, progress: None }
     }
 }
 

@@ -4,7 +4,7 @@
 //! - [`module`]: one compiled module, linked
 //! - [`invocation`]: one call into it, from a new instance to an outcome
 //! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
-//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`]: the interfaces of the contract
+//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract
 //! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`ticker`]: the clock of the guests
 
 mod bindings;
@@ -20,6 +20,7 @@ pub mod json;
 pub mod limits;
 mod log;
 pub mod module;
+pub mod progress;
 pub mod storage;
 mod ticker;
 

@@ -89,6 +89,7 @@ fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::log::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::clock::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    connector::progress::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     Ok(())
 }
 

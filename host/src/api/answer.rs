@@ -14,7 +14,12 @@ pub(super) fn json_answer(document: &Value) -> Response<Body> {
 
 /// A JSON document about one user, which no cache may store.
 pub(super) fn private_answer(document: &Value) -> Response<Body> {
-    let mut response = json_answer(document);
+    private_text(document.to_string())
+}
+
+/// The text of a JSON document about one user, which no cache may store.
+pub(super) fn private_text(document: impl Into<Bytes>) -> Response<Body> {
+    let mut response = typed(document, "application/json");
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

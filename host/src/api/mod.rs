@@ -2,7 +2,7 @@
 //!
 //! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
 //! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
-//! - [`operations`], [`integrations`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
+//! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
 //! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
 //! - [`openapi`]: the API's description
 
@@ -13,6 +13,7 @@ mod body;
 mod connectors;
 mod headers;
 mod integrations;
+mod jobs;
 mod openapi;
 mod operations;
 mod problem;
@@ -21,11 +22,18 @@ mod router;
 mod routes;
 pub mod server;
 mod system;
+mod webhooks;
 
 use serde_json::Value;
 
 use crate::config::Config;
+use crate::jobs::Failure;
 use crate::registry::Registry;
+
+/// The problem document of a job that has no result.
+pub fn job_failure(failure: Failure, connector: &str, job: &str) -> Value {
+    problem::failure_problem(failure, connector).document(job)
+}
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
 pub fn description(config: &Config, registry: &Registry) -> Value {

@@ -5,17 +5,22 @@ use std::sync::Arc;
 use hyper::Response;
 use hyper::header::ACCEPT;
 use prometheus_client::metrics::gauge::Gauge;
+use serde_json::json;
 
+use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, pipeline_problem};
+use super::problem::{self, Problem, callback_problem, job_problem, pipeline_problem};
 use super::route::HttpCall;
 use super::server::AnswerDeadline;
 use super::{body, connectors, headers};
+use crate::gateway::Gateway;
+use crate::jobs::NewJob;
 use crate::metrics;
 use crate::pipeline::body::Body;
-use crate::pipeline::{self, RunAs};
+use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::registry::{Connector, Operation};
 use contract::words::nearest;
+use store::JobStatus;
 
 /// Answers one call. It ends at its deadline, which is counted from its arrival.
 pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
@@ -33,26 +38,57 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     )
     .await?;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
+    let user_identifier = headers::user_identifier(&head.headers)?;
     let call = pipeline::Call {
         connector: &connector,
         operation,
-        run_as: RunAs::Caller {
-            tenant: caller.tenant(),
-            subject: caller.subject(),
-            user_identifier: headers::user_identifier(&head.headers)?,
-        },
+        run_as: RunAs::Caller { tenant: caller.tenant(), subject: caller.subject(), user_identifier },
         body: &body,
         accept: head.headers.get(ACCEPT).and_then(|value| value.to_str().ok()),
         deadline,
+        background: None,
     };
-    let answer = pipeline::run(gateway.services(), call).await;
-    let answer = answer.map_err(|error| pipeline_problem(error, &connector.name()))?;
+    let submitted = pipeline::submit(gateway.services(), call).await;
+    let answer = match submitted.map_err(|error| pipeline_problem(error, &connector.name()))? {
+        Submitted::Answered(answer) => answer,
+        // Boxed, because most calls do not need this future.
+        Submitted::Deferred(deferred) => {
+            return Box::pin(defer(gateway, &caller, &connector, operation, deferred, &body)).await;
+        }
+    };
     operation.metrics.succeeded.inc();
     metrics::record(&operation.metrics.seconds, arrived.elapsed());
     let mut response = Response::new(answer.body);
     response.extensions_mut().insert(AnswerDeadline(deadline));
     *response.headers_mut() = answer.headers;
     Ok(response)
+}
+
+/// Adds a job for a call whose body and account are good.
+async fn defer(
+    gateway: &Gateway,
+    caller: &AuthorizedCaller,
+    connector: &Connector,
+    operation: &Operation,
+    deferred: Deferred,
+    body: &[u8],
+) -> Result<Response<Body>, Problem> {
+    let Deferred { user_identifier, callback_urls } = deferred;
+    let callback_urls =
+        gateway.webhooks.accept_urls(caller.tenant(), &callback_urls).await.map_err(callback_problem)?;
+    let new = NewJob {
+        tenant: caller.tenant(),
+        subject: caller.subject(),
+        connector: &connector.name(),
+        operation: &operation.manifest,
+        user_identifier,
+        body,
+        callback_urls,
+    };
+    let job_id = gateway.jobs.add(new).await.map_err(job_problem)?;
+    operation.metrics.succeeded.inc();
+    let href = format!("/jobs/{job_id}");
+    Ok(private_answer(&json!({"job_id": job_id, "status": JobStatus::Pending.name(), "href": href})))
 }
 
 /// The operation at a path, or a problem that names the nearest one.

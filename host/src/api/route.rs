@@ -59,7 +59,9 @@ pub(super) struct Description {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     Operations,
+    Jobs,
     Integrations,
+    Webhooks,
     Connectors,
     Admin,
     System,
@@ -70,6 +72,8 @@ pub(super) enum Family {
 pub(super) struct PathArguments<'a> {
     pub(super) connector: &'a str,
     pub(super) operation: &'a str,
+    pub(super) job_id: &'a str,
+    pub(super) secret_id: &'a str,
     /// As it is in the path: percent-encoded.
     pub(super) user_identifier: &'a str,
 }
@@ -113,6 +117,8 @@ impl<'a> PathArguments<'a> {
         match name {
             "{connector}" => Some(&mut self.connector),
             "{operation}" => Some(&mut self.operation),
+            "{job_id}" => Some(&mut self.job_id),
+            "{secret_id}" => Some(&mut self.secret_id),
             "{user_identifier}" => Some(&mut self.user_identifier),
             _ => None,
         }

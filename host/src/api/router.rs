@@ -65,7 +65,7 @@ fn request_span(request_id: &str, found: Found<'_>) -> Span {
             Family::Operations => (Some(connector), Some(operation)),
             Family::Integrations => (Some(connector).filter(|name| !name.is_empty()), Some("integrations")),
             Family::Admin => (Some(connector).filter(|name| !name.is_empty()), None),
-            Family::Connectors | Family::System => (None, None),
+            Family::Jobs | Family::Webhooks | Family::Connectors | Family::System => (None, None),
         },
         None => (None, None),
     };
@@ -116,6 +116,8 @@ fn count(gateway: &Gateway, found: Found<'_>, response: &Response<Body>) {
                     (name(), known.map(|known| known.manifest.path.clone()).unwrap_or_default())
                 }
                 Family::Integrations => (name(), "integrations".to_owned()),
+                Family::Jobs => (String::new(), "jobs".to_owned()),
+                Family::Webhooks => (String::new(), "webhooks".to_owned()),
                 Family::Connectors => (String::new(), "connectors".to_owned()),
                 Family::Admin => (String::new(), "admin".to_owned()),
                 Family::System => (String::new(), "system".to_owned()),

@@ -4,9 +4,9 @@ use std::sync::LazyLock;
 
 use hyper::Method;
 
-use super::openapi::{gateway, lifecycle};
+use super::openapi::{self, gateway, lifecycle};
 use super::route::{Description, Endpoint, Family, Handler, PathArguments, Route};
-use super::{admin, connectors, integrations, operations, system};
+use super::{admin, connectors, integrations, jobs, operations, system, webhooks};
 use crate::auth::Scope::{Admin, Integrate, Operate};
 
 /// The first path that matches a request's path answers it. So the pattern of operations comes after the paths of the same
@@ -126,6 +126,86 @@ pub(super) static ROUTES: &[Route] = &[
                 id: "list",
                 summary: "All accounts that the caller's user has connected.",
                 members: lifecycle::list,
+            }),
+        }],
+    },
+    Route {
+        path: "/jobs",
+        family: Family::Jobs,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::list(call, caller))),
+            description: Some(Description {
+                id: "list",
+                summary: "The caller's own jobs, the newest first.",
+                members: openapi::jobs::list,
+            }),
+        }],
+    },
+    Route {
+        path: "/jobs/{job_id}",
+        family: Family::Jobs,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::get(call, caller))),
+                description: Some(Description {
+                    id: "get",
+                    summary: "One job, with its progress, and its result or error.",
+                    members: openapi::jobs::get,
+                }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::cancel(call, caller))),
+                description: Some(Description {
+                    id: "cancel",
+                    summary: "Cancels a job that has not ended.",
+                    members: openapi::jobs::cancel,
+                }),
+            },
+        ],
+    },
+    Route {
+        path: "/webhooks/secrets",
+        family: Family::Webhooks,
+        methods: &[
+            Endpoint {
+                method: Method::POST,
+                takes_head: false,
+                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::create(call, caller))),
+                description: Some(Description {
+                    id: "webhooks.secrets.create",
+                    summary: "Makes a secret that the tenant's webhooks are signed with.",
+                    members: openapi::webhooks::create,
+                }),
+            },
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::list(call, caller))),
+                description: Some(Description {
+                    id: "webhooks.secrets.list",
+                    summary: "The tenant's valid webhook secrets, without the secrets themselves.",
+                    members: openapi::webhooks::list,
+                }),
+            },
+        ],
+    },
+    Route {
+        path: "/webhooks/secrets/{secret_id}",
+        family: Family::Webhooks,
+        methods: &[Endpoint {
+            method: Method::DELETE,
+            takes_head: false,
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::delete(call, caller))),
+            description: Some(Description {
+                id: "webhooks.secrets.delete",
+                summary: "Ends a webhook secret.",
+                members: openapi::webhooks::delete,
             }),
         }],
     },

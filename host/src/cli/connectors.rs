@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::{ChangeError, Connector, Refusal, Registry, Service};
 use crate::serve::{ServeError, open_registry};
+use crate::webhooks::Events;
 use contract::AuthScheme;
 use store::{Store, StoreError};
 
@@ -71,7 +72,7 @@ pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), Conn
         _ => {}
     }
     let store = Store::connect(&config.store()).await?;
-    let registry = open_registry(&Arc::new(config), store, &Arc::new(Metrics::default()))?;
+    let registry = open_registry(&Arc::new(config), store, &Arc::new(Metrics::default()), Events::default())?;
     match command {
         ConnectorsCommand::New { .. } | ConnectorsCommand::Pack { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,

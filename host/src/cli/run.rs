@@ -10,6 +10,7 @@ use super::{connectors, keys};
 use crate::api;
 use crate::config::{self, Config};
 use crate::metrics::Metrics;
+use crate::webhooks::Events;
 use crate::{logging, serve};
 use sandbox::CompileLimits;
 use store::Store;
@@ -62,7 +63,7 @@ async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
         Command::Openapi => {
             let config = Arc::new(config);
             let store = Store::connect(&config.store()).await?;
-            let registry = serve::open_registry(&config, store, &Arc::new(Metrics::default()))?;
+            let registry = serve::open_registry(&config, store, &Arc::new(Metrics::default()), Events::default())?;
             registry.scan(false).await?;
             println!("{:#}", api::description(&config, &registry));
         }

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use super::connector::{Connector, Limits, Oauth, Pacing, Setting};
 use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
-use super::settings::{Config, OauthClient};
+use super::settings::{Callbacks, Config, Jobs, OauthClient};
 use super::source::Source;
 use super::{jwt_issuer, value};
 use sandbox::{CompileLimits, Pool};
@@ -55,6 +55,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     config.drain = Duration::from_secs(drain_s);
     root.section("compile", |section| read_compile(section, &mut config.compile));
     root.section("sandbox", |section| read_sandbox(section, &mut config.sandbox));
+    root.section("jobs", |section| read_jobs(section, &mut config.jobs));
     root.each("oauth_clients", |name, clients| {
         let mut client = None;
         clients.section(name, |section| client = read_oauth_client(section));
@@ -71,6 +72,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         }
         config.jwt_issuers.insert(name.to_owned(), issuer);
     });
+    root.section("callbacks", |section| read_callbacks(section, &mut config.callbacks));
     root.each("connectors", |identifier, connectors| {
         if let Err(broken) = contract::name::identifier(identifier) {
             connectors.refuse(identifier, &format!("is not the identifier of a connector: {broken}"));
@@ -93,6 +95,25 @@ fn read_sandbox(section: &mut Section<'_>, sandbox: &mut Pool) {
     section.value("memories_per_component", &mut sandbox.memories_per_component, value::integer(1..=64));
     section.value("tables_per_component", &mut sandbox.tables_per_component, value::integer(1..=256));
     section.value("core_instances_per_component", &mut sandbox.core_instances_per_component, value::integer(1..=256));
+}
+
+fn read_jobs(section: &mut Section<'_>, jobs: &mut Jobs) {
+    section.value("workers", &mut jobs.workers, value::integer(0..=1000));
+    section.value("max_pending_per_tenant", &mut jobs.max_pending_per_tenant, value::integer(1..=1_000_000));
+    section.value("keep_h", &mut jobs.keep, value::hours);
+    let (mut timeout_s, mut cpu_ms) = (jobs.timeout.as_secs(), jobs.cpu.as_millis() as u64);
+    section.value("timeout_s", &mut timeout_s, value::integer(1..=86_400));
+    section.value("cpu_ms", &mut cpu_ms, value::integer(1..=3_600_000));
+    (jobs.timeout, jobs.cpu) = (Duration::from_secs(timeout_s), Duration::from_millis(cpu_ms));
+}
+
+fn read_callbacks(section: &mut Section<'_>, callbacks: &mut Callbacks) {
+    section.value("allow_private_network", &mut callbacks.allow_private_network, value::boolean);
+    section.value("events_url", &mut callbacks.events_url, value::optional_endpoint);
+    if !callbacks.allow_private_network && callbacks.events_url.as_ref().is_some_and(|url| url.scheme() == "http") {
+        let problem = "begins with http://; use https, or set `callbacks.allow_private_network`";
+        section.problem("events_url", problem.to_owned());
+    }
 }
 
 /// Reads a registration. Returns `None` if the client's id is empty, as in the example.

@@ -26,7 +26,9 @@ pub use self::connector::{Connector, Limits, Oauth, Pacing, Setting};
 pub use self::error::Location;
 pub use self::error::{ConfigError, Problem};
 pub use self::load::environment;
-pub use self::settings::{Config, LogFormat, OauthClient};
+#[cfg(test)]
+pub use self::settings::Callbacks;
+pub use self::settings::{Config, Jobs, LogFormat, OauthClient};
 
 #[cfg(test)]
 mod tests;

@@ -55,10 +55,14 @@ pub struct Config {
     pub compile: CompileLimits,
     /// Size of the pool of instances.
     pub sandbox: Pool,
+    /// Operations that run in the background.
+    pub jobs: Jobs,
     /// The gateway's registrations with OAuth providers, by provider or connector. See [`Config::oauth_client`].
     pub oauth_clients: BTreeMap<String, OauthClient>,
     /// Issuers whose JWTs callers may send, by a name that the operator chose.
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
+    /// Webhooks.
+    pub callbacks: Callbacks,
     /// Settings of connectors, by identifier. See [`Config::connector`].
     pub connectors: BTreeMap<String, Connector>,
 }
@@ -74,6 +78,33 @@ pub enum LogFormat {
     Json,
 }
 
+/// Operations that run in the background.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Jobs {
+    /// Maximum number of jobs that this gateway runs at the same time.
+    pub workers: usize,
+    /// Maximum number of jobs of one tenant that wait for a worker.
+    pub max_pending_per_tenant: u64,
+    /// Time for which the result of a job is kept.
+    pub keep: Duration,
+    /// The longest time that one job may run.
+    pub timeout: Duration,
+    /// The limit of CPU time of one job.
+    pub cpu: Duration,
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Self {
+            workers: 8,
+            max_pending_per_tenant: 1000,
+            keep: Duration::from_secs(24 * 3600),
+            timeout: Duration::from_secs(900),
+            cpu: Duration::from_secs(60),
+        }
+    }
+}
+
 /// The gateway's registration with an OAuth provider.
 #[derive(Clone, Debug)]
 pub struct OauthClient {
@@ -81,6 +112,15 @@ pub struct OauthClient {
     pub client_id: String,
     /// `None` for a public client.
     pub client_secret: Option<SecretString>,
+}
+
+/// The settings of webhooks.
+#[derive(Clone, Debug, Default)]
+pub struct Callbacks {
+    /// `true` if webhooks may be sent to loopback and private addresses, and over http.
+    pub allow_private_network: bool,
+    /// The URL that is told of events. `None` if nobody is told.
+    pub events_url: Option<Url>,
 }
 
 impl Default for Config {
@@ -104,8 +144,10 @@ impl Default for Config {
             bootstrap_key: None,
             compile: CompileLimits::default(),
             sandbox: Pool::default(),
+            jobs: Jobs::default(),
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
+            callbacks: Callbacks::default(),
             connectors: BTreeMap::new(),
         }
     }

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use secrecy::SecretString;
 use serde_json::Value as Json;
@@ -51,6 +52,16 @@ pub(super) fn integer<T: TryFrom<i64>>(range: RangeInclusive<i64>) -> impl FnOnc
             .and_then(|number| T::try_from(number).ok())
             .ok_or_else(|| found(&format!("a whole number from {} to {}", range.start(), range.end()), given))
     }
+}
+
+/// A number of hours above 0, at most a year. May have decimals.
+pub(super) fn hours(given: &Given<'_>) -> Result<Duration, Expected> {
+    const YEAR: f64 = 366.0 * 24.0;
+    let hours = given.value.as_float().or_else(|| given.value.as_integer().map(|hours| hours as f64));
+    hours
+        .filter(|hours| *hours > 0.0 && *hours <= YEAR)
+        .map(|hours| Duration::from_secs_f64(hours * 3600.0))
+        .ok_or_else(|| found("a number of hours above 0, such as 24 or 0.5", given))
 }
 
 pub(super) fn address(given: &Given<'_>) -> Result<SocketAddr, Expected> {

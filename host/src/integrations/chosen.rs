@@ -20,6 +20,13 @@ const ATTEMPTS: usize = 4;
 /// The integration that an operation runs on. Its credential may have expired.
 pub struct ChosenIntegration(Arc<CachedIntegration>);
 
+impl ChosenIntegration {
+    /// Its name among the holder's integrations.
+    pub fn user_identifier(&self) -> &str {
+        &self.0.integration.user_identifier
+    }
+}
+
 impl Integrations {
     /// Chooses the integration of an operation: the named one, else the selected one, else the only one.
     ///

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use secrecy::ExposeSecret;
 
+use super::events::Change;
 use super::{AccountSecret, IntegrationError, Integrations};
 use store::{Account, Holder, Integration};
 
@@ -34,7 +35,10 @@ impl Integrations {
         };
         let details = secret.details(account, sealed);
         let former = self.store.integration(holder, &user_identifier).await?;
-        let integration = self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details).await?;
+        let tell = self.tell(holder, &user_identifier, Change::Connected).await?;
+        let integration =
+            self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details, tell).await?;
+        self.events.stored();
         self.cache.changed(holder).await;
         if let Some(former) = former {
             self.revoke_replaced(former);

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::key::NoKey;
 use super::reason::Reason;
 use crate::oauth::{NoTokens, NotConfigured};
+use crate::webhooks::WebhookError;
 use egress::EgressError;
 use store::StoreError;
 use store::vault::VaultError;
@@ -29,6 +30,17 @@ pub enum IntegrationError {
     /// The gateway is about to stop.
     #[error("the gateway is about to stop")]
     Stopping,
+}
+
+impl From<WebhookError> for IntegrationError {
+    fn from(error: WebhookError) -> Self {
+        match error {
+            WebhookError::Store(error) => Self::Store(error),
+            WebhookError::Vault(error) => Self::Vault(error),
+            WebhookError::NoRandomness => Self::NoRandomness,
+            WebhookError::DamagedSecret => Self::Secret(error.to_string()),
+        }
+    }
 }
 
 impl From<NoTokens> for IntegrationError {

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
+use super::events::Change;
 use super::reason::{Owner, Reason};
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::registry::Connector;
@@ -100,7 +101,9 @@ impl Integrations {
             next_refresh_at: None,
             ..integration.details.clone()
         };
-        self.store.update_integration(&integration.id, integration.version, details).await?;
+        let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Refused(&reason)).await?;
+        self.store.update_integration(&integration.id, integration.version, details, tell).await?;
+        self.events.stored();
         self.cache.changed(&integration.holder).await;
         tracing::info!(
             integration = integration.id,

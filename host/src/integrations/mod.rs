@@ -9,7 +9,7 @@
 //!   are ready for use; `refresh_limit` bounds how often refused credentials are refreshed
 //! - Refreshing: `freshness` decides when; `refresh` does it; `sweep` does it ahead of time; `replaced` revokes tokens that newer
 //!   ones have replaced
-//! - `reason`: why an integration does not work; `error`: what can fail
+//! - `reason`: why an integration does not work; `events`: what the operator is told of; `error`: what can fail
 //!
 //! # Invariants
 //! - A token is in the store before it is used.
@@ -25,6 +25,7 @@ mod chosen;
 mod connect;
 mod destination;
 mod error;
+mod events;
 mod finish;
 mod freshness;
 mod key;
@@ -67,6 +68,7 @@ use self::refresh_limit::RefreshLimit;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
+use crate::webhooks::Events;
 use egress::Egress;
 use store::Store;
 use store::vault::Vault;
@@ -82,6 +84,7 @@ pub struct Integrations {
     registry: Arc<Registry>,
     config: Arc<Config>,
     metrics: Arc<Metrics>,
+    events: Events,
     /// Spares calls a database read and a decryption.
     cache: Cache,
     /// Lets callers that need the same refresh share one.
@@ -101,6 +104,7 @@ impl Integrations {
         vault: Vault,
         registry: Arc<Registry>,
         metrics: Arc<Metrics>,
+        events: Events,
     ) -> Self {
         Self {
             store,
@@ -109,6 +113,7 @@ impl Integrations {
             registry,
             config,
             metrics,
+            events,
             cache: Cache::new(),
             refreshes: OngoingRefreshes::default(),
             refresh_limit: RefreshLimit::new(),

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
 
+use super::events::Change;
 use super::freshness::Freshness;
 use super::refresh::{LEASE, POLL};
 use super::{AccountSecret, IntegrationError, Integrations};
@@ -40,7 +41,8 @@ impl Integrations {
         let secret = self.secret_bytes(&integration).await.ok().flatten();
         // Revoked first: if the process dies in between, the integration is still there and can be removed again.
         let revoked = self.revoke(&integration).await;
-        while !self.store.delete_integration(id, integration.version).await? {
+        let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Removed).await?;
+        while !self.store.delete_integration(id, integration.version, tell.clone()).await? {
             let Some(current) = self.store.integration_by_id(id).await? else { break };
             // The user has connected the account again meanwhile. The new tokens stay.
             if let Some(secret) = &secret
@@ -53,6 +55,7 @@ impl Integrations {
             }
             integration = current;
         }
+        self.events.stored();
         self.cache.changed(&integration.holder).await;
         tracing::info!(
             integration = id,

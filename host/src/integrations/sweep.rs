@@ -8,9 +8,11 @@ use futures_util::stream;
 use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use super::events::Change;
 use super::freshness::Freshness;
+use super::reason::Reason;
 use super::{IntegrationError, Integrations};
-use store::Details;
+use store::{Details, Status};
 
 /// Time between two looks for credentials that are due.
 const TICK: Duration = Duration::from_secs(2);
@@ -31,7 +33,7 @@ impl Integrations {
             ticks.tick().await;
             self.cache.forget_idle();
             self.refresh_limit.forget_idle();
-            match self.refresh_due().await {
+            match self.refresh_due().await.and(self.note_ends().await) {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
                     is_failing = true;
@@ -60,6 +62,25 @@ impl Integrations {
                 }
             })
             .await;
+        Ok(())
+    }
+}
+
+impl Integrations {
+    /// Stores that access tokens without a refresh token have expired, so that the operator is told of it once.
+    async fn note_ends(&self) -> Result<(), IntegrationError> {
+        let now = SystemTime::now();
+        for id in self.store.ended_without_refresh(now, BATCH).await? {
+            let Some(integration) = self.store.integration_by_id(&id).await? else { continue };
+            let Some(reason) = Reason::at(&integration.details, now) else { continue };
+            let details = Details { status: Status::Expired, reason: reason.to_text(), ..integration.details.clone() };
+            let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Expired(&reason)).await?;
+            // Another gateway may have stored it meanwhile, or the user has connected the account again.
+            if self.store.update_integration(&id, integration.version, details, tell).await?.is_some() {
+                self.events.stored();
+                self.cache.changed(&integration.holder).await;
+            }
+        }
         Ok(())
     }
 }

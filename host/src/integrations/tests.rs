@@ -30,8 +30,9 @@ async fn site() -> Site {
     let metrics = Arc::new(Metrics::default());
     let (sandbox, egress) =
         (Sandbox::start(config.sandbox_setup()).unwrap(), Egress::new(&Settings::default()).unwrap());
-    let registry = Registry::new(Arc::clone(&config), sandbox, store.clone(), Arc::clone(&metrics)).unwrap();
-    let integrations = Integrations::new(config, store, egress, vault, Arc::new(registry), metrics);
+    let registry =
+        Registry::new(Arc::clone(&config), sandbox, store.clone(), Arc::clone(&metrics), Events::default()).unwrap();
+    let integrations = Integrations::new(config, store, egress, vault, Arc::new(registry), metrics, Events::default());
     Site { integrations: Arc::new(integrations), _folder: folder }
 }
 

@@ -54,6 +54,14 @@ pub(super) async fn choose(services: Services<'_>, call: &Call<'_>) -> Result<Ch
 }
 
 impl ChosenAccount {
+    /// The integration, if it is one.
+    pub(super) fn user_identifier(&self) -> Option<&str> {
+        match self {
+            Self::NotNeeded { .. } | Self::New(_) => None,
+            Self::Integration(chosen) => Some(chosen.user_identifier()),
+        }
+    }
+
     /// Makes the credential ready. An access token that has expired is refreshed at the provider first.
     ///
     /// # Errors

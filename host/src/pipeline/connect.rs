@@ -148,6 +148,7 @@ async fn ask(
         body: b"{}",
         accept: None,
         deadline: arrived + connector.timeout(),
+        background: None,
     };
     let answer = run(services, call).await?;
     let body = Limited::new(answer.body, MAX_ANSWER_BYTES).collect().await;

@@ -5,15 +5,18 @@
 //! - `answer`: from an outcome to the caller's answer; `body`: the body of an answer; `disposition`: the name of a file
 //! - `error`: why a call has no answer
 //! - `connect`: connecting an account, which runs operations of the connector
+//! - `background`: a call that runs in the background, to its result
 
 mod account;
 mod answer;
+pub mod background;
 pub mod body;
 pub mod connect;
 mod disposition;
 mod error;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -21,15 +24,17 @@ use tokio::time::Instant;
 pub use self::answer::Answer;
 pub use self::error::{Error, Explanation};
 
-use self::account::Account;
+use self::account::{Account, ChosenAccount};
 use self::answer::Form;
 use crate::integrations::Integrations;
 use crate::metrics::{Metrics, OutcomeLabels, Stages};
 use crate::registry::{Connector, Operation, Registry};
+use crate::schema::Input;
 use contract::Effect;
 use egress::{Credential, Egress};
 use sandbox::http::Outbound;
-use sandbox::{Fault, InvocationError, Outcome, storage};
+use sandbox::progress::ProgressSender;
+use sandbox::{Fault, InvocationError, Limits, Outcome, storage};
 use store::Store;
 
 /// The services that calls use.
@@ -68,22 +73,89 @@ pub struct Call<'a> {
     pub accept: Option<&'a str>,
     /// The instant at which everything that the call does ends.
     pub deadline: Instant,
+    /// Set if the call runs in the background.
+    pub background: Option<Background>,
 }
 
-/// Runs one call of an operation, from its body to its answer.
+/// The differences of a call that runs in the background.
+pub struct Background {
+    /// The limit of CPU time, in place of the connector's.
+    pub cpu: Duration,
+    /// Takes the connector's reports of progress.
+    pub progress: ProgressSender,
+}
+
+impl Call<'_> {
+    /// The limits of the call's invocations.
+    fn limits(&self) -> Limits {
+        let limits = self.connector.limits();
+        match &self.background {
+            None => limits,
+            Some(background) => Limits { cpu: background.cpu, ..limits },
+        }
+    }
+}
+
+/// The end of a call that a caller sent.
+pub enum Submitted {
+    /// The operation has run.
+    Answered(Answer),
+    /// The caller does not wait. The body and the account are good, and the operation has not run.
+    Deferred(Deferred),
+}
+
+/// A call that is to run in the background.
+pub struct Deferred {
+    /// The integration that was chosen. `None` if the users of the connector need no account.
+    pub user_identifier: Option<String>,
+    /// URLs that are told of the end.
+    pub callback_urls: Vec<String>,
+}
+
+/// Runs one call of an operation, from its body to its answer. Does not run it if the operation is one for the background and the
+/// caller does not wait.
+///
+/// # Errors
+/// See [`enum@Error`].
+pub async fn submit(services: Services<'_>, call: Call<'_>) -> Result<Submitted, Error> {
+    let (input, chosen) = prepare(services, &call).await?;
+    if let Some(background) = input.background {
+        let user_identifier = chosen.user_identifier().map(str::to_owned);
+        return Ok(Submitted::Deferred(Deferred { user_identifier, callback_urls: background.callback_urls }));
+    }
+    complete(services, call, input, chosen).await.map(Submitted::Answered)
+}
+
+/// Runs one call of an operation, from its body to its answer, whatever the body says about waiting.
 ///
 /// # Errors
 /// See [`enum@Error`].
 pub async fn run(services: Services<'_>, call: Call<'_>) -> Result<Answer, Error> {
+    let (input, chosen) = prepare(services, &call).await?;
+    complete(services, call, input, chosen).await
+}
+
+/// Validates the body and chooses the account.
+async fn prepare<'a>(services: Services<'_>, call: &Call<'a>) -> Result<(Input<'a>, ChosenAccount), Error> {
+    let metrics = &call.operation.metrics;
+    let mut stages = Stages::begin();
+    let input = call.operation.schema.read(call.body)?;
+    stages.end(&metrics.validate);
+    let chosen = account::choose(services, call).await?;
+    stages.end(&metrics.account);
+    Ok((input, chosen))
+}
+
+/// Runs a call whose body is valid and whose account is chosen.
+async fn complete(
+    services: Services<'_>,
+    call: Call<'_>,
+    input: Input<'_>,
+    chosen: ChosenAccount,
+) -> Result<Answer, Error> {
     let Call { connector, operation, .. } = call;
     let metrics = &operation.metrics;
     let mut stages = Stages::begin();
-
-    let input = operation.schema.read(call.body)?;
-    stages.end(&metrics.validate);
-
-    let chosen = account::choose(services, &call).await?;
-    stages.end(&metrics.account);
 
     // Before a refresh: a call over a limit sends no request to the provider.
     let permit = admit(connector, operation)?;
@@ -101,7 +173,7 @@ pub async fn run(services: Services<'_>, call: Call<'_>) -> Result<Answer, Error
     let outcome = invoke(services, &call, &input.text, &account, &outbound).await?;
 
     stages.skip();
-    let limits = connector.limits();
+    let limits = call.limits();
     let form = Form { shape: &input.shape, accept: call.accept, limits, operation };
     match outcome {
         Ok(Outcome::Forward(request)) => {
@@ -168,11 +240,11 @@ async fn invoke_once(
             connector: connector.name(),
             partition,
         }),
+        progress: call.background.as_ref().map(|background| background.progress.clone()),
     };
     let manifest = &operation.manifest;
     let mut stages = Stages::begin();
-    let outcome =
-        connector.module().invoke(make_call, connector.limits(), &manifest.path, input, manifest.immediate).await;
+    let outcome = connector.module().invoke(make_call, call.limits(), &manifest.path, input, manifest.immediate).await;
     stages.end(&operation.metrics.sandbox);
     outcome.inspect_err(|failure| count_failure(services.metrics, connector, failure))
 }

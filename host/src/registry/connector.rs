@@ -75,7 +75,8 @@ impl Operation {
     fn new(operation: contract::Operation, metrics: OperationMetrics) -> Result<Self, String> {
         let wrong = |what: &str, reason: &str| format!("operation `{}`: {what} {reason}", operation.path);
         let schema = Schema::compile(&operation.input_schema, operation.envelope)
-            .map_err(|reason| wrong("its input-schema", &reason))?;
+            .map_err(|reason| wrong("its input-schema", &reason))?
+            .in_background(operation.background);
         if let Some(example) = &operation.example
             && schema.read(example.as_bytes()).is_err()
         {

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use arc_swap::{ArcSwap, Guard};
+use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -37,6 +38,7 @@ pub use self::watch::watch;
 use self::versions::Versions;
 use crate::config::{Config, ConfigError, Problem};
 use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
+use crate::webhooks::{EventKind, Events};
 use sandbox::Sandbox;
 use store::Store;
 use store::digest::sha256_hex;
@@ -74,6 +76,7 @@ pub struct Registry {
     sandbox: Sandbox,
     store: Store,
     metrics: Arc<Metrics>,
+    events: Events,
 }
 
 impl Registry {
@@ -81,7 +84,13 @@ impl Registry {
     ///
     /// # Errors
     /// If the modules folder is missing, or the folder of versions cannot be created.
-    pub fn new(config: Arc<Config>, sandbox: Sandbox, store: Store, metrics: Arc<Metrics>) -> io::Result<Self> {
+    pub fn new(
+        config: Arc<Config>,
+        sandbox: Sandbox,
+        store: Store,
+        metrics: Arc<Metrics>,
+        events: Events,
+    ) -> io::Result<Self> {
         let folder = &config.modules_dir;
         if !folder.is_dir() {
             return Err(io::Error::new(
@@ -101,6 +110,7 @@ impl Registry {
             sandbox,
             store,
             metrics,
+            events,
         })
     }
 
@@ -261,6 +271,7 @@ impl Registry {
         let identifier = connector.manifest().identifier.clone();
         let started = Instant::now();
         // A shipped connector may bring the name of a provider that a foreign connector already has as identifier.
+        let replaced = self.get(&identifier);
         let misnamed = provider_names::provider_of(&connector)
             .and_then(|provider| self.get(provider))
             .filter(|other| !other.is_shipped());
@@ -291,6 +302,17 @@ impl Registry {
             us = started.elapsed().as_micros() as u64,
             "connector {outcome}"
         );
+        if let Some(replaced) = replaced {
+            self.events.tell(
+                EventKind::ConnectorSwapped,
+                json!({
+                    "connector": identifier,
+                    "version": connector.manifest().version,
+                    "sha256": connector.digest(),
+                    "replaced": {"version": replaced.manifest().version, "sha256": replaced.digest()},
+                }),
+            );
+        }
         connector
     }
 
@@ -319,6 +341,10 @@ impl Registry {
         let reason = refusal.to_string();
         tracing::warn!(file, sha256 = digest, reason, serving, "module refused");
         self.count(identifier, "refused");
+        self.events.tell(
+            EventKind::ConnectorRefused,
+            json!({"file": file, "sha256": digest, "reason": reason, "serving": serving}),
+        );
         let wrong_settings = match refusal {
             Refusal::Module(_) => Vec::new(),
             Refusal::Settings(problems) => problems,

@@ -36,7 +36,18 @@ pub struct Schema {
     schema: ValueSchema,
     /// `true` if callers may shape the answer.
     envelope: bool,
+    /// `true` if the operation runs in the background unless the caller waits.
+    background: bool,
 }
+
+/// The member that says if the caller of a background operation waits.
+const WAITING: &str = "waiting";
+
+/// The member with the URLs that are told of the end of a background operation.
+const CALLBACK_URLS: &str = "callback_urls";
+
+/// Maximum number of callback URLs of one call.
+const MAX_CALLBACK_URLS: usize = 10;
 
 /// A valid request body.
 pub struct Input<'a> {
@@ -44,6 +55,15 @@ pub struct Input<'a> {
     pub text: Cow<'a, str>,
     /// How the caller wants the answer shaped.
     pub shape: Shape,
+    /// `None` if the caller waits for the answer.
+    pub background: Option<Background>,
+}
+
+/// The wish of a caller that an operation runs in the background.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Background {
+    /// URLs that are told of the end.
+    pub callback_urls: Vec<String>,
 }
 
 /// Why a request body is not accepted.
@@ -65,7 +85,14 @@ impl Schema {
         if schema.document().get("type").and_then(Value::as_str) != Some("object") {
             return Err("must have \"type\": \"object\"".to_owned());
         }
-        Ok(Self { schema, envelope })
+        Ok(Self { schema, envelope, background: false })
+    }
+
+    /// Returns the schema of an operation that runs in the background, unless the member `waiting` is true. The schema declares
+    /// this member, and perhaps `callback_urls`.
+    #[must_use]
+    pub fn in_background(self, background: bool) -> Self {
+        Self { background, ..self }
     }
 
     /// The schema as the connector wrote it.
@@ -124,7 +151,8 @@ impl Schema {
                         detail: format!("The body contains `{name}` more than once; send it once."),
                     });
                 }
-                if !is_null {
+                let is_for_gateway = self.background && matches!(&**name, WAITING | CALLBACK_URLS);
+                if !is_null && !is_for_gateway {
                     for_connector.push((name, *raw));
                 }
             }
@@ -138,14 +166,37 @@ impl Schema {
                 }),
             );
         }
+        let mut background = None;
+        if self.background {
+            match callback_urls(value.get(CALLBACK_URLS)) {
+                Ok(callback_urls) if callback_urls.is_empty() && value.get(WAITING) == Some(&Value::Bool(true)) => {}
+                Ok(callback_urls) => background = Some(Background { callback_urls }),
+                Err(violation) => violations.push(violation),
+            }
+        }
         violations.extend(self.schema.violations(&Value::Object(value)));
         let (true, Ok(shape)) = (violations.is_empty(), shape) else {
             return Err(InputError::Invalid(cut(violations)));
         };
         let is_whole = for_connector.len() == members.len();
         let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(join(&for_connector)) };
-        Ok(Input { text, shape })
+        Ok(Input { text, shape, background })
     }
+}
+
+/// The URLs of the member `callback_urls`.
+fn callback_urls(member: Option<&Value>) -> Result<Vec<String>, Violation> {
+    let wrong = |detail: String| Violation { pointer: pointer::of(CALLBACK_URLS), detail };
+    let urls = match member {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(urls)) => urls,
+        Some(_) => return Err(wrong("Must be a list of URLs.".to_owned())),
+    };
+    if urls.len() > MAX_CALLBACK_URLS {
+        return Err(wrong(format!("Must have at most {MAX_CALLBACK_URLS} items.")));
+    }
+    let urls: Option<_> = urls.iter().map(|url| url.as_str().map(str::to_owned)).collect();
+    urls.ok_or_else(|| wrong("Must be a list of URLs.".to_owned()))
 }
 
 fn not_json(error: serde_json::Error) -> InputError {
@@ -247,6 +298,58 @@ mod tests {
     #[test]
     fn a_member_sent_twice_is_a_violation() {
         assert!(format!("{:?}", violations(r#"{"calendar_id":"a","calendar_id":"b"}"#)).contains("more than once"));
+    }
+
+    fn search() -> Schema {
+        let schema = r#"{
+            "type": "object", "additionalProperties": false,
+            "properties": {
+                "query": {"type": ["string", "null"]},
+                "waiting": {"type": ["boolean", "null"]},
+                "callback_urls": {"type": ["array", "null"], "items": {"type": "string"}}
+            }
+        }"#;
+        Schema::compile(schema, true).unwrap().in_background(true)
+    }
+
+    #[test]
+    fn a_background_operation_waits_only_if_the_caller_says_so_and_names_no_callback() {
+        let schema = search();
+        let background = |body: &'static str| schema.read(body.as_bytes()).unwrap().background;
+        let without_callbacks = || Some(Background { callback_urls: vec![] });
+        assert_eq!(background(r#"{"waiting": true}"#), None);
+        assert_eq!(background(r#"{"waiting": true, "callback_urls": []}"#), None);
+        assert_eq!(background(r#"{"waiting": true, "callback_urls": null}"#), None);
+        for body in ["", "{}", r#"{"waiting": false}"#, r#"{"waiting": null}"#] {
+            assert_eq!(background(body), without_callbacks(), "{body}");
+        }
+        let urls = r#"{"waiting": true, "callback_urls": ["https://a.example", "https://b.example"]}"#;
+        let expected = vec!["https://a.example".to_owned(), "https://b.example".to_owned()];
+        assert_eq!(background(urls), Some(Background { callback_urls: expected }));
+    }
+
+    #[test]
+    fn the_connector_does_not_get_the_members_of_the_background() {
+        let schema = search();
+        let body = br#"{"query":"a","waiting":true,"callback_urls":["https://a.example"]}"#;
+        assert_eq!(schema.read(body).unwrap().text, r#"{"query":"a"}"#);
+        let ordinary = search().in_background(false);
+        let input = ordinary.read(body).unwrap();
+        assert_eq!((input.text.as_bytes(), input.background), (&body[..], None));
+    }
+
+    #[test]
+    fn wrong_members_of_the_background_are_violations() {
+        let refused = |body: String| search().read(body.as_bytes()).is_err();
+        assert!(refused(r#"{"waiting": "yes"}"#.to_owned()));
+        assert!(refused(r#"{"callback_urls": "https://a.example"}"#.to_owned()));
+        assert!(refused(r#"{"callback_urls": [1]}"#.to_owned()));
+        let urls = |count: usize| {
+            let urls: Vec<String> = (0..count).map(|number| format!("https://a.example/{number}")).collect();
+            serde_json::json!({ "callback_urls": urls }).to_string()
+        };
+        assert!(!refused(urls(MAX_CALLBACK_URLS)));
+        assert!(refused(urls(MAX_CALLBACK_URLS + 1)));
     }
 
     #[test]

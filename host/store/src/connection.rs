@@ -27,6 +27,10 @@ pub(crate) trait Connection {
 
     /// Takes a named lock until the transaction ends. Use it for read-modify-write.
     fn lock(&mut self, name: &str) -> Result<(), StoreError>;
+
+    /// The end of a `SELECT` that locks its rows until the transaction ends, and passes over rows that another transaction has
+    /// locked.
+    fn skip_locked(&self) -> &'static str;
 }
 
 impl dyn Connection + '_ {

@@ -83,6 +83,12 @@ pub enum StoreError {
         /// The maximum number.
         limit: u64,
     },
+    /// The tenant has as many pending jobs as it may have.
+    #[error("the tenant has {limit} pending jobs and may not have more")]
+    TooManyJobs {
+        /// The maximum number.
+        limit: u64,
+    },
     /// A data key cannot be deleted because a secret is sealed under it, or a secret cannot be stored because its data key was
     /// deleted.
     #[error("the data key is in use, or was deleted")]

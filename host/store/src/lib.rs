@@ -20,10 +20,12 @@
 //! - [`keys`]: API keys of callers
 //! - [`integrations`]: accounts that users connected, and the leases under which gateways refresh tokens
 //! - [`authorizations`]: OAuth authorizations under way
+//! - [`jobs`]: operations that run in the background, and the queue that gateways share
 //! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new key
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`grants`]: hosts that the operator allows connectors to reach
 //! - [`storage`]: the key-value storage that connectors use
+//! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
 //!
 //! Secrets:
 //! - [`vault`]: seals secrets before they are stored, and exchanges the keys for that
@@ -52,6 +54,7 @@ pub mod files;
 mod grants;
 mod id;
 mod integrations;
+mod jobs;
 mod keys;
 mod pool;
 mod postgres;
@@ -61,6 +64,7 @@ mod storage;
 mod time;
 mod value;
 pub mod vault;
+mod webhooks;
 
 #[cfg(test)]
 mod testing;
@@ -76,9 +80,14 @@ pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::integrations::{Account, AuthType, Details, Holder, Integration, Status};
+pub use self::jobs::{Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
 pub use self::postgres::PostgresError;
 pub use self::storage::{StorageError, StorageScope};
+pub use self::webhooks::{
+    AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, WebhookSecret,
+    WebhookSource,
+};
 
 use self::connection::{Connection, Durability};
 use self::postgres::Postgres;

@@ -129,6 +129,12 @@ impl<T: FromValue> FromRow for T {
     }
 }
 
+impl<A: FromRow, B: FromRow> FromRow for (A, B) {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok((A::from_row(row)?, B::from_row(row)?))
+    }
+}
+
 impl<A: FromRow, B: FromRow, C: FromRow> FromRow for (A, B, C) {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
         Ok((A::from_row(row)?, B::from_row(row)?, C::from_row(row)?))

@@ -8,7 +8,6 @@ pub(crate) mod narrow;
 mod text;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ops::Range;
 
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -20,8 +19,14 @@ const DEPTH: u32 = 4;
 /// Maximum number of items in a list, unless the schema demands more.
 const ITEMS: usize = 3;
 
+/// Largest maximum of a text or a list that is tried.
+const LARGE: usize = 5000;
+
 /// Members of an answer that name a further page. Without them a connector does not read pages without end.
 const NEXT_PAGE: [&str; 4] = ["nextPageToken", "nextSyncToken", "next_token", "@odata.nextLink"];
+
+/// Members of an answer without which most connectors make nothing of it.
+const ESSENTIAL: [&str; 4] = ["data", "items", "ok", "value"];
 
 /// Generates values.
 pub(crate) struct Generator {
@@ -87,9 +92,10 @@ impl Generator {
         match one {
             Some("null") => Value::Null,
             Some("boolean") => json!(self.one_in(2)),
-            Some("integer") => json!(self.draw(&whole_numbers(schema))),
+            Some("integer") => json!(self.whole_number(schema)),
             // Halves have an exact text.
-            Some("number") => json!(self.draw(&whole_numbers(schema)) as f64 / 2.0 + lower(schema) as f64 / 2.0),
+            Some("number") if schema["maximum"].is_null() => json!(self.whole_number(schema) as f64 + 0.5),
+            Some("number") => json!(self.whole_number(schema) as f64),
             Some("array") => self.list(schema, root, depth),
             Some("object") => self.object(schema, root, depth),
             Some("string") | None => Value::String(self.text(schema)),
@@ -97,10 +103,35 @@ impl Generator {
         }
     }
 
+    /// A whole number between the schema's bounds. Without bounds it is between 0 and 1,000. The bounds are frequent.
+    fn whole_number(&mut self, schema: &Value) -> i64 {
+        let bound = |name: &str| schema[name].as_f64().map(|bound| bound as i64);
+        let lower = bound("minimum").unwrap_or_else(|| bound("maximum").map_or(0, |maximum| maximum.min(0)));
+        let upper = bound("maximum").unwrap_or_else(|| lower.saturating_add(1000));
+        if self.direction == Direction::Answer {
+            return self.draw(&(lower.max(0)..=upper));
+        }
+        match self.below(4) {
+            0 => lower,
+            1 => upper,
+            _ => self.draw(&(lower..=upper)),
+        }
+    }
+
+    /// A length of a text (`Length`) or a list (`Items`): up to the usual one if the schema accepts that, and sometimes the
+    /// maximum, if it is not too large.
+    fn size(&mut self, schema: &Value, of: &str, usual: usize) -> usize {
+        let bound = |name: &str| schema[format!("{name}{of}")].as_u64().and_then(|size| usize::try_from(size).ok());
+        let (least, most) = (bound("min").unwrap_or(0), bound("max"));
+        match most.filter(|most| *most <= LARGE) {
+            Some(most) if self.direction == Direction::Request && self.one_in(8) => most,
+            _ => self.draw(&(least..=most.unwrap_or(usize::MAX).min(least.max(usual)))),
+        }
+    }
+
     fn list(&mut self, schema: &Value, root: &Value, depth: u32) -> Value {
-        let least = size(schema, "minItems").unwrap_or(0);
-        let most = size(schema, "maxItems").unwrap_or(usize::MAX).min(least.max(if depth < DEPTH { ITEMS } else { 0 }));
-        let count = self.draw(&(least..most + 1));
+        let usual = if depth < DEPTH { ITEMS } else { 0 };
+        let count = self.size(schema, "Items", usual);
         let mut items: Vec<Value> = Vec::new();
         for _ in 0..count {
             let item = self.value_at(&schema["items"], root, depth + 1);
@@ -116,8 +147,8 @@ impl Generator {
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let mut members = Map::new();
         for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-            let is_needed = required.contains(&name.as_str())
-                || (self.direction == Direction::Answer && matches!(name.as_str(), "id" | "ok" | "items" | "value"));
+            let is_essential = is_identifier(name, property) || ESSENTIAL.contains(&name.as_str());
+            let is_needed = required.contains(&name.as_str()) || (self.direction == Direction::Answer && is_essential);
             let is_hidden = match self.direction {
                 Direction::Request => property["readOnly"] == true,
                 Direction::Answer => NEXT_PAGE.contains(&name.as_str()),
@@ -150,22 +181,4 @@ impl Generator {
 fn is_identifier(name: &str, schema: &Value) -> bool {
     let is_named_so = name == "id" || name.ends_with("_id") || name.ends_with("Id");
     is_named_so && schema["type"] == "string" && ["pattern", "format", "enum"].iter().all(|key| schema[key].is_null())
-}
-
-fn lower(schema: &Value) -> i64 {
-    schema["minimum"].as_f64().map_or(0, |minimum| minimum.ceil() as i64)
-}
-
-/// The whole numbers from the schema's minimum, or 0, to its maximum, or 1,000 more.
-fn whole_numbers(schema: &Value) -> Range<i64> {
-    let lower = match (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
-        (None, Some(maximum)) if maximum < 0.0 => maximum.floor() as i64,
-        _ => lower(schema),
-    };
-    let upper = schema["maximum"].as_f64().map_or(lower.saturating_add(1000), |maximum| maximum.floor() as i64);
-    lower..upper.saturating_add(1).max(lower + 1)
-}
-
-fn size(schema: &Value, name: &str) -> Option<usize> {
-    schema[name].as_u64().and_then(|size| usize::try_from(size).ok())
 }

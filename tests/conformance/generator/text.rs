@@ -3,7 +3,7 @@
 use proptest::string::string_regex;
 use serde_json::Value;
 
-use super::{Generator, size};
+use super::Generator;
 
 /// Begins every free text. A text of dots only would be a relative path.
 const FIRST: &str = "[A-Za-z0-9]";
@@ -21,19 +21,23 @@ impl Generator {
         if let Some(pattern) = schema["format"].as_str().map(of_format).or_else(|| pattern.and_then(of_dates)) {
             return self.of_pattern(pattern);
         }
-        let least = size(schema, "minLength").unwrap_or(0);
-        let most = size(schema, "maxLength").unwrap_or(usize::MAX);
-        let is_fitting = |text: &String| (least..=most).contains(&text.chars().count());
         if let Some(pattern) = pattern {
-            let attempts = (0..100).map(|_| self.of_pattern(pattern)).find(is_fitting);
-            return attempts.unwrap_or_else(|| panic!("no text of {schema} was found"));
+            return self.of_pattern_within(pattern, schema);
         }
-        let most = most.min(least.max(LENGTH));
-        if most == 0 {
-            return String::new();
-        }
+        // An empty text means different things to different operations, so it is left to their own tests.
+        let rest = self.size(schema, "Length", LENGTH).max(1) - 1;
         let further = FURTHER[self.below(FURTHER.len())];
-        self.of_pattern(&format!("{FIRST}{further}{{{},{}}}", least.max(1) - 1, most - 1))
+        self.of_pattern(&format!("{FIRST}{further}{{{rest}}}"))
+    }
+
+    /// A text of a pattern that has a length within the schema's bounds.
+    fn of_pattern_within(&mut self, pattern: &str, schema: &Value) -> String {
+        let bound = |name: &str| schema[name].as_u64().and_then(|size| usize::try_from(size).ok());
+        let lengths = bound("minLength").unwrap_or(0)..=bound("maxLength").unwrap_or(usize::MAX);
+        (0..100)
+            .map(|_| self.of_pattern(pattern))
+            .find(|text| lengths.contains(&text.chars().count()))
+            .unwrap_or_else(|| panic!("no text of {schema} was found"))
     }
 
     /// A text that a regular expression matches as a whole.

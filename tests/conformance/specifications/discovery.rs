@@ -150,7 +150,8 @@ fn format(schema: &mut Map<String, Value>, format: &str) {
             schema.entry("maximum").or_insert(json!(u32::MAX));
             return;
         }
-        "byte" => ("pattern", json!("^[A-Za-z0-9+/_-]*=*$")),
+        // Base64 for URLs, with or without padding.
+        "byte" => ("pattern", json!("^([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2}(==)?|[A-Za-z0-9_-]{3}=?)?$")),
         "google-datetime" | "date-time" => ("format", json!("date-time")),
         "date" => ("format", json!("date")),
         "google-duration" => ("pattern", json!("^-?[0-9]{1,9}(\\.[0-9]{1,9})?s$")),

@@ -30,10 +30,19 @@ pub(crate) struct Specifications {
     methods: BTreeMap<&'static str, Vec<Method>>,
 }
 
-/// The folder with the specifications: `SPECS_DIR`, or `../shared/specs` beside the checkout.
-pub(crate) fn folder() -> PathBuf {
-    let configured = std::env::var_os("SPECS_DIR").map(PathBuf::from);
-    configured.unwrap_or_else(|| module::root().join("../shared/specs"))
+/// The folder with the specifications: `SPECS_DIR`, or `../shared/specs` beside the checkout. `None` if there is no such
+/// folder.
+///
+/// # Panics
+/// When `SPECS_DIR` is set and is no folder.
+pub(crate) fn folder() -> Option<PathBuf> {
+    match std::env::var_os("SPECS_DIR").map(PathBuf::from) {
+        Some(folder) if folder.is_dir() => Some(folder),
+        Some(folder) => {
+            panic!("SPECS_DIR is {}, which is no folder. Set it to a folder with specifications.", folder.display())
+        }
+        None => Some(module::root().join("../shared/specs")).filter(|folder| folder.is_dir()),
+    }
 }
 
 impl Specifications {

@@ -5,6 +5,7 @@
 //! [`rate_limits`](crate::rate_limits) covers.
 
 mod comparison;
+mod readme;
 mod schema;
 
 use std::fs;

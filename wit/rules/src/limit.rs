@@ -40,5 +40,7 @@ pub const STORAGE_KEYS: usize = 1024;
 pub const LOG_LINE_BYTES: usize = 4 << 10;
 /// Lines of the log in an invocation.
 pub const LOG_LINES: usize = 256;
+/// The message of a progress report.
+pub const PROGRESS_MESSAGE_BYTES: usize = 256;
 /// The further members of a fault.
 pub const FAULT_MEMBERS_BYTES: usize = 64 << 10;

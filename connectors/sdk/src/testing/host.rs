@@ -152,3 +152,11 @@ pub(crate) mod clock {
         current().borrow().now
     }
 }
+
+pub(crate) mod progress {
+    use crate::testing::current;
+
+    pub(crate) fn report(fraction: f64, message: &str) {
+        current().borrow_mut().progress.push((fraction, message.to_owned()));
+    }
+}

@@ -45,6 +45,7 @@ struct State {
     settings: BTreeMap<String, String>,
     storage: BTreeMap<String, Vec<u8>>,
     log: Vec<String>,
+    progress: Vec<(f64, String)>,
     now: u64,
 }
 
@@ -101,6 +102,12 @@ impl Gateway {
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         self.state.borrow().log.clone()
+    }
+
+    /// The progress that was reported so far: fractions and messages.
+    #[must_use]
+    pub fn progress(&self) -> Vec<(f64, String)> {
+        self.state.borrow().progress.clone()
     }
 
     /// A value in the storage.

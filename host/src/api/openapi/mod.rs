@@ -1,11 +1,13 @@
 //! The API's description: an OpenAPI 3.1 document, made from the table of routes and the manifests of the live connectors.
 //!
-//! - [`gateway`], [`lifecycle`]: the entries of the table's routes
+//! - [`gateway`], [`lifecycle`], [`webhooks`], [`jobs`]: the entries of the table's routes
 //! - [`operation`]: the entries of the connectors' operations
 
 pub(super) mod gateway;
+pub(super) mod jobs;
 pub(super) mod lifecycle;
 mod operation;
+pub(super) mod webhooks;
 
 use serde_json::{Map, Value, json};
 
@@ -24,6 +26,7 @@ pub(super) fn document(config: &Config, registry: &Registry, routes: &[Route]) -
     let mut tags = vec![
         json!({"name": "gateway", "description": "The gateway itself."}),
         json!({"name": "integrations", "description": "Accounts that users have connected."}),
+        json!({"name": "jobs", "description": "Operations that run in the background."}),
     ];
     for connector in connectors {
         let manifest = connector.manifest();
@@ -90,7 +93,11 @@ fn gateway_paths(routes: &[Route]) -> Map<String, Value> {
 
 /// The Operation Object of one endpoint.
 fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Description) -> Value {
-    let tag = if route.family == Family::Integrations { "integrations" } else { "gateway" };
+    let tag = match route.family {
+        Family::Integrations => "integrations",
+        Family::Jobs => "jobs",
+        _ => "gateway",
+    };
     let mut entry = (description.members)();
     entry["operationId"] = format!("{tag}.{}", description.id).into();
     entry["tags"] = json!([tag]);
@@ -113,6 +120,8 @@ fn path_parameter(segment: &str) -> Option<Value> {
     let description = match name {
         "connector" => "Identifier of a connector; GET /connectors lists the live ones.",
         "user_identifier" => "The integration's identifier, percent-encoded.",
+        "job_id" => "The job's id.",
+        "secret_id" => "The id of a webhook secret; GET /webhooks/secrets lists them.",
         _ => "",
     };
     Some(json!({
@@ -169,6 +178,7 @@ fn components() -> Value {
     });
     if let Value::Object(schemas) = &mut components["schemas"] {
         schemas.append(&mut lifecycle::schemas());
+        schemas.append(&mut jobs::schemas());
     }
     components
 }

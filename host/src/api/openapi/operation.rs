@@ -34,7 +34,11 @@ pub(super) fn path_item(connector: &str, operation: &Operation) -> Value {
         "requestBody": {"required": required, "content": {"application/json": media}},
         "responses": {
             "200": {
-                "description": "The answer, shaped as the request says.",
+                "description": if manifest.background {
+                    "The job that runs in the background. If `waiting` is true and there are no `callback_urls`: the answer."
+                } else {
+                    "The answer, shaped as the request says."
+                },
                 "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
                 "content": answer_content(connector, operation),
             },
@@ -55,6 +59,10 @@ fn answer_content(connector: &str, operation: &Operation) -> Value {
         |schema| with_own_root(schema, &format!("{connector}:{}:answer", operation.manifest.path)),
     );
     let bytes = || json!({"schema": {"type": "string", "format": "binary"}});
+    if operation.manifest.background {
+        let accepted = json!({"$ref": "#/components/schemas/JobAccepted"});
+        return json!({"application/json": {"schema": {"anyOf": [accepted, schema]}}});
+    }
     match operation.manifest.answer {
         Answer::Json => json!({"application/json": {"schema": schema}}),
         Answer::File => json!({

@@ -73,6 +73,8 @@ kinds! {
     UNAUTHENTICATED = ("unauthenticated", UNAUTHORIZED, "A valid token is needed", Caller, false, Gateway);
     /// The token lacks a scope.
     MISSING_SCOPE = ("missing-scope", FORBIDDEN, "The token lacks a scope", Caller, false, Gateway);
+    /// The route acts for the whole tenant, and the token is bound to one user.
+    TENANT_TOKEN_REQUIRED = ("tenant-token-required", FORBIDDEN, "The token is bound to a user", Caller, false, Gateway);
     /// The connector was not granted a host.
     EGRESS_DENIED = ("egress-denied", FORBIDDEN, "The connector may not reach this host", Operator, false, Gateway);
     /// No route has this path.
@@ -87,6 +89,20 @@ kinds! {
     RESOURCE_CONFLICT = ("conflict", CONFLICT, "The request conflicts with the state of the service", Caller, false, Connector);
     /// The caller has no integration of this name.
     UNKNOWN_INTEGRATION = ("unknown-integration", NOT_FOUND, "There is no such integration", Caller, false, Gateway);
+    /// The caller has no job of this id.
+    UNKNOWN_JOB = ("unknown-job", NOT_FOUND, "There is no such job", Caller, false, Gateway);
+    /// The caller cancelled the job.
+    CANCELLED = ("cancelled", CONFLICT, "The job was cancelled", Caller, false, Gateway);
+    /// The gateway that ran the job ended in the middle of it.
+    CUT_OFF = ("cut-off", INTERNAL_SERVER_ERROR, "The job was cut off", Operator, false, Gateway);
+    /// The job did not end in time.
+    JOB_TIMED_OUT = ("job-timed-out", GATEWAY_TIMEOUT, "The job did not end in time", Operator, false, Gateway);
+    /// The tenant has too many pending jobs.
+    TOO_MANY_JOBS = ("too-many-jobs", TOO_MANY_REQUESTS, "Too many jobs are waiting", Caller, true, Gateway);
+    /// The tenant has no valid webhook secret of this id.
+    UNKNOWN_WEBHOOK_SECRET = ("unknown-webhook-secret", NOT_FOUND, "There is no such webhook secret", Caller, false, Gateway);
+    /// The tenant has no webhook secret to sign callbacks with.
+    WEBHOOK_SECRET_REQUIRED = ("webhook-secret-required", CONFLICT, "The tenant needs a webhook secret", Caller, false, Gateway);
     /// The path takes another method.
     METHOD_NOT_ALLOWED = ("method-not-allowed", METHOD_NOT_ALLOWED, "The path takes another method", Caller, false, Gateway);
     /// The body is larger than the limit.

@@ -3,12 +3,16 @@
 //! - [`kinds`]: every kind of problem
 //! - [`violations`]: a body that is not valid
 //! - [`access`]: no account or no good credential for a call; also every 424
+//! - [`webhooks`]: callback URLs and webhook secrets
 //! - [`pipeline`]: every other reason why an operation has no answer
+//! - [`jobs`]: why a job has no result
 
 mod access;
+mod jobs;
 mod kinds;
 mod pipeline;
 mod violations;
+mod webhooks;
 
 use bytes::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -18,8 +22,10 @@ use serde_json::{Map, Value, json};
 pub use self::kinds::*;
 
 pub(super) use self::access::integration_problem;
+pub(super) use self::jobs::{failure_problem, job_problem};
 pub(super) use self::pipeline::pipeline_problem;
 pub(super) use self::violations::{input_problem, invalid};
+pub(super) use self::webhooks::{callback_problem, webhook_problem};
 
 use crate::pipeline::body::{Body, full};
 
@@ -82,8 +88,8 @@ impl Problem {
         &self.detail
     }
 
-    /// The answer. `instance` is the id of the request.
-    pub(super) fn into_response(self, instance: &str) -> Response<Body> {
+    /// The problem document. `instance` is the id of the request or job.
+    pub(super) fn document(&self, instance: &str) -> Value {
         let mut document = json!({
             "type": self.kind.urn(),
             "title": self.kind.title,
@@ -95,10 +101,16 @@ impl Problem {
         });
         if let Value::Object(document) = &mut document {
             // A connector's member replaces no member that every problem has.
-            for (name, value) in self.members {
-                document.entry(name).or_insert(value);
+            for (name, value) in &self.members {
+                document.entry(name).or_insert_with(|| value.clone());
             }
         }
+        document
+    }
+
+    /// The answer. `instance` is the id of the request.
+    pub(super) fn into_response(self, instance: &str) -> Response<Body> {
+        let document = self.document(instance);
         let mut response = Response::new(full(Bytes::from(document.to_string())));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();

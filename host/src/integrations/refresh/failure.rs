@@ -6,6 +6,7 @@ use secrecy::ExposeSecret;
 
 use super::lease::RefreshLease;
 use super::outcome::Outcome;
+use crate::integrations::events::Change;
 use crate::integrations::freshness::retry_at;
 use crate::integrations::reason::{Owner, Reason};
 use crate::integrations::{IntegrationError, Integrations};
@@ -55,13 +56,16 @@ impl Integrations {
     /// Stores that the user has to authorize again.
     pub(super) async fn expire(&self, lease: &RefreshLease, detail: &str) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
+        let reason = Reason::new(Owner::User, detail);
         let details = Details {
             status: Status::Expired,
-            reason: Reason::new(Owner::User, detail).to_text(),
+            reason: reason.to_text(),
             next_refresh_at: None,
             ..integration.details.clone()
         };
-        self.store.update_leased(&integration.id, integration.version, lease.fence, details).await?;
+        let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Expired(&reason)).await?;
+        self.store.update_leased(&integration.id, integration.version, lease.fence, details, tell).await?;
+        self.events.stored();
         Ok(Outcome::Refused)
     }
 
@@ -88,7 +92,7 @@ impl Integrations {
             next_refresh_at: Some(retry_at(integration.details.expires_at, retry_after, SystemTime::now())),
             ..integration.details.clone()
         };
-        self.store.update_leased(&integration.id, integration.version, lease.fence, details).await?;
+        self.store.update_leased(&integration.id, integration.version, lease.fence, details, Vec::new()).await?;
         Ok(())
     }
 }

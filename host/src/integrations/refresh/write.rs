@@ -83,7 +83,7 @@ impl Integrations {
         details: &Details,
     ) -> Result<Written, IntegrationError> {
         let Integration { id, version, .. } = &lease.integration;
-        if self.store.update_leased(id, *version, lease.fence, details.clone()).await?.is_some() {
+        if self.store.update_leased(id, *version, lease.fence, details.clone(), Vec::new()).await?.is_some() {
             return Ok(Written::Stored);
         }
         // The row was changed, or the lease ran out while this process was suspended. If the row still has the former tokens,
@@ -92,7 +92,7 @@ impl Integrations {
             if !self.holds_secret(&current, former.to_bytes().expose_secret()).await? {
                 return Ok(Written::Replaced);
             }
-            if self.store.update_integration(id, current.version, details.clone()).await?.is_some() {
+            if self.store.update_integration(id, current.version, details.clone(), Vec::new()).await?.is_some() {
                 return Ok(Written::Stored);
             }
         }

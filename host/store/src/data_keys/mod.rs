@@ -10,7 +10,6 @@ mod queries;
 mod sealed_rows;
 mod types;
 
-pub(crate) use self::sealed_rows::{SealedColumn, SealedRow};
 pub use self::types::Sealed;
 pub(crate) use self::types::{DataKey, Wrap};
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use super::sealed_rows::{SEALED_COLUMNS, SealedColumn};
 use super::{DataKey, Wrap};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
@@ -94,10 +95,14 @@ impl Store {
     pub(crate) async fn drop_retired_data_keys(&self, retired_for: Duration) -> Result<u64, StoreError> {
         let deleted = self
             .write(Durability::PowerLoss, move |connection| {
+                let unused: String = SEALED_COLUMNS
+                    .iter()
+                    .map(|SealedColumn { table, data_key, .. }| {
+                        format!(" AND NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.{data_key} = data_keys.id)")
+                    })
+                    .collect();
                 connection.execute(
-                    "DELETE FROM data_keys WHERE retired_at <= now_ms() - $1
-                         AND NOT EXISTS (SELECT 1 FROM integrations WHERE data_key = data_keys.id)
-                         AND NOT EXISTS (SELECT 1 FROM authorizations WHERE data_key = data_keys.id)",
+                    &format!("DELETE FROM data_keys WHERE retired_at <= now_ms() - $1{unused}"),
                     values![millis(retired_for)],
                 )
             })

@@ -2,35 +2,91 @@
 
 use super::Sealed;
 use crate::connection::{Connection, Durability};
-use crate::value::{FromRow, FromValue, Row, Value, values};
-use crate::{Holder, StateHash, Store, StoreError};
+use crate::value::{Row, Value, values};
+use crate::{Store, StoreError};
 
-/// A row with a sealed secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Every column that holds sealed secrets. A column that is missing here keeps its secrets under their former data keys, which
+/// a rotation could then not replace.
+pub(super) const SEALED_COLUMNS: &[SealedColumn] = &[
+    SealedColumn {
+        table: "integrations",
+        row: "id",
+        data_key: "data_key",
+        secret: "secret",
+        context: "integration",
+        bound_to: &["tenant", "subject", "connector", "user_identifier"],
+    },
+    SealedColumn {
+        table: "authorizations",
+        row: "hash",
+        data_key: "data_key",
+        secret: "verifier",
+        context: "verifier",
+        bound_to: &["tenant", "subject", "connector", "user_identifier"],
+    },
+    SealedColumn {
+        table: "webhook_secrets",
+        row: "id",
+        data_key: "data_key",
+        secret: "secret",
+        context: "webhook_secret",
+        bound_to: &["tenant", "id"],
+    },
+    SealedColumn {
+        table: "webhook_deliveries",
+        row: "webhook_id",
+        data_key: "data_key",
+        secret: "payload",
+        context: "webhook_payload",
+        bound_to: &["tenant", "webhook_id"],
+    },
+    SealedColumn {
+        table: "job_values",
+        row: "id",
+        data_key: "data_key",
+        secret: "bytes",
+        context: "job",
+        bound_to: &["id"],
+    },
+];
+
+/// A column that holds sealed secrets, and what its secrets are bound to.
+pub(super) struct SealedColumn {
+    pub(super) table: &'static str,
+    /// The primary key of the table, of text or bytes.
+    row: &'static str,
+    /// The column with the id of the data key.
+    pub(super) data_key: &'static str,
+    /// The column with the sealed bytes.
+    secret: &'static str,
+    /// The first part of the context that the vault gets.
+    context: &'static str,
+    /// The columns of text with the other parts. `NULL` counts as empty.
+    bound_to: &'static [&'static str],
+}
+
+/// A row with a sealed secret. [`Store::secrets_under_other_keys`] returns rows in the order of their places.
+#[derive(Clone, Debug)]
 pub(crate) struct SealedRow {
-    /// The column and row that hold the secret.
-    pub(crate) column: SealedColumn,
-    /// The holder of the integration or authorization, to which the secret is bound.
-    pub(crate) holder: Holder,
-    /// The user identifier, to which the secret is bound as well.
-    pub(crate) user_identifier: Option<String>,
+    pub(crate) place: SealedPlace,
+    /// The context with which the secret was sealed.
+    context: Vec<String>,
     /// The secret under its former data key.
     pub(crate) sealed: Sealed,
 }
 
-/// A column with a sealed secret, and the row by its primary key. [`Store::secrets_under_other_keys`] returns rows in this
-/// order.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum SealedColumn {
-    /// The secret of an integration.
-    Integration {
-        /// [`crate::Integration::id`].
-        id: String,
-        /// [`crate::Integration::version`], so that a row that changed since it was read is left alone.
-        version: i64,
-    },
-    /// The PKCE verifier of an authorization.
-    Authorization(StateHash),
+/// The place of a secret: the index of its column in [`SEALED_COLUMNS`], and the primary key of its row.
+#[derive(Clone, Debug)]
+pub(crate) struct SealedPlace {
+    column: usize,
+    row: Value,
+}
+
+impl SealedRow {
+    /// The context with which the secret was sealed.
+    pub(crate) fn context(&self) -> Vec<&str> {
+        self.context.iter().map(String::as_str).collect()
+    }
 }
 
 impl Store {
@@ -41,11 +97,10 @@ impl Store {
     pub(crate) async fn count_secrets_under_other_keys(&self, data_key: &str) -> Result<u64, StoreError> {
         let data_key = data_key.to_owned();
         self.read(move |connection| {
-            connection.one(
-                "SELECT (SELECT count(*) FROM integrations WHERE data_key <> $1)
-                      + (SELECT count(*) FROM authorizations WHERE data_key <> $1)",
-                values![&data_key],
-            )
+            SEALED_COLUMNS.iter().try_fold(0, |total, SealedColumn { table, data_key: column, .. }| {
+                let sql = format!("SELECT count(*) FROM {table} WHERE {column} <> $1");
+                Ok(total + connection.one::<u64>(&sql, values![&data_key])?)
+            })
         })
         .await
     }
@@ -58,26 +113,25 @@ impl Store {
     pub(crate) async fn secrets_under_other_keys(
         &self,
         data_key: &str,
-        after: Option<SealedColumn>,
+        after: Option<SealedPlace>,
         limit: u32,
     ) -> Result<Vec<SealedRow>, StoreError> {
         let data_key = data_key.to_owned();
         self.read(move |connection| {
-            // Integrations come first, then authorizations.
-            let id = match &after {
-                Some(SealedColumn::Authorization(hash)) => {
-                    return authorizations_after(connection, &data_key, hash, limit);
+            let mut after = after.unwrap_or(SealedPlace { column: 0, row: "".into() });
+            while let Some(column) = SEALED_COLUMNS.get(after.column) {
+                let rows = column.rows_after(connection, &data_key, &after, limit)?;
+                if !rows.is_empty() {
+                    return Ok(rows);
                 }
-                Some(SealedColumn::Integration { id, .. }) => id.as_str(),
-                None => "",
-            };
-            let rows = integrations_after(connection, &data_key, id, limit)?;
-            if rows.is_empty() { authorizations_after(connection, &data_key, &[], limit) } else { Ok(rows) }
+                after = SealedPlace { column: after.column + 1, row: "".into() };
+            }
+            Ok(Vec::new())
         })
         .await
     }
 
-    /// Replaces secrets by the same secrets under another data key, and returns the number of replaced ones. A row that was
+    /// Replaces secrets by the same secrets under another data key, and returns the number of replaced ones. A secret that was
     /// written since it was read keeps what was written.
     ///
     /// # Errors
@@ -90,65 +144,44 @@ impl Store {
     }
 }
 
-fn integrations_after(
-    connection: &mut dyn Connection,
-    data_key: &str,
-    id: &str,
-    limit: u32,
-) -> Result<Vec<SealedRow>, StoreError> {
-    connection.all(
-        "SELECT id, version, tenant, subject, connector, user_identifier, data_key, secret FROM integrations
-         WHERE data_key <> $1 AND id > $2 ORDER BY id LIMIT $3",
-        values![data_key, id, limit],
-    )
-}
-
-fn authorizations_after(
-    connection: &mut dyn Connection,
-    data_key: &str,
-    hash: &[u8],
-    limit: u32,
-) -> Result<Vec<SealedRow>, StoreError> {
-    connection.all(
-        "SELECT hash, NULL, tenant, subject, connector, user_identifier, data_key, verifier FROM authorizations
-         WHERE data_key <> $1 AND hash > $2 ORDER BY hash LIMIT $3",
-        values![data_key, hash, limit],
-    )
-}
-
-/// Returns the number of written rows, 0 or 1. The version of an integration does not change: its readers see the same secret,
-/// and an update under way must not fail.
-fn replace(connection: &mut dyn Connection, row: &SealedRow, sealed: &Sealed) -> Result<u64, StoreError> {
-    match &row.column {
-        SealedColumn::Integration { id, version } => connection.execute(
-            "UPDATE integrations SET data_key = $1, secret = $2 WHERE id = $3 AND version = $4 AND data_key = $5",
-            values![&sealed.key_id, &sealed.bytes, id, *version, &row.sealed.key_id],
-        ),
-        SealedColumn::Authorization(hash) => connection.execute(
-            "UPDATE authorizations SET data_key = $1, verifier = $2 WHERE hash = $3 AND data_key = $4",
-            values![&sealed.key_id, &sealed.bytes, hash, &row.sealed.key_id],
-        ),
+impl SealedColumn {
+    fn rows_after(
+        &self,
+        connection: &mut dyn Connection,
+        data_key: &str,
+        after: &SealedPlace,
+        limit: u32,
+    ) -> Result<Vec<SealedRow>, StoreError> {
+        let Self { table, row, data_key: key_column, secret, bound_to, .. } = self;
+        let sql = format!(
+            "SELECT {row}, {key_column}, {secret}, {} FROM {table} WHERE {key_column} <> $1 AND {row} > $2 ORDER BY {row} LIMIT $3",
+            bound_to.join(", ")
+        );
+        let rows = connection.query(&sql, values![data_key, after.row.clone(), limit])?;
+        rows.into_iter().map(|mut row| self.read(after.column, &mut row)).collect()
     }
-}
 
-impl FromRow for SealedRow {
-    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self {
-            column: read_column(row)?,
-            holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
-            user_identifier: row.read()?,
-            sealed: Sealed { key_id: row.read()?, bytes: row.read()? },
-        })
-    }
-}
-
-/// Reads two columns: the id and version of an integration, or the hash of an authorization and `NULL`.
-fn read_column(row: &mut Row) -> Result<SealedColumn, StoreError> {
-    match (row.read()?, row.read()?) {
-        (Value::Text(id), Some(version)) => Ok(SealedColumn::Integration { id, version }),
-        (hash, _) => {
-            let hash = StateHash::from_value(hash).ok_or(StoreError::Unexpected("a hash does not have 32 bytes"))?;
-            Ok(SealedColumn::Authorization(hash))
+    fn read(&self, column: usize, row: &mut Row) -> Result<SealedRow, StoreError> {
+        let place = SealedPlace { column, row: row.read()? };
+        let sealed = Sealed { key_id: row.read()?, bytes: row.read()? };
+        let mut context = vec![self.context.to_owned()];
+        for _ in self.bound_to {
+            context.push(row.read::<Option<String>>()?.unwrap_or_default());
         }
+        Ok(SealedRow { place, context, sealed })
     }
+}
+
+/// Returns the number of written rows, 0 or 1. Nothing else of the row changes, so that an update under way does not fail.
+fn replace(connection: &mut dyn Connection, row: &SealedRow, sealed: &Sealed) -> Result<u64, StoreError> {
+    let Some(column) = SEALED_COLUMNS.get(row.place.column) else { return Ok(0) };
+    let SealedColumn { table, row: row_column, data_key, secret, .. } = column;
+    // Sealing begins with a random nonce. Equal bytes therefore mean that nobody has written the secret since it was read.
+    connection.execute(
+        &format!(
+            "UPDATE {table} SET {data_key} = $1, {secret} = $2
+             WHERE {row_column} = $3 AND {data_key} = $4 AND {secret} = $5"
+        ),
+        values![&sealed.key_id, &sealed.bytes, row.place.row.clone(), &row.sealed.key_id, &row.sealed.bytes],
+    )
 }

@@ -30,6 +30,23 @@ impl Store {
         .await
     }
 
+    /// Returns the ids of active integrations whose tokens have expired at `now` and that no refresh can help. The oldest one
+    /// comes first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn ended_without_refresh(&self, now: SystemTime, limit: u32) -> Result<Vec<String>, StoreError> {
+        self.read(move |connection| {
+            connection.all(
+                "SELECT id FROM integrations
+                 WHERE status = 'active' AND auth_type = 'oauth2' AND next_refresh_at IS NULL AND expires_at <= $1
+                 ORDER BY expires_at LIMIT $2",
+                values![now, limit],
+            )
+        })
+        .await
+    }
+
     /// Takes the lease of an integration for the time `life`, by the clock of the database, and returns its fence. Returns
     /// `None` if another worker has the lease, or if there is no such integration.
     ///
@@ -73,6 +90,7 @@ mod tests {
 
     on_every_database!(
         due_integrations_are_active_late_and_without_a_lease,
+        ended_integrations_are_active_and_have_expired_tokens_that_no_refresh_can_help,
         one_of_many_gets_the_lease_and_the_next_one_after_it_was_released_or_ended,
         a_worker_whose_lease_has_ended_overwrites_nothing_of_its_successor,
     );
@@ -81,7 +99,7 @@ mod tests {
         let store = &site.store;
         let at = |user: &'static str, auth_type, status, next: Option<u64>| async move {
             let details = Details { status, next_refresh_at: next.map(at_second), ..details() };
-            store.connect_integration(&holder(), user, auth_type, details).await.unwrap().id
+            store.connect_integration(&holder(), user, auth_type, details, Vec::new()).await.unwrap().id
         };
         let late = at("late", AuthType::OAuth2, Status::Active, Some(20)).await;
         let later = at("later", AuthType::OAuth2, Status::Active, Some(10)).await;
@@ -93,6 +111,23 @@ mod tests {
         store.lease_refresh(&leased, Duration::from_secs(60)).await.unwrap().unwrap();
         assert_eq!(store.due_for_refresh(at_second(30), 10).await.unwrap(), [later.clone(), late]);
         assert_eq!(store.due_for_refresh(at_second(30), 1).await.unwrap(), [later]);
+    }
+
+    async fn ended_integrations_are_active_and_have_expired_tokens_that_no_refresh_can_help(site: Site) {
+        let store = &site.store;
+        let at = |user: &'static str, status, expiry: Option<u64>, next: Option<u64>| async move {
+            let (expires_at, next_refresh_at) = (expiry.map(at_second), next.map(at_second));
+            let details = Details { status, expires_at, next_refresh_at, ..details() };
+            store.connect_integration(&holder(), user, AuthType::OAuth2, details, Vec::new()).await.unwrap().id
+        };
+        let late = at("late", Status::Active, Some(20), None).await;
+        let later = at("later", Status::Active, Some(10), None).await;
+        at("good", Status::Active, Some(40), None).await;
+        at("endless", Status::Active, None, None).await;
+        at("refreshed", Status::Active, Some(10), Some(5)).await;
+        at("known", Status::Expired, Some(10), None).await;
+        assert_eq!(store.ended_without_refresh(at_second(30), 10).await.unwrap(), [later.clone(), late]);
+        assert_eq!(store.ended_without_refresh(at_second(30), 1).await.unwrap(), [later]);
     }
 
     async fn one_of_many_gets_the_lease_and_the_next_one_after_it_was_released_or_ended(site: Site) {
@@ -125,12 +160,12 @@ mod tests {
         let Integration { id, version, .. } = connect(store, "ann").await;
         let late = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
         let next = store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap().unwrap();
-        assert_eq!(store.update_leased(&id, version, late, details()).await.unwrap(), None);
+        assert_eq!(store.update_leased(&id, version, late, details(), Vec::new()).await.unwrap(), None);
         store.release_refresh(&id, late).await.unwrap();
         assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
 
-        assert_eq!(store.update_leased(&id, version + 1, next, details()).await.unwrap(), None);
-        let written = store.update_leased(&id, version, next, details()).await.unwrap().unwrap();
+        assert_eq!(store.update_leased(&id, version + 1, next, details(), Vec::new()).await.unwrap(), None);
+        let written = store.update_leased(&id, version, next, details(), Vec::new()).await.unwrap().unwrap();
         assert_eq!(written.version, version + 1);
         // The update has also released the lease.
         assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), Some(next + 1));

@@ -6,7 +6,7 @@ use super::{Account, AuthType, Details, Holder, Integration};
 use crate::connection::{Connection, Durability};
 use crate::id::random_id;
 use crate::value::{FromRow, FromValue, Row, Value, values};
-use crate::{Sealed, Store, StoreError, caps, storage};
+use crate::{NewDelivery, Sealed, Store, StoreError, caps, storage, webhooks};
 
 /// The columns of an [`Integration`], in the order in which they are read.
 const COLUMNS: &str =
@@ -22,7 +22,8 @@ const SET_DETAILS: &str =
 
 impl Store {
     /// Stores an integration. If the holder already has one under this `user_identifier`, that one is overwritten: it keeps
-    /// its id and its selection. It also keeps the connector's stored values, unless the account is another one.
+    /// its id and its selection. It also keeps the connector's stored values, unless the account is another one. The same
+    /// transaction stores the webhooks that `tell` of it.
     ///
     /// # Errors
     /// Fails with [`StoreError::TooManyIntegrations`] if the holder has too many, or if the database does not answer.
@@ -32,11 +33,13 @@ impl Store {
         user_identifier: &str,
         auth_type: AuthType,
         details: Details,
+        tell: Vec<NewDelivery>,
     ) -> Result<Integration, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
         let id = random_id("int_")?;
         self.write(Durability::PowerLoss, move |connection| {
             prepare_to_connect(connection, &holder, &user_identifier, &details.account)?;
+            webhooks::insert(connection, &tell)?;
             connection.one(
                 &format!(
                     "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
@@ -128,8 +131,8 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| select_one(connection, &holder, &user_identifier)).await
     }
 
-    /// Writes the details. Returns `None` and writes nothing if the integration no longer has `expected_version` or was
-    /// deleted.
+    /// Writes the details, and stores the webhooks that `tell` of it. Returns `None` and writes nothing if the integration no
+    /// longer has `expected_version` or was deleted.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -138,19 +141,21 @@ impl Store {
         id: &str,
         expected_version: i64,
         details: Details,
+        tell: Vec<NewDelivery>,
     ) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
-            connection.optional(
+            let written = connection.optional(
                 &format!("UPDATE integrations SET {SET_DETAILS} WHERE id = $12 AND version = $13 RETURNING {COLUMNS}"),
                 &with_details(&details, values![&id, expected_version]),
-            )
+            )?;
+            tell_if_written(connection, written, &tell)
         })
         .await
     }
 
-    /// As [`Store::update_integration`], for the worker that has the lease with this fence. Releases the lease. Returns `None`
-    /// and writes nothing if another worker has taken a lease since.
+    /// As [`Store::update_integration`], for the worker that has the lease with this fence. Releases the lease, and stores the
+    /// webhooks that `tell` of it. Returns `None` and writes nothing if another worker has taken a lease since.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -160,26 +165,28 @@ impl Store {
         expected_version: i64,
         fence: i64,
         details: Details,
+        tell: Vec<NewDelivery>,
     ) -> Result<Option<Integration>, StoreError> {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
-            connection.optional(
+            let written = connection.optional(
                 &format!(
                     "UPDATE integrations SET {SET_DETAILS}, leased_until = NULL
                      WHERE id = $12 AND version = $13 AND fence = $14 RETURNING {COLUMNS}"
                 ),
                 &with_details(&details, values![&id, expected_version, fence]),
-            )
+            )?;
+            tell_if_written(connection, written, &tell)
         })
         .await
     }
 
-    /// Deletes an integration and the values that its connector stored for it. Returns `false` and deletes nothing if it no
-    /// longer has this version or was deleted before.
+    /// Deletes an integration and the values that its connector stored for it, and stores the webhooks that `tell` of it.
+    /// Returns `false` and changes nothing if it no longer has this version or was deleted before.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn delete_integration(&self, id: &str, version: i64) -> Result<bool, StoreError> {
+    pub async fn delete_integration(&self, id: &str, version: i64, tell: Vec<NewDelivery>) -> Result<bool, StoreError> {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
             let connector: Option<String> = connection.optional(
@@ -188,6 +195,7 @@ impl Store {
             )?;
             let Some(connector) = connector else { return Ok(false) };
             storage::clear(connection, &connector, &id)?;
+            webhooks::insert(connection, &tell)?;
             Ok(true)
         })
         .await
@@ -212,6 +220,18 @@ fn prepare_to_connect(
         storage::clear(connection, connector, &former.id)?;
     }
     Ok(())
+}
+
+/// Stores the webhooks that tell of a change, if it was written.
+fn tell_if_written(
+    connection: &mut dyn Connection,
+    written: Option<Integration>,
+    tell: &[NewDelivery],
+) -> Result<Option<Integration>, StoreError> {
+    if written.is_some() {
+        webhooks::insert(connection, tell)?;
+    }
+    Ok(written)
 }
 
 fn find(

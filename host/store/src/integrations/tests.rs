@@ -24,8 +24,10 @@ async fn an_integration_comes_back_as_it_was_connected(site: Site) {
     let store = &site.store;
     data_key(store, "dk_1").await;
     let details = Details { secret: Some(sealed("dk_1")), ..details() };
-    let connected =
-        store.connect_integration(&holder(), "ann@example.com", AuthType::OAuth2, details.clone()).await.unwrap();
+    let connected = store
+        .connect_integration(&holder(), "ann@example.com", AuthType::OAuth2, details.clone(), Vec::new())
+        .await
+        .unwrap();
     assert_eq!((&connected.holder, connected.auth_type, connected.selected), (&holder(), AuthType::OAuth2, false));
     assert_eq!((&connected.details, connected.version), (&details, 1));
     assert_eq!(connected.created_at, connected.updated_at);
@@ -39,7 +41,8 @@ async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_select
     let first = connect(store, "ann").await;
     store.select_integration(&holder(), "ann").await.unwrap();
     let changed = Details { status: Status::Revoked, scopes: vec![], reason: None, ..details() };
-    let second = store.connect_integration(&holder(), "ann", AuthType::ApiKey, changed.clone()).await.unwrap();
+    let second =
+        store.connect_integration(&holder(), "ann", AuthType::ApiKey, changed.clone(), Vec::new()).await.unwrap();
     assert_eq!((second.id, second.created_at), (first.id, first.created_at));
     assert_eq!((second.auth_type, second.selected, second.version), (AuthType::ApiKey, true, 2));
     assert_eq!(second.details, changed);
@@ -49,7 +52,7 @@ async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_
     let store = &site.store;
     let reconnect = async |id: Option<&str>| {
         let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
-        store.connect_integration(&holder(), "work", AuthType::OAuth2, details).await.unwrap().id
+        store.connect_integration(&holder(), "work", AuthType::OAuth2, details, Vec::new()).await.unwrap().id
     };
     let other = connect(store, "home").await.id;
     let id = reconnect(None).await;
@@ -84,14 +87,14 @@ async fn a_user_may_have_a_thousand_integrations_and_connect_them_again(site: Si
     let store = &site.store;
     fill(store, "ann", 999).await;
     let last = connect(store, "last").await;
-    let over = store.connect_integration(&holder(), "over", AuthType::None, details()).await.unwrap_err();
+    let over = store.connect_integration(&holder(), "over", AuthType::None, details(), Vec::new()).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 1000 integrations and may not have more");
     assert_eq!(store.integrations_of(&holder()).await.unwrap().len(), 1000);
     connect(store, "u1").await;
     for other in [Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }] {
-        store.connect_integration(&other, "over", AuthType::None, details()).await.unwrap();
+        store.connect_integration(&other, "over", AuthType::None, details(), Vec::new()).await.unwrap();
     }
-    store.delete_integration(&last.id, last.version).await.unwrap();
+    store.delete_integration(&last.id, last.version, Vec::new()).await.unwrap();
     connect(store, "over").await;
 }
 
@@ -99,8 +102,9 @@ async fn an_application_may_have_a_hundred_thousand_integrations(site: Site) {
     let store = &site.store;
     fill(store, "", 99_999).await;
     let application = Holder { subject: String::new(), ..holder() };
-    store.connect_integration(&application, "last", AuthType::None, details()).await.unwrap();
-    let over = store.connect_integration(&application, "over", AuthType::None, details()).await.unwrap_err();
+    store.connect_integration(&application, "last", AuthType::None, details(), Vec::new()).await.unwrap();
+    let over =
+        store.connect_integration(&application, "over", AuthType::None, details(), Vec::new()).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 100000 integrations and may not have more");
 }
 
@@ -116,7 +120,7 @@ async fn a_holder_sees_only_its_own_integrations(site: Site) {
         assert_eq!(store.integration(other, "ann").await.unwrap(), None);
         assert!(store.integrations_of(other).await.unwrap().is_empty());
         assert_eq!(store.select_integration(other, "ann").await.unwrap(), None);
-        store.connect_integration(other, "ann", AuthType::None, details()).await.unwrap();
+        store.connect_integration(other, "ann", AuthType::None, details(), Vec::new()).await.unwrap();
     }
     let connectors: Vec<_> = store
         .integrations_of_subject("acme", "ann")
@@ -162,19 +166,21 @@ async fn of_two_updates_from_one_version_one_succeeds(site: Site) {
         store.update_integration(
             &integration.id,
             integration.version,
-            Details { status: Status::Expired, ..details() }
+            Details { status: Status::Expired, ..details() },
+            Vec::new()
         ),
         store.update_integration(
             &integration.id,
             integration.version,
-            Details { status: Status::Revoked, ..details() }
+            Details { status: Status::Revoked, ..details() },
+            Vec::new()
         ),
     );
     let written: Vec<_> = [first.unwrap(), second.unwrap()].into_iter().flatten().collect();
     assert_eq!(written.len(), 1);
     assert_eq!(written[0].version, 2);
     assert_eq!(store.integration_by_id(&integration.id).await.unwrap().as_ref(), written.first());
-    assert_eq!(store.update_integration("int_x", 1, details()).await.unwrap(), None);
+    assert_eq!(store.update_integration("int_x", 1, details(), Vec::new()).await.unwrap(), None);
 }
 
 async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: Site) {
@@ -184,9 +190,9 @@ async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: 
     for id in [&first.id, &second.id] {
         store.storage_set(&scope(id), "key", vec![1], None).await.unwrap();
     }
-    assert!(!store.delete_integration(&first.id, first.version + 1).await.unwrap(), "another version");
-    assert!(store.delete_integration(&first.id, first.version).await.unwrap());
-    assert!(!store.delete_integration(&first.id, first.version).await.unwrap());
+    assert!(!store.delete_integration(&first.id, first.version + 1, Vec::new()).await.unwrap(), "another version");
+    assert!(store.delete_integration(&first.id, first.version, Vec::new()).await.unwrap());
+    assert!(!store.delete_integration(&first.id, first.version, Vec::new()).await.unwrap());
     assert_eq!(store.storage_get(&scope(&first.id), "key").await.unwrap(), None);
     assert!(store.storage_get(&scope(&second.id), "key").await.unwrap().is_some());
     assert_eq!(store.integrations_of(&holder()).await.unwrap(), [second]);

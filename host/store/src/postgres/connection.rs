@@ -84,6 +84,10 @@ impl Connection for PostgresConnection<'_> {
         self.query(&format!("SELECT pg_advisory_xact_lock({LOCK_NUMBER})"), &[lock_name(name).into()])?;
         Ok(())
     }
+
+    fn skip_locked(&self) -> &'static str {
+        "FOR UPDATE SKIP LOCKED"
+    }
 }
 
 /// SQL for the number of an advisory lock. The numbers are shared by all schemas of a database, so that the name of the schema

@@ -16,6 +16,8 @@ use crate::StoreError;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0001_initial.sql"),
     include_str!("../migrations/postgres/0002_integrations.sql"),
+    include_str!("../migrations/postgres/0003_webhooks.sql"),
+    include_str!("../migrations/postgres/0004_jobs.sql"),
 ];
 
 /// Runs the missing migrations.

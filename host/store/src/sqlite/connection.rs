@@ -50,6 +50,11 @@ impl Connection for SqliteConnection<'_> {
     fn lock(&mut self, _name: &str) -> Result<(), StoreError> {
         Ok(())
     }
+
+    /// Nothing, for the same reason.
+    fn skip_locked(&self) -> &'static str {
+        ""
+    }
 }
 
 impl ToSql for Value {

@@ -15,6 +15,8 @@ use crate::StoreError;
 const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0001_initial.sql"),
     include_str!("../migrations/sqlite/0002_integrations.sql"),
+    include_str!("../migrations/sqlite/0003_webhooks.sql"),
+    include_str!("../migrations/sqlite/0004_jobs.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

@@ -22,7 +22,7 @@ use super::cipher::new_key;
 use super::master::{self, Master};
 use super::{Keys, MAX_AGE, Vault, VaultError};
 use crate::Store;
-use crate::data_keys::{DataKey, SealedColumn, SealedRow};
+use crate::data_keys::DataKey;
 use crate::id::random_id;
 
 /// Number of secrets that one transaction replaces. The transaction is short enough not to delay the writes of gateways.
@@ -169,12 +169,12 @@ impl Rotation {
         loop {
             let rows = self.store().secrets_under_other_keys(&keys.current.0, after, BATCH).await?;
             let Some(last) = rows.last() else { return Ok(pass) };
-            after = Some(last.column.clone());
+            after = Some(last.place.clone());
             let mut resealed = Vec::with_capacity(rows.len());
             for row in rows {
-                match self.vault.unseal(&context(&row), &row.sealed).await {
+                match self.vault.unseal(&row.context(), &row.sealed).await {
                     Ok(secret) => {
-                        let sealed = keys.seal(&context(&row), secret.expose_secret())?;
+                        let sealed = keys.seal(&row.context(), secret.expose_secret())?;
                         resealed.push((row, sealed));
                     }
                     Err(VaultError::Altered | VaultError::UnknownKey { .. }) => pass.unreadable += 1,
@@ -215,15 +215,5 @@ impl Rotation {
 
     fn is_under_newest(&self, data_key: &DataKey) -> bool {
         data_key.wraps.iter().any(|wrap| wrap.master_id == self.newest.id)
-    }
-}
-
-/// The context with which the secret of a row was sealed.
-fn context(row: &SealedRow) -> [&str; 5] {
-    match &row.column {
-        SealedColumn::Integration { .. } => {
-            row.holder.secret_context(row.user_identifier.as_deref().unwrap_or_default())
-        }
-        SealedColumn::Authorization(_) => row.holder.verifier_context(row.user_identifier.as_deref()),
     }
 }

@@ -8,9 +8,7 @@ mod scheme;
 
 use serde_json::Value;
 
-use self::bindings::gateway::connector::manifest::{
-    Answer, CredentialUse, Effect, Imprint, Operation, RateLimit, Upstream,
-};
+use self::bindings::gateway::connector::manifest::{Answer, CredentialUse, Imprint, Operation, RateLimit, Upstream};
 use self::bindings::gateway::connector::outcome::{Fault, Outcome};
 use self::bindings::{Guest, Manifest};
 
@@ -93,7 +91,7 @@ fn upstreams(service: &Value) -> Vec<Upstream> {
     ]
 }
 
-/// The rate limit of the operation `composed`, if the test sets the number of calls in an hour.
+/// The rate limit of the operations `composed` and `limited`, if the test sets the number of calls in an hour.
 fn rate_limit(service: &Value) -> Option<RateLimit> {
     let requests = u32::try_from(service["rate_limit"].as_u64()?).ok()?;
     Some(RateLimit { name: "calls".to_owned(), requests, period_seconds: 3600 })
@@ -104,16 +102,16 @@ fn operation(row: &operations::Row, service: &Value) -> Operation {
         path: row.path.to_owned(),
         summary: row.path.replace('_', " "),
         description: String::new(),
-        input_schema: operations::input_schema(),
+        input_schema: operations::input_schema(row),
         example: None,
         envelope: true,
-        effect: Effect::Read,
+        effect: row.effect,
         answer: if row.path == "memory" { Answer::File } else { Answer::Any },
         answer_schema: None,
         pagination: None,
-        background: false,
+        background: row.background,
         immediate: row.immediate,
-        rate_limit: rate_limit(service).filter(|_| row.path == "composed").map(|limit| limit.name),
+        rate_limit: rate_limit(service).filter(|_| ["composed", "limited"].contains(&row.path)).map(|limit| limit.name),
     }
 }
 

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Response, Target};
+use crate::bindings::gateway::connector::manifest::Effect;
 use crate::bindings::gateway::connector::outcome::{Content, Fault, File, Outcome, UpstreamFault};
-use crate::bindings::gateway::connector::{log, storage};
+use crate::bindings::gateway::connector::{log, progress, storage};
 use crate::text;
 
 type Answer = Result<Outcome, Fault>;
@@ -13,11 +14,17 @@ type Answer = Result<Outcome, Fault>;
 pub(crate) struct Row {
     pub(crate) path: &'static str,
     pub(crate) immediate: bool,
+    pub(crate) background: bool,
+    pub(crate) effect: Effect,
     pub(crate) run: fn(&Value) -> Answer,
 }
 
 const fn row(path: &'static str, immediate: bool, run: fn(&Value) -> Answer) -> Row {
-    Row { path, immediate, run }
+    Row { path, immediate, background: false, effect: Effect::Read, run }
+}
+
+const fn job(path: &'static str, effect: Effect, run: fn(&Value) -> Answer) -> Row {
+    Row { path, immediate: false, background: true, effect, run }
 }
 
 pub(crate) const ALL: &[Row] = &[
@@ -31,6 +38,11 @@ pub(crate) const ALL: &[Row] = &[
     row("refused", true, refused),
     row("remember", false, remember),
     row("log", false, log_answer),
+    job("collect", Effect::Read, collect),
+    job("change", Effect::Write, collect),
+    job("limited", Effect::Read, collect),
+    job("fetch", Effect::Read, forward),
+    job("burn", Effect::Read, burn),
 ];
 
 /// Members of the input of all operations. The functions below say which they use.
@@ -58,9 +70,13 @@ const VEIL: u8 = 0x5a;
 #[cfg(target_arch = "wasm32")]
 const PAGE_BYTES: usize = 64 << 10;
 
-/// The JSON Schema of the input of every operation.
-pub(crate) fn input_schema() -> String {
-    let properties: Map<String, Value> = MEMBERS.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
+/// The JSON Schema of the input of an operation.
+pub(crate) fn input_schema(row: &Row) -> String {
+    let mut properties: Map<String, Value> = MEMBERS.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
+    if row.background {
+        properties.insert("waiting".to_owned(), json!({"type": ["boolean", "null"]}));
+        properties.insert("callback_urls".to_owned(), json!({"type": ["array", "null"], "items": {"type": "string"}}));
+    }
     json!({"type": "object", "additionalProperties": false, "properties": properties}).to_string()
 }
 
@@ -177,6 +193,26 @@ fn log_answer(input: &Value) -> Answer {
     let response = http::send(request(input)).map_err(Fault::Http)?;
     log::write(log::Level::Warn, &seen(&response).to_string());
     reply(&json!({}))
+}
+
+/// Sends the request that the input describes `count` times, one after the other, and reports the progress before each. Answers
+/// with the number of requests and the last text.
+fn collect(input: &Value) -> Answer {
+    let count = input["count"].as_u64().unwrap_or(1);
+    let mut last = String::new();
+    for number in 0..count {
+        progress::report(number as f64 / count as f64, &format!("{number} of {count}"));
+        last = http::send(request(input)).map_err(Fault::Http)?.text().map_err(Fault::Http)?;
+    }
+    reply(&json!({"count": count, "last": last, "input": input}))
+}
+
+/// Computes until the gateway ends it.
+fn burn(_: &Value) -> Answer {
+    let mut number = 0_u64;
+    loop {
+        number = std::hint::black_box(number.wrapping_add(1));
+    }
 }
 
 fn seen(response: &Response) -> Value {

@@ -144,6 +144,13 @@ fn check_input(operation: &Operation<'_>, input: &Value, part: &str, found: &mut
     for member in name::ENVELOPE_MEMBERS.into_iter().filter(|member| named(member) && operation.envelope) {
         found.add(part, name::field(member, true));
     }
+    found.add(
+        part,
+        ensure(
+            named("waiting") || !operation.background,
+            "the schema of an operation that may run in the background declares `waiting`, a boolean",
+        ),
+    );
     if let Some(example) = operation.example {
         found.add(part, schema::example(input, example));
     }

@@ -114,6 +114,8 @@ pub struct Operation<'a> {
     pub answer_schema: Option<&'a str>,
     /// How callers read further pages.
     pub pagination: Option<Pagination<'a>>,
+    /// `true` if the operation runs in the background unless the caller waits.
+    pub background: bool,
     /// Name of the rate limit that applies.
     pub rate_limit: Option<&'a str>,
 }

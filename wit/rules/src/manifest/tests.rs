@@ -31,6 +31,7 @@ fn operation(path: &str) -> Operation<'_> {
         envelope: true,
         answer_schema: Some("{}"),
         pagination: Some(Pagination { items: "/items", next: Some("/next"), input: "/page" }),
+        background: false,
         rate_limit: Some("slow"),
     }
 }
@@ -154,6 +155,7 @@ fn schemas_and_examples_are_checked() {
     let reserved =
         r#"{"type": "object", "properties": {"page": {}, "response_fields": {}}, "additionalProperties": false}"#;
     only(|manifest| manifest.operations[0].input_schema = reserved, "operation `list`", "member of the envelope");
+    only(|manifest| manifest.operations[0].background = true, "operation `list`", "declares `waiting`");
     let pages = |manifest: &mut Manifest<'static>| {
         manifest.operations[0].pagination = Some(Pagination { items: "", next: None, input: "/query/page" });
     };

@@ -72,6 +72,7 @@ macro_rules! manifest_view {
                     },
                     input: &pages.input,
                 }),
+                background: operation.background,
                 rate_limit: operation.rate_limit.as_deref(),
             }
         }

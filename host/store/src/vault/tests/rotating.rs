@@ -58,9 +58,8 @@ async fn a_rotation_that_was_killed_after_any_step_loses_no_secret_and_the_next_
             let keys = rotation.vault.keys(|_| false).await.unwrap();
             let batch = machine.store.secrets_under_other_keys(&keys.current.0, None, 100).await.unwrap();
             for row in batch {
-                let context = row.holder.secret_context(row.user_identifier.as_deref().unwrap());
-                let secret = running.unseal(&context, &row.sealed).await.unwrap();
-                let sealed = keys.seal(&context, secret.expose_secret()).unwrap();
+                let secret = running.unseal(&row.context(), &row.sealed).await.unwrap();
+                let sealed = keys.seal(&row.context(), secret.expose_secret()).unwrap();
                 assert_eq!(machine.store.replace_secrets(vec![(row, sealed)]).await.unwrap(), 1);
             }
         }
@@ -135,7 +134,8 @@ async fn a_secret_that_cannot_be_unsealed_is_left_unchanged_and_counted(site: Si
     connect(&machine.store, &vault, 1).await;
     let misplaced = vault.seal(&["another row"], b"secret").await.unwrap();
     let holder = holder();
-    let swapped = machine.store.connect_integration(&holder, "user 2", AuthType::OAuth2, with_secret(misplaced));
+    let swapped =
+        machine.store.connect_integration(&holder, "user 2", AuthType::OAuth2, with_secret(misplaced), Vec::new());
     let swapped = swapped.await.unwrap();
     let outcome = machine.rotate(true).await;
     assert_eq!((outcome.resealed, outcome.unreadable, outcome.finished), (1, 1, true));

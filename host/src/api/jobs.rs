@@ -1,0 +1,120 @@
+//! Jobs: the operations that a caller runs in the background.
+
+use bytes::Bytes;
+use hyper::Response;
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::answer::{private_answer, private_text};
+use super::authorize::AuthorizedCaller;
+use super::problem::{self, Problem, invalid, job_problem};
+use super::route::HttpCall;
+use crate::pipeline::body::Body;
+use store::JobStatus;
+
+/// Jobs in a page, if the caller does not say how many.
+const DEFAULT_LIMIT: u32 = 50;
+
+/// Maximum number of jobs in a page.
+const MAX_LIMIT: u32 = 200;
+
+/// GET /jobs: a page of the caller's own jobs, the newest first.
+pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    #[derive(Serialize)]
+    struct Page {
+        jobs: Vec<Box<RawValue>>,
+        next_cursor: Option<String>,
+    }
+    let Query { status, cursor, limit } = Query::read(call.request.uri().query().unwrap_or_default())?;
+    let listed = call.gateway.jobs.list(caller.tenant(), caller.subject(), status, cursor, limit).await;
+    let listed = listed.map_err(job_problem)?;
+    let page = Page { jobs: listed.jobs, next_cursor: listed.next_cursor };
+    let page = serde_json::to_vec(&page).map_err(|error| job_problem(error.into()))?;
+    Ok(private_text(Bytes::from(page)))
+}
+
+/// GET /jobs/{job_id}.
+pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let id = call.arguments.job_id;
+    let found = call.gateway.jobs.get(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
+    found.map(private_text).ok_or_else(|| unknown(id))
+}
+
+/// DELETE /jobs/{job_id}: cancels the job.
+pub(super) async fn cancel(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let id = call.arguments.job_id;
+    let cancelled = call.gateway.jobs.cancel(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
+    let cancelled = cancelled.ok_or_else(|| unknown(id))?;
+    Ok(private_answer(&json!({"cancelled": cancelled})))
+}
+
+fn unknown(id: &str) -> Problem {
+    problem::UNKNOWN_JOB.because(format!(
+        "There is no job `{id}`. A job is removed some time after its end (`expires_at`); GET /jobs lists yours."
+    ))
+}
+
+/// The query of a list.
+#[derive(Debug, PartialEq, Eq)]
+struct Query {
+    status: Option<JobStatus>,
+    cursor: Option<String>,
+    limit: u32,
+}
+
+impl Query {
+    fn read(query: &str) -> Result<Self, Problem> {
+        let mut read = Self { status: None, cursor: None, limit: DEFAULT_LIMIT };
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            match &*name {
+                "limit" => {
+                    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+                    read.limit = limit
+                        .ok_or_else(|| invalid("/limit", format!("Must be a whole number from 1 to {MAX_LIMIT}.")))?;
+                }
+                "cursor" => {
+                    let is_id = value
+                        .strip_prefix("job_")
+                        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
+                    if !is_id {
+                        let detail = "Must be the `next_cursor` of the page before.".to_owned();
+                        return Err(invalid("/cursor", detail));
+                    }
+                    read.cursor = Some(value.into_owned());
+                }
+                "status" => {
+                    let known = JobStatus::ALL.into_iter().find(|status| status.name() == value);
+                    let detail = "Must be pending, running, succeeded or failed.".to_owned();
+                    read.status = Some(known.ok_or_else(|| invalid("/status", detail))?);
+                }
+                other => {
+                    let detail = "This list has the parameters `limit`, `cursor` and `status`.".to_owned();
+                    return Err(invalid(&contract::pointer::of(other), detail));
+                }
+            }
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_of_a_list_is_read() {
+        let read = |query| Query::read(query).unwrap();
+        assert_eq!(read(""), Query { status: None, cursor: None, limit: DEFAULT_LIMIT });
+        let expected = Query { status: Some(JobStatus::Failed), cursor: Some("job_0a".to_owned()), limit: 200 };
+        assert_eq!(read("status=failed&cursor=job_0a&limit=200"), expected);
+    }
+
+    #[test]
+    fn a_wrong_query_is_refused() {
+        for query in ["limit=0", "limit=201", "limit=x", "limit=", "cursor=", "cursor=k", "status=done", "state=failed"]
+        {
+            assert!(Query::read(query).is_err(), "{query}");
+        }
+    }
+}

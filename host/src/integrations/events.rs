@@ -1,0 +1,58 @@
+//! The events that tell the operator of integrations.
+
+use serde_json::{Value, json};
+
+use super::reason::Reason;
+use super::{IntegrationError, Integrations};
+use crate::webhooks::EventKind;
+use store::{Holder, NewDelivery};
+
+/// A change of an integration that the operator is told of.
+pub(super) enum Change<'a> {
+    /// The user has connected the account.
+    Connected,
+    /// The user has to authorize again.
+    Expired(&'a Reason),
+    /// The service refuses the access that the user gave.
+    Refused(&'a Reason),
+    /// The user has removed the integration.
+    Removed,
+}
+
+impl Integrations {
+    /// The webhooks of a change, to be stored in its transaction.
+    ///
+    /// # Errors
+    /// If they cannot be sealed.
+    pub(super) async fn tell(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        change: Change<'_>,
+    ) -> Result<Vec<NewDelivery>, IntegrationError> {
+        let mut data = json!({
+            "tenant": holder.tenant,
+            "subject": Some(&holder.subject).filter(|subject| !subject.is_empty()),
+            "connector": holder.connector,
+            "user_identifier": user_identifier,
+        });
+        let kind = match change {
+            Change::Connected => EventKind::IntegrationConnected,
+            Change::Expired(reason) => {
+                data["reason"] = json!(reason);
+                EventKind::IntegrationExpired
+            }
+            Change::Refused(reason) => {
+                data["reason"] = json!(reason);
+                data["deleted"] = json!(false);
+                EventKind::IntegrationRevoked
+            }
+            Change::Removed => {
+                data["reason"] = Value::Null;
+                data["deleted"] = json!(true);
+                EventKind::IntegrationRevoked
+            }
+        };
+        Ok(self.events.prepare(kind, &data).await?)
+    }
+}

@@ -1,0 +1,77 @@
+//! The end of a job: its state, its result or error, and the webhooks that tell of it, in one transaction.
+
+use std::time::SystemTime;
+
+use serde_json::value::RawValue;
+
+use super::record::Record;
+use super::{Failure, JobError, Jobs, Parts};
+use crate::metrics::OutcomeLabels;
+use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
+
+/// The end of a job as its caller sees it.
+pub(super) struct Explained {
+    /// The label of the metric.
+    name: &'static str,
+    /// The result, or the problem document.
+    content: Result<Box<RawValue>, Box<RawValue>>,
+}
+
+impl Jobs {
+    /// Makes the problem document of a job that has no result.
+    pub(super) fn explain(&self, job: &Job, outcome: Result<Box<RawValue>, Failure>) -> Explained {
+        let failure = match outcome {
+            Ok(result) => return Explained { name: "succeeded", content: Ok(result) },
+            Err(failure) => failure,
+        };
+        let name = if matches!(failure, Failure::Cancelled) { "cancelled" } else { "failed" };
+        let problem = (self.parts.explain)(failure, &job.connector, &job.id);
+        // A document of JSON values can always be written.
+        let problem = serde_json::value::to_raw_value(&problem).unwrap_or_default();
+        Explained { name, content: Err(problem) }
+    }
+
+    /// Ends a job, for the worker or caller that knows it with its fence. Returns `false` if the job was taken or ended since.
+    ///
+    /// # Errors
+    /// If the store or the vault fails. The job has not ended then.
+    pub(super) async fn end(&self, job: &Job, explained: &Explained) -> Result<bool, JobError> {
+        let Parts { config, store, metrics, webhooks, .. } = &self.parts;
+        let (status, value, content) = match &explained.content {
+            Ok(result) => (JobStatus::Succeeded, JobValue::Result, result),
+            Err(problem) => (JobStatus::Failed, JobValue::Error, problem),
+        };
+        let finished_at = SystemTime::now();
+        let expires_at = finished_at + config.keep;
+        let job = Job { status, finished_at: Some(finished_at), expires_at: Some(expires_at), ..job.clone() };
+        let ended = Ended {
+            succeeded: explained.content.is_ok(),
+            value: self.seal(&job.id, value, content.get().as_bytes()).await?,
+            finished_at,
+            expires_at,
+            deliveries: self.deliveries(&job, &explained.content).await?,
+        };
+        let is_written = store.end_job(&job.id, job.fence, ended).await?;
+        if is_written {
+            let labels = OutcomeLabels { connector: job.connector, outcome: explained.name.to_owned() };
+            metrics.jobs.get_or_create_owned(&labels).inc();
+            webhooks.wake();
+        }
+        Ok(is_written)
+    }
+
+    /// The webhooks that tell of the end of a job.
+    async fn deliveries(
+        &self,
+        job: &Job,
+        content: &Result<Box<RawValue>, Box<RawValue>>,
+    ) -> Result<Vec<NewDelivery>, JobError> {
+        let urls: Vec<String> = self.json_value(&job.id, JobValue::Callbacks).await?.unwrap_or_default();
+        if urls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let record = serde_json::to_vec(&Record::ended(job, content))?;
+        let Parts { webhooks, config, .. } = &self.parts;
+        Ok(webhooks.deliveries_of_job(&job.tenant, &job.id, &urls, &record, config.keep).await?)
+    }
+}

@@ -1,0 +1,134 @@
+//! Jobs: operations that run in the background.
+//!
+//! # Layout
+//! - `queue`: adding, finding and cancelling jobs, for their callers
+//! - `workers`: takes jobs from the queue, in turns of tenants, as many as the configuration allows
+//! - `run`: one job, from its input to its end
+//! - `upkeep`: renews leases, and cares for the jobs of gateways that died
+//! - `end`: writes the end of a job, together with the webhooks that tell of it
+//! - `record`: the public form of a job; `values`: its sealed values
+//! - `error`: why a job has no result, and what can fail
+//!
+//! # Invariants
+//! - A job ends once. Every write to a job names its fence, so a gateway that has lost a job writes nothing.
+//! - The end of a job and its webhooks are stored in one transaction, so each end is told, and told once.
+//! - A job that changes data is never run again after it was cut off.
+//! - Input, progress and result are in the database only as sealed values.
+//! - A caller sees only the jobs of its own tenant and subject.
+
+mod end;
+mod error;
+mod queue;
+mod record;
+mod run;
+mod upkeep;
+mod values;
+mod workers;
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use self::error::{Failure, JobError};
+pub use self::queue::NewJob;
+
+use crate::config;
+use crate::integrations::Integrations;
+use crate::metrics::Metrics;
+use crate::pipeline::Services;
+use crate::registry::Registry;
+use crate::webhooks::Webhooks;
+use egress::Egress;
+use store::Store;
+use store::vault::Vault;
+
+/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds with the pauses of `upkeep`.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// Makes the problem document of a job that has no result, from the connector's identifier and the job's id.
+pub type Explain = fn(Failure, connector: &str, job: &str) -> Value;
+
+/// The parts of the gateway that jobs use.
+pub struct Parts {
+    pub config: config::Jobs,
+    pub store: Store,
+    pub vault: Vault,
+    pub egress: Egress,
+    pub registry: Arc<Registry>,
+    pub integrations: Arc<Integrations>,
+    pub webhooks: Webhooks,
+    pub metrics: Arc<Metrics>,
+    pub explain: Explain,
+}
+
+/// All jobs of this gateway, and the queue that it shares with others.
+pub struct Jobs {
+    parts: Parts,
+    /// The jobs that run here, by id.
+    running: Mutex<HashMap<String, Running>>,
+    /// Wakes the workers: a job was added here, or a worker is free.
+    wake: Notify,
+    /// No further jobs are taken.
+    stopping: CancellationToken,
+    /// The time until which running jobs may end, once the gateway is about to stop.
+    deadline: OnceLock<Instant>,
+    /// Jobs that still run are cut off.
+    cut_off: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// A job that runs in this process.
+struct Running {
+    fence: i64,
+    tenant: String,
+    /// Ends the run without a result. Whoever cancels it has made sure that the job ends otherwise.
+    abandon: CancellationToken,
+}
+
+impl Jobs {
+    /// The caller runs [`Jobs::work`] and [`Jobs::keep_up`] beside it.
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            parts,
+            running: Mutex::default(),
+            wake: Notify::new(),
+            stopping: CancellationToken::new(),
+            deadline: OnceLock::new(),
+            cut_off: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    /// Takes no further jobs. Those that run have time until `deadline`.
+    pub fn stop(&self, deadline: Instant) {
+        // The first call counts.
+        let _ = self.deadline.set(deadline);
+        self.stopping.cancel();
+    }
+
+    /// Waits for running jobs to end, until the deadline of [`Jobs::stop`]. Then reads are put back into the queue, and jobs that
+    /// change data fail with an unknown outcome.
+    pub async fn settle(&self) {
+        self.tasks.close();
+        let deadline = self.deadline.get().copied().unwrap_or_else(Instant::now);
+        if timeout_at(deadline, self.tasks.wait()).await.is_err() {
+            tracing::warn!(jobs = self.running.lock().len(), "some jobs did not end within `drain_s` and were cut off");
+            self.cut_off.cancel();
+            // Only the store is written now. If it does not answer, the leases of the jobs end by themselves.
+            let _ = timeout(LEASE, self.tasks.wait()).await;
+        }
+    }
+
+    /// The services that operations use.
+    fn services(&self) -> Services<'_> {
+        let Parts { store, egress, registry, integrations, metrics, .. } = &self.parts;
+        Services { registry, integrations, egress, store, metrics }
+    }
+}

@@ -1,0 +1,118 @@
+//! Adding, finding and cancelling jobs, for their callers.
+
+use serde_json::value::RawValue;
+
+use super::{Failure, JobError, Jobs, Parts};
+use store::{JobFilter, JobStatus, JobValue, new_job_id};
+
+/// Attempts to cancel a job while workers take it or put it back.
+const CANCEL_ATTEMPTS: usize = 10;
+
+/// A job that a caller asks for. Body, callback URLs and account have been checked.
+pub struct NewJob<'a> {
+    pub tenant: &'a str,
+    pub subject: &'a str,
+    /// Identifier of the connector.
+    pub connector: &'a str,
+    pub operation: &'a contract::Operation,
+    /// The integration that the job runs on. `None` if the connector needs none.
+    pub user_identifier: Option<String>,
+    /// The body of the call, as the caller sent it.
+    pub body: &'a [u8],
+    /// URLs that are told of the end.
+    pub callback_urls: Vec<String>,
+}
+
+/// A page of a list of jobs.
+pub struct ListedJobs {
+    /// The records.
+    pub jobs: Vec<Box<RawValue>>,
+    /// The cursor of the next page. `None` on the last page.
+    pub next_cursor: Option<String>,
+}
+
+impl Jobs {
+    /// Adds a job to the queue, and returns its id.
+    ///
+    /// # Errors
+    /// If the tenant has too many pending jobs, or the store or the vault fails.
+    pub async fn add(&self, new: NewJob<'_>) -> Result<String, JobError> {
+        let id = new_job_id()?;
+        let mut values = vec![(JobValue::Input, self.seal(&id, JobValue::Input, new.body).await?)];
+        if !new.callback_urls.is_empty() {
+            let sealed = self.seal_json(&id, JobValue::Callbacks, &new.callback_urls).await?;
+            values.push((JobValue::Callbacks, sealed));
+        }
+        let Parts { config, store, .. } = &self.parts;
+        let job = store::NewJob {
+            id: id.clone(),
+            tenant: new.tenant.to_owned(),
+            subject: new.subject.to_owned(),
+            connector: new.connector.to_owned(),
+            operation: new.operation.path.clone(),
+            user_identifier: new.user_identifier,
+            changes_data: new.operation.effect != contract::Effect::Read,
+            values,
+        };
+        store.add_job(job, config.max_pending_per_tenant).await?;
+        self.wake.notify_one();
+        Ok(id)
+    }
+
+    /// The text of a job's record, if the user has this job.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn get(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<String>, JobError> {
+        match self.parts.store.job(tenant, subject, id).await? {
+            Some(job) => self.record(&job).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A user's jobs, the newest first: at most `limit`, and only those behind the cursor.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn list(
+        &self,
+        tenant: &str,
+        subject: &str,
+        status: Option<JobStatus>,
+        cursor: Option<String>,
+        limit: u32,
+    ) -> Result<ListedJobs, JobError> {
+        // One more tells if there is a next page.
+        let filter = JobFilter { status, before: cursor, limit: limit + 1 };
+        let mut found = self.parts.store.jobs_of(tenant, subject, filter).await?;
+        let is_last = found.len() <= limit as usize;
+        found.truncate(limit as usize);
+        let mut jobs = Vec::with_capacity(found.len());
+        for job in &found {
+            jobs.push(self.listed_record(job).await?);
+        }
+        let next_cursor = found.last().filter(|_| !is_last).map(|job| job.id.clone());
+        Ok(ListedJobs { jobs, next_cursor })
+    }
+
+    /// Cancels a job. Returns `false` if it has ended before, and `None` if the user has no such job.
+    ///
+    /// # Errors
+    /// If the store or the vault fails.
+    pub async fn cancel(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<bool>, JobError> {
+        for _ in 0..CANCEL_ATTEMPTS {
+            let Some(job) = self.parts.store.job(tenant, subject, id).await? else { return Ok(None) };
+            if job.status.is_end() {
+                return Ok(Some(false));
+            }
+            if self.end(&job, &self.explain(&job, Err(Failure::Cancelled))).await? {
+                // If another gateway runs the job, it notices at its next renewal that it has lost the job.
+                if let Some(running) = self.running.lock().get(id) {
+                    running.abandon.cancel();
+                }
+                return Ok(Some(true));
+            }
+        }
+        Err(JobError::Value("the job kept changing while it was cancelled".to_owned()))
+    }
+}

@@ -1,0 +1,175 @@
+//! One job, from its input to its end.
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::record::ProgressRecord;
+use super::{Failure, JobError, Jobs, Parts};
+use crate::logging::REQUEST_SPAN;
+use crate::pipeline::background::run_to_result;
+use crate::pipeline::{self, Background, Call, RunAs};
+use sandbox::progress::ProgressSender;
+use sandbox::{InvocationError, Limit, http};
+use store::{Job, JobValue};
+
+/// Time between two writes of progress.
+const REPORT_PAUSE: Duration = Duration::from_secs(1);
+
+/// Time after which a job that found the connector busy is tried again.
+const BUSY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Time between two attempts to store the end of a job.
+const STORE_PAUSE: Duration = Duration::from_secs(1);
+
+/// Attempts to store the end of a job. After the last one its lease ends, and the job is treated as lost.
+const STORE_ATTEMPTS: u32 = 300;
+
+/// The end of one run.
+enum Run {
+    /// The job has ended.
+    Ended(Result<Box<RawValue>, Failure>),
+    /// Nothing was done, because a limit of the gateway is used up. The job is put back into the queue.
+    PutBack(Duration),
+}
+
+impl Jobs {
+    /// Runs a job that this gateway has taken, and writes its end.
+    pub(super) async fn run(&self, job: Job, abandon: CancellationToken) {
+        // At the level of errors, so that lines of every level are inside.
+        let span = tracing::error_span!(
+            target: REQUEST_SPAN, "request",
+            request_id = job.id, connector = job.connector, operation = job.operation, tenant = job.tenant
+        );
+        async {
+            let began = Instant::now();
+            let (progress, reports) = watch::channel(None);
+            let ended = tokio::select! {
+                biased;
+                // Who cancelled or took up the job ends it.
+                () = abandon.cancelled() => return tracing::info!("the job was given up"),
+                () = self.cut_off.cancelled() => self.interrupted(&job),
+                ended = self.execute(&job, progress) => ended,
+                never = self.report(&job, reports) => match never {},
+            };
+            let ms = began.elapsed().as_millis() as u64;
+            match &ended {
+                Run::Ended(Ok(_)) => tracing::debug!(ms, "the job has succeeded"),
+                Run::Ended(Err(failure)) => tracing::info!(ms, %failure, "the job has failed"),
+                Run::PutBack(pause) => tracing::debug!(pause_ms = pause.as_millis() as u64, "the job waits again"),
+            }
+            self.write_end(&job, ended, &abandon).await;
+        }
+        .instrument(span)
+        .await;
+    }
+
+    /// The end of a job that the end of this gateway cuts off.
+    fn interrupted(&self, job: &Job) -> Run {
+        if job.changes_data {
+            return Run::Ended(Err(Failure::CutOff { attempts: job.attempts, changes_data: true }));
+        }
+        Run::PutBack(Duration::ZERO)
+    }
+
+    /// Writes the end of a run. Repeats it until the store has taken it, or the job is lost.
+    async fn write_end(&self, job: &Job, ended: Run, abandon: &CancellationToken) {
+        let (pause, explained) = match ended {
+            Run::PutBack(pause) => (pause, None),
+            Run::Ended(outcome) => (Duration::ZERO, Some(self.explain(job, outcome))),
+        };
+        for _ in 0..STORE_ATTEMPTS {
+            let written = match &explained {
+                Some(explained) => self.end(job, explained).await,
+                None => self.parts.store.put_back_job(&job.id, job.fence, pause).await.map_err(JobError::from),
+            };
+            match written {
+                // A job that was taken up or ended since needs no further attempt.
+                Ok(_) => return,
+                Err(error) => tracing::error!(%error, "the end of a job cannot be stored; it is tried again"),
+            }
+            tokio::select! {
+                () = abandon.cancelled() => return,
+                () = sleep(STORE_PAUSE) => {}
+            }
+        }
+    }
+
+    /// Runs the operation.
+    async fn execute(&self, job: &Job, progress: ProgressSender) -> Run {
+        let result = self.call(job, progress).await;
+        let Err(Failure::Call(error)) = result else { return Run::Ended(result) };
+        let pause = match &error {
+            pipeline::Error::NoPermit | pipeline::Error::Invocation(InvocationError::Busy) => Some(BUSY_PAUSE),
+            pipeline::Error::RateLimited { retry_after, .. } => Some(*retry_after),
+            _ => None,
+        };
+        // A job does not wait for ever for a limit that is always used up.
+        let is_young = job.created_at.elapsed().is_ok_and(|age| age < self.parts.config.keep);
+        if let Some(pause) = pause.filter(|_| is_young) {
+            return Run::PutBack(pause.max(BUSY_PAUSE));
+        }
+        let limit = match &error {
+            pipeline::Error::Invocation(InvocationError::TimedOut) | pipeline::Error::Http(http::Error::TimedOut) => {
+                Some("jobs.timeout_s")
+            }
+            pipeline::Error::Invocation(InvocationError::Limit(Limit::Cpu)) => Some("jobs.cpu_ms"),
+            _ => None,
+        };
+        Run::Ended(Err(match limit {
+            Some(limit) => Failure::Limit { limit, changes_data: job.changes_data },
+            None => Failure::Call(error),
+        }))
+    }
+
+    async fn call(&self, job: &Job, progress: ProgressSender) -> Result<Box<RawValue>, Failure> {
+        let Parts { config, registry, .. } = &self.parts;
+        let body = self.value(&job.id, JobValue::Input).await?;
+        let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;
+        let gone = || Failure::Gone { operation: job.operation.clone() };
+        let connector = registry.get(&job.connector).ok_or_else(gone)?;
+        let operation = connector.operation(&job.operation).ok_or_else(gone)?;
+        let call = Call {
+            connector: &connector,
+            operation,
+            run_as: RunAs::Caller {
+                tenant: &job.tenant,
+                subject: &job.subject,
+                user_identifier: job.user_identifier.as_deref(),
+            },
+            body: body.as_bytes(),
+            accept: None,
+            deadline: Instant::now() + config.timeout,
+            background: Some(Background { cpu: config.cpu, progress }),
+        };
+        Ok(run_to_result(self.services(), call).await?)
+    }
+
+    /// Stores the connector's reports of progress. Never ends.
+    async fn report(
+        &self,
+        job: &Job,
+        mut reports: watch::Receiver<Option<sandbox::progress::Progress>>,
+    ) -> std::convert::Infallible {
+        loop {
+            // An error means that the operation has ended, and then this future is dropped.
+            if reports.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            let Some(last) = reports.borrow_and_update().clone() else { continue };
+            if let Err(error) = self.save_progress(job, last.into()).await {
+                tracing::warn!(%error, "the progress of a job cannot be stored");
+            }
+            sleep(REPORT_PAUSE).await;
+        }
+    }
+
+    async fn save_progress(&self, job: &Job, progress: ProgressRecord) -> Result<(), JobError> {
+        let sealed = self.seal_json(&job.id, JobValue::Progress, &progress).await?;
+        Ok(self.parts.store.save_job_progress(&job.id, job.fence, sealed).await?)
+    }
+}

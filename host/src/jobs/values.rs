@@ -1,0 +1,46 @@
+//! The sealed values of jobs.
+
+use secrecy::ExposeSecret;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{JobError, Jobs, Parts};
+use store::{JobValue, Sealed};
+
+impl Jobs {
+    /// Seals a value of a job.
+    pub(super) async fn seal(&self, job: &str, value: JobValue, bytes: &[u8]) -> Result<Sealed, JobError> {
+        let [room, row] = value.context(job);
+        Ok(self.parts.vault.seal(&[&room, &row], bytes).await?)
+    }
+
+    /// Seals a value of a job as JSON.
+    pub(super) async fn seal_json<T: Serialize + Sync>(
+        &self,
+        job: &str,
+        value: JobValue,
+        content: &T,
+    ) -> Result<Sealed, JobError> {
+        self.seal(job, value, &serde_json::to_vec(content)?).await
+    }
+
+    /// Reads a value of a job. `None` if the job does not have it.
+    pub(super) async fn value(&self, job: &str, value: JobValue) -> Result<Option<String>, JobError> {
+        let Parts { store, vault, .. } = &self.parts;
+        let Some(sealed) = store.job_value(job, value).await? else { return Ok(None) };
+        let [room, row] = value.context(job);
+        let bytes = vault.unseal(&[&room, &row], &sealed).await?;
+        let text = std::str::from_utf8(bytes.expose_secret()).map_err(|error| JobError::Value(error.to_string()))?;
+        Ok(Some(text.to_owned()))
+    }
+
+    /// Reads a value of a job that is JSON. `None` if the job does not have it.
+    pub(super) async fn json_value<T: DeserializeOwned>(
+        &self,
+        job: &str,
+        value: JobValue,
+    ) -> Result<Option<T>, JobError> {
+        let text = self.value(job, value).await?;
+        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
+    }
+}

@@ -1,0 +1,106 @@
+//! Takes jobs from the queue and runs them, as many at a time as the configuration allows.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::{Jobs, LEASE, Running};
+use store::{Job, StoreError};
+
+/// Time between two looks for jobs that other gateways added, or whose pause has passed.
+const POLL: Duration = Duration::from_secs(1);
+
+impl Jobs {
+    /// Takes and runs jobs until [`Jobs::stop`].
+    pub async fn work(self: Arc<Self>) {
+        let workers = Arc::new(Semaphore::new(self.parts.config.workers));
+        let mut is_failing = false;
+        loop {
+            let free = tokio::select! {
+                () = self.stopping.cancelled() => return,
+                free = Arc::clone(&workers).acquire_owned() => free,
+            };
+            // The semaphore is never closed.
+            let Ok(permit) = free else { return };
+            match self.take().await {
+                Ok(Some(job)) => {
+                    is_failing = false;
+                    let jobs = Arc::clone(&self);
+                    let abandon = jobs.begin(&job);
+                    self.tasks.spawn(async move {
+                        let id = job.id.clone();
+                        Box::pin(jobs.run(job, abandon)).await;
+                        jobs.finished(&id);
+                        drop(permit);
+                        // The job's tenant may have had all that it may have.
+                        jobs.wake.notify_one();
+                    });
+                    continue;
+                }
+                Ok(None) => is_failing = false,
+                Err(error) if !is_failing => {
+                    is_failing = true;
+                    tracing::error!(%error, "no jobs are taken from the queue, because the store fails");
+                }
+                Err(_) => {}
+            }
+            drop(permit);
+            tokio::select! {
+                () = self.stopping.cancelled() => return,
+                // After a failure a wake-up must not lead to the next failure at once.
+                () = tokio::time::sleep(POLL), if is_failing => {}
+                _ = timeout(POLL, self.wake.notified()), if !is_failing => {}
+            }
+        }
+    }
+
+    /// Takes the next job of a tenant that has not all of its share of the workers.
+    async fn take(&self) -> Result<Option<Job>, StoreError> {
+        if self.stopping.is_cancelled() {
+            return Ok(None);
+        }
+        let share = share(self.parts.config.workers);
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for running in self.running.lock().values() {
+            *counts.entry(running.tenant.clone()).or_default() += 1;
+        }
+        let full = counts.into_iter().filter(|(_, count)| *count >= share).map(|(tenant, _)| tenant).collect();
+        self.parts.store.take_job(LEASE, full).await
+    }
+
+    /// Notes that a job runs here.
+    fn begin(&self, job: &Job) -> CancellationToken {
+        let abandon = CancellationToken::new();
+        let running = Running { fence: job.fence, tenant: job.tenant.clone(), abandon: abandon.clone() };
+        let mut all = self.running.lock();
+        all.insert(job.id.clone(), running);
+        self.parts.metrics.jobs_running.set(all.len() as i64);
+        abandon
+    }
+
+    /// Notes that a job no longer runs here.
+    fn finished(&self, id: &str) {
+        let mut all = self.running.lock();
+        all.remove(id);
+        self.parts.metrics.jobs_running.set(all.len() as i64);
+    }
+}
+
+/// The most workers that one tenant has. The others stay free for tenants that come later, because jobs may run for long.
+const fn share(workers: usize) -> usize {
+    workers.div_ceil(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenant_has_half_of_the_workers_and_at_least_one() {
+        assert_eq!([1, 2, 3, 8].map(share), [1, 1, 2, 4]);
+    }
+}

@@ -1,0 +1,36 @@
+//! A call that runs in the background: its answer is read to the end, because nobody takes it as a stream.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde_json::value::RawValue;
+
+use super::{Call, Error, Services, run};
+use egress::EgressError;
+
+/// Runs a call, and returns its answer as JSON. A file has its JSON form. The answer has at most the size of a response that is
+/// read into memory.
+///
+/// # Errors
+/// See [`enum@Error`].
+pub async fn run_to_result(services: Services<'_>, call: Call<'_>) -> Result<Box<RawValue>, Error> {
+    let limit = call.connector.limits().response_bytes;
+    let answer = run(services, call).await?;
+    let body = Limited::new(answer.body, usize::try_from(limit).unwrap_or(usize::MAX)).collect().await;
+    let body = body.map_err(|error| match error.downcast::<EgressError>() {
+        Ok(error) => Error::from(*error),
+        Err(error) if error.is::<LengthLimitError>() => EgressError::TooLarge { limit }.into(),
+        Err(error) => Error::NotUnderstood(format!("the answer cannot be read: {error}")),
+    })?;
+    let body = body.to_bytes();
+    // A large document takes long to check, and this thread serves others.
+    let checked = tokio::task::spawn_blocking(move || parse(&body)).await;
+    checked.unwrap_or_else(|error| Err(error.to_string())).map_err(|reason| {
+        Error::NotUnderstood(format!(
+            "The operation answers JSON, and the answer is not JSON: {reason}. Try again later."
+        ))
+    })
+}
+
+fn parse(body: &Bytes) -> Result<Box<RawValue>, String> {
+    serde_json::from_slice(body).map_err(|error| error.to_string())
+}

@@ -1,0 +1,183 @@
+//! One attempt of a delivery.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hyper::Method;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretSlice};
+use tokio::time::Instant;
+
+use super::receiver::{Receiver, private};
+use super::signature::{SigningSecret, signatures};
+use super::{WebhookError, Webhooks};
+use crate::metrics::WebhookLabels;
+use egress::{Body, EgressError, Headers, Request, Target};
+use store::vault::VaultError;
+use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, WebhookSource};
+
+/// Time for a receiver to respond.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Pauses after the attempts that fail. There is one attempt more than pauses.
+const PAUSES: [Duration; 6] = [
+    Duration::from_secs(5),
+    Duration::from_secs(5 * 60),
+    Duration::from_secs(30 * 60),
+    Duration::from_secs(2 * 3600),
+    Duration::from_secs(5 * 3600),
+    Duration::from_secs(10 * 3600),
+];
+
+/// The status with which a receiver says that it wants no more attempts.
+const GONE: u16 = 410;
+
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+impl Webhooks {
+    /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is attempted again after the end
+    /// of its lease.
+    pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
+        let ClaimedDelivery { delivery, tenant, source, payload, fence } = claimed;
+        let at = SystemTime::now();
+        let webhook_id = delivery.webhook_id;
+        let sent = async {
+            let payload = self.vault.unseal(&NewDelivery::context(&tenant, &webhook_id), &payload).await?;
+            let secrets = self.signing_secrets(&tenant).await?;
+            Ok(self.post(&webhook_id, &delivery.url, at, &payload, &secrets).await)
+        };
+        let result: Result<u16, String> = match sent.await {
+            Ok(result) => result,
+            // It would be the same on the next attempt and on every gateway.
+            Err(WebhookError::Vault(error @ (VaultError::Altered | VaultError::UnknownKey { .. }))) => {
+                tracing::error!(webhook_id, %error, "a webhook cannot be decrypted");
+                Err("the gateway cannot decrypt the stored webhook or its secret".to_owned())
+            }
+            Err(error) => {
+                tracing::error!(webhook_id, %error, "a webhook is not sent now; it is tried again within a minute");
+                return;
+            }
+        };
+        let mut attempts = delivery.attempts;
+        attempts.push(DeliveryAttempt { at, result: result.clone() });
+        let next = next(&result, attempts.len());
+        match self.store.finish_attempt(&webhook_id, fence, &attempts, next).await {
+            Ok(true) => self.report(&webhook_id, &tenant, &source, &result, next),
+            Ok(false) => tracing::warn!(webhook_id, "another gateway has taken over this webhook"),
+            Err(error) => {
+                tracing::error!(webhook_id, %error, "the result of a webhook is not stored, so it is sent once more");
+            }
+        }
+    }
+
+    /// Posts a webhook. Returns the status of the response, or why there is none.
+    async fn post(
+        &self,
+        webhook_id: &str,
+        url: &str,
+        at: SystemTime,
+        payload: &SecretSlice<u8>,
+        secrets: &[SigningSecret],
+    ) -> Result<u16, String> {
+        if secrets.is_empty() {
+            return Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned());
+        }
+        // The operator may have changed the permission since the URL was accepted.
+        let receiver = Receiver::check(url, self.config.callbacks.allow_private_network)?;
+        let payload = payload.expose_secret();
+        let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let signature = signatures(secrets, webhook_id, timestamp, payload);
+        let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
+        let headers = HeaderMap::from_iter([
+            (WEBHOOK_ID, value(webhook_id)?),
+            (WEBHOOK_TIMESTAMP, timestamp.into()),
+            (WEBHOOK_SIGNATURE, value(&signature)?),
+        ]);
+        let request = Request {
+            method: Method::POST,
+            target: Target::Path(receiver.path),
+            headers: Headers::trusted(headers),
+            body: Body::Json(payload.to_vec().into()),
+            credential: None,
+            omit_credential: true,
+            deadline: Instant::now() + TIMEOUT,
+            // The body of the response is not read.
+            limit: u64::MAX,
+        };
+        match self.egress.send(&receiver.upstream, &request).await {
+            Ok(response) => Ok(response.status.as_u16()),
+            Err(EgressError::Denied { .. }) => Err(private(&receiver.url)),
+            Err(EgressError::TimedOut) => Err(format!("no response within {} s", TIMEOUT.as_secs())),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn report(
+        &self,
+        webhook_id: &str,
+        tenant: &str,
+        source: &WebhookSource,
+        result: &Result<u16, String>,
+        next: AttemptResult,
+    ) {
+        let (kind, job_id) = match source {
+            WebhookSource::Job(id) => ("job", Some(id)),
+            WebhookSource::Event => ("event", None),
+        };
+        let (status, error) = (result.as_ref().ok(), result.as_ref().err());
+        let outcome = match next {
+            AttemptResult::Delivered => "delivered",
+            AttemptResult::RetryAfter(_) => "retried",
+            AttemptResult::Failed => "failed",
+        };
+        match next {
+            AttemptResult::Delivered => tracing::debug!(webhook_id, tenant, kind, job_id, status, "webhook delivered"),
+            AttemptResult::RetryAfter(pause) => {
+                let again_in_s = pause.as_secs();
+                tracing::info!(webhook_id, tenant, kind, job_id, status, error, again_in_s, "webhook not accepted");
+            }
+            AttemptResult::Failed => {
+                tracing::warn!(webhook_id, tenant, kind, job_id, status, error, "webhook failed for ever");
+            }
+        }
+        self.metrics.webhooks.get_or_create_owned(&WebhookLabels { kind, outcome }).inc();
+    }
+}
+
+/// The state of a delivery after an attempt. `made` is the number of attempts, with this one.
+fn next(result: &Result<u16, String>, made: usize) -> AttemptResult {
+    match result {
+        Ok(200..=299) => AttemptResult::Delivered,
+        Ok(GONE) => AttemptResult::Failed,
+        _ => made
+            .checked_sub(1)
+            .and_then(|index| PAUSES.get(index))
+            .map_or(AttemptResult::Failed, |pause| AttemptResult::RetryAfter(*pause)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pauses_grow_from_five_seconds_to_ten_hours_and_then_the_webhook_has_failed() {
+        let pauses: Vec<_> = (1..=7).map(|made| next(&Ok(500), made)).collect();
+        let expected =
+            [5, 300, 1800, 7200, 18_000, 36_000].map(|seconds| AttemptResult::RetryAfter(Duration::from_secs(seconds)));
+        assert_eq!(pauses[..6], expected);
+        assert_eq!(pauses[6], AttemptResult::Failed);
+    }
+
+    #[test]
+    fn every_2xx_is_delivered_a_410_ends_the_attempts_and_all_else_is_tried_again() {
+        for status in [200, 201, 202, 204, 299] {
+            assert_eq!(next(&Ok(status), 1), AttemptResult::Delivered, "{status}");
+        }
+        assert_eq!(next(&Ok(410), 1), AttemptResult::Failed);
+        for result in [Ok(301), Ok(304), Ok(400), Ok(404), Ok(429), Ok(500), Ok(503), Err("no answer".to_owned())] {
+            assert_eq!(next(&result, 1), AttemptResult::RetryAfter(PAUSES[0]), "{result:?}");
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Callbacks: the webhooks that tell URLs of a caller of the end of a job.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::receiver::Receiver;
+use super::{CallbackError, WebhookError, Webhooks};
+use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, WebhookSource};
+
+impl Webhooks {
+    /// Checks the callback URLs of a call, before its job is stored. Returns them in their normal form, each once.
+    ///
+    /// # Errors
+    /// `Invalid` with all URLs that are not allowed; `SecretRequired` if the tenant has no valid secret; or if the store fails.
+    pub async fn accept_urls(&self, tenant: &str, urls: &[String]) -> Result<Vec<String>, CallbackError> {
+        let mut accepted: Vec<String> = Vec::with_capacity(urls.len());
+        let mut wrong = Vec::new();
+        for (index, text) in urls.iter().enumerate() {
+            match Receiver::check(text, self.config.callbacks.allow_private_network) {
+                Ok(Receiver { url, .. }) if accepted.iter().any(|known| known == url.as_str()) => {}
+                Ok(Receiver { url, .. }) => accepted.push(url.into()),
+                Err(reason) => wrong.push((index, reason)),
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(CallbackError::Invalid(wrong));
+        }
+        if !accepted.is_empty() && self.store.webhook_secrets(tenant).await?.is_empty() {
+            return Err(CallbackError::SecretRequired);
+        }
+        Ok(accepted)
+    }
+
+    /// The deliveries of a job's record to URLs that [`Webhooks::accept_urls`] returned. The caller stores them in the
+    /// transaction that ends the job, and calls [`Webhooks::wake`] after it. Their records are kept at least for `kept_for`.
+    ///
+    /// # Errors
+    /// If the vault fails.
+    pub async fn deliveries_of_job(
+        &self,
+        tenant: &str,
+        job_id: &str,
+        urls: &[String],
+        payload: &[u8],
+        kept_for: Duration,
+    ) -> Result<Vec<NewDelivery>, WebhookError> {
+        let mut deliveries = Vec::with_capacity(urls.len());
+        for url in urls {
+            let webhook_id = NewDelivery::id_of_job(job_id, url);
+            let source = WebhookSource::Job(job_id.to_owned());
+            deliveries.push(self.delivery(webhook_id, tenant, source, url, payload, kept_for).await?);
+        }
+        Ok(deliveries)
+    }
+
+    /// A delivery with a sealed body.
+    pub(super) async fn delivery(
+        &self,
+        webhook_id: String,
+        tenant: &str,
+        source: WebhookSource,
+        url: &str,
+        payload: &[u8],
+        kept_for: Duration,
+    ) -> Result<NewDelivery, WebhookError> {
+        // A URL that is no longer allowed is stored all the same. Each attempt then says why.
+        let receiver = Receiver::check(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
+        let payload = self.vault.seal(&NewDelivery::context(tenant, &webhook_id), payload).await?;
+        let (tenant, url) = (tenant.to_owned(), url.to_owned());
+        Ok(NewDelivery { webhook_id, tenant, source, url, receiver, payload, kept_for })
+    }
+}
+
+/// The member `callbacks` of a job's record: each of its URLs with the state of its delivery. URLs without a delivery are
+/// pending, because the job has not ended.
+pub fn callback_records(job_id: &str, urls: &[String], deliveries: &[Delivery]) -> Value {
+    let record = |url: &String| {
+        let webhook_id = NewDelivery::id_of_job(job_id, url);
+        let delivery = deliveries.iter().find(|delivery| delivery.webhook_id == webhook_id);
+        let status = delivery.map_or(DeliveryStatus::Pending, |delivery| delivery.status);
+        let attempts: Vec<Value> =
+            delivery.map(|delivery| delivery.attempts.iter().map(attempt_record).collect()).unwrap_or_default();
+        json!({"url": url, "webhook_id": webhook_id, "status": status.name(), "attempts": attempts})
+    };
+    urls.iter().map(record).collect()
+}
+
+fn attempt_record(DeliveryAttempt { at, result }: &DeliveryAttempt) -> Value {
+    let at = humantime::format_rfc3339_millis(*at).to_string();
+    match result {
+        Ok(status) => json!({"at": at, "status": status}),
+        Err(error) => json!({"at": at, "error": error}),
+    }
+}

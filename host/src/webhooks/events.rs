@@ -1,0 +1,106 @@
+//! Events: the webhooks that tell the operator's `callbacks.events_url` of changes.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use tracing::Instrument;
+
+use super::{WebhookError, Webhooks};
+use store::{NewDelivery, WebhookSource};
+
+/// The tenant whose secrets sign events.
+const TENANT: &str = "default";
+
+/// Time for which the record of an event's delivery is kept at least.
+const KEPT_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// The kind of an event. Its name never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// A user has connected an account.
+    IntegrationConnected,
+    /// The provider no longer accepts the tokens of an account, or they have expired.
+    IntegrationExpired,
+    /// The access to an account was revoked, by the user or by the service.
+    IntegrationRevoked,
+    /// Another version of a connector is live.
+    ConnectorSwapped,
+    /// A module was refused.
+    ConnectorRefused,
+}
+
+impl EventKind {
+    /// The value of `type`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::IntegrationConnected => "integration.connected",
+            Self::IntegrationExpired => "integration.expired",
+            Self::IntegrationRevoked => "integration.revoked",
+            Self::ConnectorSwapped => "connector.swapped",
+            Self::ConnectorRefused => "connector.refused",
+        }
+    }
+}
+
+/// Tells the operator of events. Without `callbacks.events_url`, and by default, nobody is told.
+#[derive(Clone, Default)]
+pub struct Events(Option<Webhooks>);
+
+impl Webhooks {
+    /// The events of this gateway.
+    pub fn events(&self) -> Events {
+        Events(self.config.callbacks.events_url.is_some().then(|| self.clone()))
+    }
+
+    async fn event_delivery(&self, kind: EventKind, data: &Value) -> Result<Vec<NewDelivery>, WebhookError> {
+        let Some(url) = &self.config.callbacks.events_url else { return Ok(Vec::new()) };
+        let timestamp = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
+        let payload = json!({"type": kind.name(), "timestamp": timestamp, "data": data}).to_string();
+        let id = NewDelivery::new_event_id()?;
+        let delivery = self.delivery(id, TENANT, WebhookSource::Event, url.as_str(), payload.as_bytes(), KEPT_FOR);
+        Ok(vec![delivery.await?])
+    }
+}
+
+impl Events {
+    /// The deliveries of an event, to be stored in the transaction that makes it true. Empty if nobody is told. The caller then
+    /// calls [`Events::stored`].
+    ///
+    /// # Errors
+    /// If the vault fails.
+    pub async fn prepare(&self, kind: EventKind, data: &Value) -> Result<Vec<NewDelivery>, WebhookError> {
+        match &self.0 {
+            Some(webhooks) => webhooks.event_delivery(kind, data).await,
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Makes the sender look at once for deliveries that were stored.
+    pub fn stored(&self) {
+        if let Some(webhooks) = &self.0 {
+            webhooks.wake();
+        }
+    }
+
+    /// Stores an event that no transaction makes true. Runs in the background.
+    pub fn tell(&self, kind: EventKind, data: Value) {
+        let Some(webhooks) = self.0.clone() else { return };
+        let tasks = webhooks.tasks.clone();
+        tasks.spawn(
+            async move {
+                let telling = async {
+                    let deliveries = webhooks.event_delivery(kind, &data).await?;
+                    webhooks.store.add_deliveries(deliveries).await?;
+                    Ok::<_, WebhookError>(())
+                };
+                match telling.await {
+                    Ok(()) => webhooks.wake(),
+                    Err(error) => {
+                        tracing::error!(event = kind.name(), %error, "an event is lost, because it cannot be stored");
+                    }
+                }
+            }
+            .in_current_span(),
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! The URLs that webhooks may be sent to.
+
+use url::Url;
+
+use egress::{EgressError, Upstream, is_loopback};
+
+/// Longest URL of a receiver.
+const MAX_URL_BYTES: usize = 2048;
+
+/// A URL that webhooks may be sent to.
+pub(super) struct Receiver {
+    pub(super) url: Url,
+    pub(super) upstream: Upstream,
+    /// The path of a request to the upstream that has this URL.
+    pub(super) path: String,
+}
+
+impl Receiver {
+    /// Accepts an absolute https URL whose host is not a private address. With `allow_private_network`, also http and private
+    /// addresses. A name is not resolved here: egress does this, and checks the addresses, before it connects.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the URL.
+    pub(super) fn check(text: &str, allow_private_network: bool) -> Result<Self, String> {
+        if text.len() > MAX_URL_BYTES {
+            return Err(format!("Must have at most {MAX_URL_BYTES} bytes."));
+        }
+        let url = Url::parse(text)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+            .ok_or("Must be an absolute https URL, such as https://app.example.com/webhooks.")?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("Must not contain a user name or a password.".to_owned());
+        }
+        if url.fragment().is_some() {
+            return Err("Must not have a fragment (`#…`).".to_owned());
+        }
+        if !allow_private_network {
+            if url.scheme() == "http" {
+                return Err(
+                    "Must begin with https://. The operator can allow http with `callbacks.allow_private_network`."
+                        .to_owned(),
+                );
+            }
+            if is_loopback(&url) {
+                return Err(private(&url));
+            }
+        }
+        let (upstream, path) = Upstream::of_url("the receiver", &url, allow_private_network)
+            .map_err(|_| "Must be an absolute https URL.".to_owned())?;
+        match upstream.target(&path) {
+            Ok(_) => Ok(Self { upstream: upstream.without_redirects(), url, path }),
+            Err(EgressError::Denied { .. }) => Err(private(&url)),
+            Err(error) => Err(format!("Cannot be called: {error}.")),
+        }
+    }
+
+    /// Scheme, host and port, which receivers of several URLs share.
+    pub(super) fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+}
+
+/// The sentence for a host with a private address.
+pub(super) fn private(url: &Url) -> String {
+    format!(
+        "{} does not lead to a public address. The operator can allow it with `callbacks.allow_private_network`.",
+        url.host_str().unwrap_or_default()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn public_https_urls_are_accepted() {
+        for url in [
+            "https://app.example.com",
+            "https://app.example.com/hooks/?a=1&b=%20%2F..",
+            "https://app.example.com:8443/a//b",
+            "https://93.184.215.14/",
+            "https://[2606:4700::1]/",
+        ] {
+            let receiver = Receiver::check(url, false).map_err(|reason| panic!("{url}: {reason}")).unwrap();
+            let target = receiver.upstream.target(&receiver.path).unwrap();
+            assert_eq!(target, Url::parse(url).unwrap());
+        }
+        assert_eq!(Receiver::check("https://A.example:443/b?c", false).unwrap().origin(), "https://a.example");
+    }
+
+    #[test]
+    fn other_urls_are_refused_whatever_the_operator_allows() {
+        let long = format!("https://a.example/{}", "x".repeat(MAX_URL_BYTES - 17));
+        for url in [
+            "",
+            "app.example.com/hooks",
+            "/hooks",
+            "//app.example.com",
+            "ftp://app.example.com",
+            "file:///etc/passwd",
+            "https://user@app.example.com",
+            "https://user:secret@app.example.com",
+            "https://app.example.com/#a",
+            &long,
+        ] {
+            assert!(Receiver::check(url, true).is_err(), "{url}");
+        }
+        assert!(Receiver::check(&long[..MAX_URL_BYTES], true).is_ok());
+    }
+
+    #[test]
+    fn http_and_private_addresses_need_the_operators_permission() {
+        for url in [
+            "http://app.example.com",
+            "https://localhost/",
+            "https://app.localhost/",
+            "https://127.0.0.1/",
+            "https://2130706433/",
+            "https://10.0.0.1/",
+            "https://169.254.169.254/latest",
+            "https://[::1]/",
+            "https://[::ffff:192.168.0.1]/",
+        ] {
+            let reason = Receiver::check(url, false).err().unwrap_or_else(|| panic!("{url} is accepted"));
+            assert!(reason.contains("`callbacks.allow_private_network`"), "{url}: {reason}");
+            assert!(Receiver::check(url, true).is_ok(), "{url}");
+        }
+    }
+}

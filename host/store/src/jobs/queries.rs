@@ -1,0 +1,177 @@
+//! Adding, finding, ending and deleting jobs.
+
+use super::types::COLUMNS;
+use super::{Ended, Job, JobFilter, JobValue, NewJob};
+use crate::connection::{Connection, Durability};
+use crate::integrations::read_sealed;
+use crate::value::{FromRow, Row, values};
+use crate::{Sealed, Store, StoreError, webhooks};
+
+/// Jobs that one transaction deletes, so that it does not delay other writes.
+const SWEEP_BATCH: u32 = 500;
+
+impl Store {
+    /// Adds a job. A tenant may have at most `max_pending` pending jobs. Transactions that run at the same moment may together
+    /// exceed this by a few.
+    ///
+    /// # Errors
+    /// Fails with [`StoreError::TooManyJobs`] over the limit, or if the database does not answer.
+    pub async fn add_job(&self, job: NewJob, max_pending: u64) -> Result<(), StoreError> {
+        self.write(Durability::PowerLoss, move |connection| {
+            let pending: u64 = connection
+                .one("SELECT count(*) FROM jobs WHERE tenant = $1 AND status = 'pending'", values![&job.tenant])?;
+            if pending >= max_pending {
+                return Err(StoreError::TooManyJobs { limit: max_pending });
+            }
+            // A new tenant is first.
+            connection.execute(
+                "INSERT INTO job_turns (tenant, turn) VALUES ($1, 0) ON CONFLICT (tenant) DO NOTHING",
+                values![&job.tenant],
+            )?;
+            connection.execute(
+                "INSERT INTO jobs (id, tenant, subject, connector, operation, user_identifier, changes_data, status, due_at,
+                     created_at)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', now_ms(), now_ms())",
+                values![
+                    &job.id,
+                    &job.tenant,
+                    &job.subject,
+                    &job.connector,
+                    &job.operation,
+                    &job.user_identifier,
+                    job.changes_data
+                ],
+            )?;
+            job.values.iter().try_for_each(|(value, sealed)| put(connection, &job.id, *value, sealed))
+        })
+        .await
+    }
+
+    /// Returns a job of a user, if there is one that has not expired.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn job(&self, tenant: &str, subject: &str, id: &str) -> Result<Option<Job>, StoreError> {
+        let (tenant, subject, id) = (tenant.to_owned(), subject.to_owned(), id.to_owned());
+        self.read(move |connection| {
+            connection.optional(
+                &format!(
+                    "SELECT {COLUMNS} FROM jobs WHERE id = $1 AND tenant = $2 AND subject = $3
+                         AND (expires_at IS NULL OR expires_at > now_ms())"
+                ),
+                values![&id, &tenant, &subject],
+            )
+        })
+        .await
+    }
+
+    /// Returns the jobs of a user that have not expired, the newest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn jobs_of(&self, tenant: &str, subject: &str, filter: JobFilter) -> Result<Vec<Job>, StoreError> {
+        let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
+        self.read(move |connection| {
+            // Every id begins with `job_`, so `k` is behind all of them.
+            let before = filter.before.as_deref().unwrap_or("k");
+            let status = filter.status.map(|status| status.name());
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM jobs WHERE tenant = $1 AND subject = $2 AND id < $3
+                         AND (CAST($4 AS TEXT) IS NULL OR status = $4) AND (expires_at IS NULL OR expires_at > now_ms())
+                     ORDER BY id DESC LIMIT $5"
+                ),
+                values![&tenant, &subject, before, status, filter.limit],
+            )
+        })
+        .await
+    }
+
+    /// Returns a value of a job, if the job has it.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn job_value(&self, id: &str, value: JobValue) -> Result<Option<Sealed>, StoreError> {
+        let row = value.row(id);
+        self.read(move |connection| {
+            let found: Option<SealedValue> =
+                connection.optional("SELECT data_key, bytes FROM job_values WHERE id = $1", values![&row])?;
+            Ok(found.and_then(|SealedValue(sealed)| sealed))
+        })
+        .await
+    }
+
+    /// Ends a job, for the worker or caller that knows the job with this fence, and stores the webhooks that tell of it. Returns
+    /// `false` and writes nothing if the job was taken or ended since.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn end_job(&self, id: &str, fence: i64, ended: Ended) -> Result<bool, StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            let (status, value) =
+                if ended.succeeded { ("succeeded", JobValue::Result) } else { ("failed", JobValue::Error) };
+            let written = connection.execute(
+                "UPDATE jobs SET status = $1, finished_at = $2, expires_at = $3, fence = fence + 1, leased_until = NULL
+                 WHERE id = $4 AND fence = $5 AND status IN ('pending', 'running')",
+                values![status, ended.finished_at, ended.expires_at, &id, fence],
+            )?;
+            if written == 0 {
+                return Ok(false);
+            }
+            // The database keeps no secret without need.
+            for former in [JobValue::Input, JobValue::Progress] {
+                connection.execute("DELETE FROM job_values WHERE id = $1", values![former.row(&id)])?;
+            }
+            put(connection, &id, value, &ended.value)?;
+            webhooks::insert(connection, &ended.deliveries)?;
+            Ok(true)
+        })
+        .await
+    }
+
+    /// Deletes jobs that have expired, and returns their number.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_expired_jobs(&self) -> Result<u64, StoreError> {
+        let mut deleted = 0;
+        loop {
+            let batch = self
+                .write(Durability::ProcessKill, |connection| {
+                    connection.execute(
+                        "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE expires_at <= now_ms() LIMIT $1)",
+                        values![SWEEP_BATCH],
+                    )
+                })
+                .await?;
+            deleted += batch;
+            if batch < u64::from(SWEEP_BATCH) {
+                return Ok(deleted);
+            }
+        }
+    }
+}
+
+/// Stores a value of a job, in place of a former one.
+pub(super) fn put(
+    connection: &mut dyn Connection,
+    job: &str,
+    value: JobValue,
+    sealed: &Sealed,
+) -> Result<(), StoreError> {
+    connection.execute(
+        "INSERT INTO job_values (id, job, data_key, bytes) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (id) DO UPDATE SET data_key = excluded.data_key, bytes = excluded.bytes",
+        values![value.row(job), job, &sealed.key_id, &sealed.bytes],
+    )?;
+    Ok(())
+}
+
+struct SealedValue(Option<Sealed>);
+
+impl FromRow for SealedValue {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self(read_sealed(row)?))
+    }
+}

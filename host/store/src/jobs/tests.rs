@@ -1,0 +1,288 @@
+//! Jobs, on every database.
+
+use std::collections::HashSet;
+use std::time::{Duration, SystemTime};
+
+use super::*;
+use crate::testing::{Site, data_key, on_every_database, sealed};
+use crate::{NewDelivery, Sealed, Store, StoreError, WebhookSource};
+
+on_every_database!(
+    a_job_comes_back_as_it_was_added,
+    another_user_sees_nothing_of_a_job,
+    a_list_has_the_newest_job_first_and_goes_on_behind_a_job,
+    tenants_take_turns,
+    many_takers_at_once_take_each_job_once,
+    a_job_that_was_put_back_is_not_taken_before_its_pause_has_passed,
+    a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found,
+    a_worker_whose_job_was_taken_up_writes_nothing,
+    the_end_of_a_job_stores_its_webhooks_and_forgets_the_input,
+    a_tenant_has_a_limited_number_of_pending_jobs,
+    ended_jobs_are_hidden_and_deleted_when_they_expire,
+);
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// Jobs that were cut off this often are not run again.
+const ATTEMPTS: u32 = 3;
+
+fn new(tenant: &str) -> NewJob {
+    NewJob {
+        id: new_job_id().unwrap(),
+        tenant: tenant.into(),
+        subject: "ann".into(),
+        connector: "calendar".into(),
+        operation: "search".into(),
+        user_identifier: Some("ann@example.com".into()),
+        changes_data: false,
+        values: vec![(JobValue::Input, sealed("dk_1")), (JobValue::Callbacks, sealed("dk_1"))],
+    }
+}
+
+async fn add(store: &Store, job: NewJob) -> String {
+    data_key(store, "dk_1").await;
+    let id = job.id.clone();
+    store.add_job(job, 1000).await.unwrap();
+    id
+}
+
+async fn take(store: &Store, life: Duration) -> Job {
+    store.take_job(life, vec![]).await.unwrap().unwrap()
+}
+
+async fn status(store: &Store, tenant: &str, id: &str) -> JobStatus {
+    store.job(tenant, "ann", id).await.unwrap().unwrap().status
+}
+
+fn ended(succeeded: bool, kept_for: Duration) -> Ended {
+    let finished_at = SystemTime::UNIX_EPOCH + Duration::from_millis(7);
+    let value = Sealed { key_id: "dk_1".into(), bytes: vec![7] };
+    Ended { succeeded, value, finished_at, expires_at: SystemTime::now() + kept_for, deliveries: vec![] }
+}
+
+async fn a_job_comes_back_as_it_was_added(site: Site) {
+    let store = &site.store;
+    let id = add(store, new("acme")).await;
+    let job = store.job("acme", "ann", &id).await.unwrap().unwrap();
+    assert_eq!((&*job.id, &*job.tenant, &*job.subject), (&*id, "acme", "ann"));
+    assert_eq!((&*job.connector, &*job.operation), ("calendar", "search"));
+    assert_eq!((job.user_identifier.as_deref(), job.changes_data), (Some("ann@example.com"), false));
+    assert_eq!((job.status, job.attempts, job.fence), (JobStatus::Pending, 0, 0));
+    assert_eq!((job.started_at, job.finished_at, job.expires_at), (None, None, None));
+    assert_eq!(store.job_value(&id, JobValue::Input).await.unwrap(), Some(sealed("dk_1")));
+    assert_eq!(store.job_value(&id, JobValue::Result).await.unwrap(), None);
+
+    let taken = take(store, LONG).await;
+    assert_eq!((&taken.id, taken.status, taken.attempts, taken.fence), (&id, JobStatus::Running, 1, 1));
+    assert!(taken.started_at >= Some(taken.created_at));
+    assert_eq!(store.take_job(LONG, vec![]).await.unwrap(), None);
+    assert!(store.end_job(&id, taken.fence, ended(true, LONG)).await.unwrap());
+    let job = store.job("acme", "ann", &id).await.unwrap().unwrap();
+    assert_eq!((job.status, job.finished_at), (JobStatus::Succeeded, Some(ended(true, LONG).finished_at)));
+    assert!(job.expires_at.is_some());
+    assert_eq!(store.job_value(&id, JobValue::Result).await.unwrap().unwrap().bytes, [7]);
+    assert!(!store.end_job(&id, taken.fence + 1, ended(false, LONG)).await.unwrap(), "a job ends once");
+}
+
+async fn another_user_sees_nothing_of_a_job(site: Site) {
+    let store = &site.store;
+    let id = add(store, new("acme")).await;
+    for (tenant, subject) in [("acme", "bob"), ("acme", ""), ("other", "ann")] {
+        assert_eq!(store.job(tenant, subject, &id).await.unwrap(), None);
+        let filter = JobFilter { limit: 10, ..JobFilter::default() };
+        assert_eq!(store.jobs_of(tenant, subject, filter).await.unwrap(), []);
+    }
+}
+
+async fn a_list_has_the_newest_job_first_and_goes_on_behind_a_job(site: Site) {
+    let store = &site.store;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.insert(0, add(store, new("acme")).await);
+    }
+    let list = async |before: Option<&str>, status, limit| {
+        let filter = JobFilter { status, before: before.map(str::to_owned), limit };
+        let jobs = store.jobs_of("acme", "ann", filter).await.unwrap();
+        jobs.into_iter().map(|job| job.id).collect::<Vec<_>>()
+    };
+    assert_eq!(list(None, None, 10).await, ids);
+    assert_eq!(list(None, None, 2).await, ids[..2]);
+    assert_eq!(list(Some(&ids[1]), None, 2).await, ids[2..4]);
+    assert_eq!(list(Some(&ids[4]), None, 2).await, [""; 0]);
+    let taken = take(store, LONG).await.id;
+    assert_eq!(list(None, Some(JobStatus::Running), 10).await, [taken]);
+    assert_eq!(list(None, Some(JobStatus::Pending), 10).await, ids[..4]);
+}
+
+async fn tenants_take_turns(site: Site) {
+    let store = &site.store;
+    let mut large = Vec::new();
+    for _ in 0..5 {
+        large.push(add(store, new("large")).await);
+    }
+    assert_eq!(take(store, LONG).await.id, large[0]);
+    let mut small = Vec::new();
+    for _ in 0..2 {
+        small.push(add(store, new("small")).await);
+    }
+    let mut order = Vec::new();
+    for _ in 0..6 {
+        order.push(take(store, LONG).await.id);
+    }
+    assert_eq!(order, [&small[0], &large[1], &small[1], &large[2], &large[3], &large[4]].map(String::clone));
+
+    add(store, new("large")).await;
+    assert_eq!(store.take_job(LONG, vec!["large".into()]).await.unwrap(), None);
+}
+
+async fn many_takers_at_once_take_each_job_once(site: Site) {
+    let other = site.open_again().await;
+    let mut ids = HashSet::new();
+    for number in 0..30 {
+        ids.insert(add(&site.store, new(["one", "two", "three"][number % 3])).await);
+    }
+    let taking: Vec<_> = (0..8)
+        .map(|number| {
+            let store = if number % 2 == 0 { &site.store } else { &other }.clone();
+            tokio::spawn(async move {
+                let mut taken = Vec::new();
+                // A taker that finds every job locked gets nothing, although jobs are left.
+                for _ in 0..30 {
+                    taken.extend(store.take_job(LONG, vec![]).await.unwrap());
+                }
+                taken
+            })
+        })
+        .collect();
+    let mut taken = Vec::new();
+    for taker in taking {
+        taken.extend(taker.await.unwrap().into_iter().map(|job| job.id));
+    }
+    assert_eq!(taken.len(), 30);
+    assert_eq!(HashSet::from_iter(taken), ids);
+}
+
+async fn a_job_that_was_put_back_is_not_taken_before_its_pause_has_passed(site: Site) {
+    let store = &site.store;
+    let id = add(store, new("acme")).await;
+    let job = take(store, LONG).await;
+    assert!(!store.put_back_job(&id, job.fence + 1, Duration::ZERO).await.unwrap());
+    assert!(store.put_back_job(&id, job.fence, LONG).await.unwrap());
+    assert_eq!(status(store, "acme", &id).await, JobStatus::Pending);
+    assert_eq!(store.take_job(LONG, vec![]).await.unwrap(), None);
+    site.execute("UPDATE jobs SET due_at = 0").await;
+    let again = take(store, LONG).await;
+    assert_eq!((again.attempts, again.fence, again.started_at), (1, 2, job.started_at));
+    assert!(store.put_back_job(&id, again.fence, Duration::ZERO).await.unwrap());
+    assert_eq!(take(store, LONG).await.fence, 3);
+}
+
+async fn a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found(site: Site) {
+    let store = &site.store;
+    let read = add(store, new("acme")).await;
+    let write = add(store, NewJob { changes_data: true, ..new("acme") }).await;
+    let held = add(store, new("acme")).await;
+    take(store, Duration::ZERO).await;
+    take(store, Duration::ZERO).await;
+    take(store, LONG).await;
+    let lost = store.lost_jobs(ATTEMPTS, 10).await.unwrap();
+    assert_eq!(lost.iter().map(|job| &job.id).collect::<Vec<_>>(), [&write]);
+    assert_eq!(store.put_back_lost_jobs(ATTEMPTS).await.unwrap(), 1);
+    assert_eq!(status(store, "acme", &read).await, JobStatus::Pending);
+    for id in [&write, &held] {
+        assert_eq!(status(store, "acme", id).await, JobStatus::Running);
+    }
+    for _ in 1..ATTEMPTS {
+        assert_eq!(take(store, Duration::ZERO).await.id, read);
+        store.put_back_lost_jobs(ATTEMPTS).await.unwrap();
+    }
+    assert_eq!(store.take_job(LONG, vec![]).await.unwrap(), None, "it was cut off too often");
+    assert_eq!(store.lost_jobs(ATTEMPTS, 10).await.unwrap().len(), 2);
+}
+
+async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {
+    let store = &site.store;
+    let id = add(store, new("acme")).await;
+    let late = take(store, Duration::ZERO).await;
+    let renew = async |fence, life| store.renew_jobs(vec![(id.clone(), fence)], life).await.unwrap();
+    assert_eq!(renew(late.fence, Duration::ZERO).await, [id.clone()]);
+    store.put_back_lost_jobs(ATTEMPTS).await.unwrap();
+    let next = store.take_job(LONG, vec![]).await.unwrap().unwrap();
+    assert_eq!(renew(late.fence, LONG).await, [""; 0]);
+    assert_eq!(renew(next.fence, LONG).await, [id.clone()]);
+    store.save_job_progress(&id, late.fence, sealed("dk_1")).await.unwrap();
+    assert_eq!(store.job_value(&id, JobValue::Progress).await.unwrap(), None);
+    assert!(!store.end_job(&id, late.fence, ended(true, LONG)).await.unwrap());
+    assert!(!store.put_back_job(&id, late.fence, Duration::ZERO).await.unwrap());
+    assert_eq!(store.job_value(&id, JobValue::Result).await.unwrap(), None);
+
+    store.save_job_progress(&id, next.fence, sealed("dk_1")).await.unwrap();
+    assert_eq!(store.job_value(&id, JobValue::Progress).await.unwrap(), Some(sealed("dk_1")));
+    assert!(store.end_job(&id, next.fence, ended(false, LONG)).await.unwrap());
+    assert_eq!(status(store, "acme", &id).await, JobStatus::Failed);
+}
+
+async fn the_end_of_a_job_stores_its_webhooks_and_forgets_the_input(site: Site) {
+    let store = &site.store;
+    let id = add(store, new("acme")).await;
+    let job = take(store, LONG).await;
+    let url = "https://app.example/hook".to_owned();
+    let delivery = NewDelivery {
+        webhook_id: NewDelivery::id_of_job(&id, &url),
+        tenant: "acme".into(),
+        source: WebhookSource::Job(id.clone()),
+        receiver: "https://app.example".into(),
+        url,
+        payload: sealed("dk_1"),
+        kept_for: LONG,
+    };
+    let ended = Ended { deliveries: vec![delivery], ..ended(true, LONG) };
+    assert!(!store.end_job(&id, job.fence + 1, ended.clone()).await.unwrap());
+    assert_eq!(store.deliveries_of(&id).await.unwrap(), []);
+    assert!(store.end_job(&id, job.fence, ended).await.unwrap());
+    assert_eq!(store.deliveries_of(&id).await.unwrap().len(), 1);
+    assert_eq!(store.job_value(&id, JobValue::Input).await.unwrap(), None);
+    assert!(store.job_value(&id, JobValue::Callbacks).await.unwrap().is_some());
+}
+
+async fn a_tenant_has_a_limited_number_of_pending_jobs(site: Site) {
+    let store = &site.store;
+    for _ in 0..2 {
+        add(store, new("acme")).await;
+    }
+    let over = store.add_job(new("acme"), 2).await.unwrap_err();
+    assert!(matches!(over, StoreError::TooManyJobs { limit: 2 }), "{over}");
+    store.add_job(new("other"), 2).await.unwrap();
+    store.take_job(LONG, vec!["other".into()]).await.unwrap().unwrap();
+    store.add_job(new("acme"), 2).await.unwrap();
+    assert_eq!(store.count_pending_jobs().await.unwrap(), 3);
+}
+
+async fn ended_jobs_are_hidden_and_deleted_when_they_expire(site: Site) {
+    let store = &site.store;
+    let [gone, kept, pending] = [(); 3].map(|()| new("acme"));
+    let ids = [gone, kept, pending].map(|job| (job.id.clone(), job));
+    for (_, job) in ids.clone() {
+        add(store, job).await;
+    }
+    let [gone, kept, pending] = ids.map(|(id, _)| id);
+    for (id, life) in [(&gone, Duration::ZERO), (&kept, LONG)] {
+        let job = take(store, LONG).await;
+        assert!(store.end_job(id, job.fence, ended(true, life)).await.unwrap());
+    }
+    assert_eq!(store.job("acme", "ann", &gone).await.unwrap(), None);
+    let filter = JobFilter { limit: 10, ..JobFilter::default() };
+    let listed = store.jobs_of("acme", "ann", filter).await.unwrap();
+    assert_eq!(listed.iter().map(|job| &job.id).collect::<Vec<_>>(), [&pending, &kept]);
+    assert_eq!(store.delete_expired_jobs().await.unwrap(), 1);
+    assert_eq!(store.job_value(&gone, JobValue::Result).await.unwrap(), None);
+    assert!(store.job_value(&kept, JobValue::Result).await.unwrap().is_some());
+}
+
+#[test]
+fn ids_grow_also_within_a_millisecond() {
+    let ids: Vec<String> = (0..1000).map(|_| new_job_id().unwrap()).collect();
+    assert!(ids.is_sorted());
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 1000);
+    assert!(ids.iter().all(|id| id.len() == "job_".len() + 32));
+}

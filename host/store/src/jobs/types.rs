@@ -1,0 +1,214 @@
+//! A job as it is stored.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use ring::rand::{SystemRandom, generate};
+
+use crate::time::to_millis;
+use crate::value::{FromRow, FromValue, Row, Value};
+use crate::{NewDelivery, Sealed, StoreError};
+
+/// Makes the id of a job. Ids grow with the time of creation, and also within one millisecond of a process. So the order of ids
+/// is the order of jobs. The last 64 bits are random.
+///
+/// # Errors
+/// If the operating system provides no random numbers.
+pub fn new_job_id() -> Result<String, StoreError> {
+    static MADE: AtomicU64 = AtomicU64::new(0);
+    // The time in milliseconds, and below it 16 bits that count the ids of one millisecond.
+    let now = u64::try_from(to_millis(SystemTime::now())).unwrap_or_default() << 16;
+    let last = MADE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(now.max(last + 1)));
+    let number = last.map_or(now, |last| now.max(last + 1));
+    let random = generate::<[u8; 8]>(&SystemRandom::new()).map_err(|_| StoreError::NoRandomness)?;
+    Ok(format!("job_{number:016x}{:016x}", u64::from_be_bytes(random.expose())))
+}
+
+/// The state of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobStatus {
+    /// The job waits for a worker.
+    Pending,
+    /// A worker has the job.
+    Running,
+    /// The job has a result.
+    Succeeded,
+    /// The job has an error.
+    Failed,
+}
+
+impl JobStatus {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Running, Self::Succeeded, Self::Failed];
+
+    /// The name in answers and in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// `true` if the state never changes again.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
+impl fmt::Display for JobStatus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl FromValue for JobStatus {
+    fn from_value(value: Value) -> Option<Self> {
+        let name = String::from_value(value)?;
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+}
+
+/// A sealed value of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobValue {
+    /// The body of the call.
+    Input,
+    /// The URLs that are told of the end.
+    Callbacks,
+    /// The part that is done, while the job runs.
+    Progress,
+    /// The answer of the operation.
+    Result,
+    /// The reason why there is no result.
+    Error,
+}
+
+impl JobValue {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Callbacks => "callbacks",
+            Self::Progress => "progress",
+            Self::Result => "result",
+            Self::Error => "error",
+        }
+    }
+
+    /// The primary key of the value.
+    pub(super) fn row(self, job: &str) -> String {
+        format!("{job}/{}", self.name())
+    }
+
+    /// The context in which this value of a job is sealed.
+    pub fn context(self, job: &str) -> [String; 2] {
+        ["job".to_owned(), self.row(job)]
+    }
+}
+
+/// A job that is to be added.
+#[derive(Clone, Debug)]
+pub struct NewJob {
+    /// Made by [`new_job_id`].
+    pub id: String,
+    /// The tenant.
+    pub tenant: String,
+    /// The user. Empty if the job belongs to the tenant itself.
+    pub subject: String,
+    /// Identifier of the connector.
+    pub connector: String,
+    /// Path of the operation.
+    pub operation: String,
+    /// The integration that the job runs on. `None` if the connector needs none.
+    pub user_identifier: Option<String>,
+    /// `true` if the job must not run a second time after it was cut off.
+    pub changes_data: bool,
+    /// The sealed [`JobValue::Input`], and perhaps [`JobValue::Callbacks`].
+    pub values: Vec<(JobValue, Sealed)>,
+}
+
+/// A job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// The primary key.
+    pub id: String,
+    /// The tenant.
+    pub tenant: String,
+    /// The user. Empty if the job belongs to the tenant itself.
+    pub subject: String,
+    /// Identifier of the connector.
+    pub connector: String,
+    /// Path of the operation.
+    pub operation: String,
+    /// The integration that the job runs on. `None` if the connector needs none.
+    pub user_identifier: Option<String>,
+    /// `true` if the job must not run a second time after it was cut off.
+    pub changes_data: bool,
+    /// The state.
+    pub status: JobStatus,
+    /// How often the job was taken.
+    pub attempts: u64,
+    /// Grows each time the job is taken or ends. A write with an old fence has no effect.
+    pub fence: i64,
+    /// Time at which the caller asked for the job.
+    pub created_at: SystemTime,
+    /// Time at which a worker first took the job.
+    pub started_at: Option<SystemTime>,
+    /// Time at which the job ended.
+    pub finished_at: Option<SystemTime>,
+    /// Time from which the job is deleted. `None` until the job ends.
+    pub expires_at: Option<SystemTime>,
+}
+
+/// The columns of a [`Job`], in the order in which they are read.
+pub(super) const COLUMNS: &str = "id, tenant, subject, connector, operation, user_identifier, changes_data, status, attempts, \
+     fence, created_at, started_at, finished_at, expires_at";
+
+impl FromRow for Job {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            tenant: row.read()?,
+            subject: row.read()?,
+            connector: row.read()?,
+            operation: row.read()?,
+            user_identifier: row.read()?,
+            changes_data: row.read()?,
+            status: row.read()?,
+            attempts: row.read()?,
+            fence: row.read()?,
+            created_at: row.read()?,
+            started_at: row.read()?,
+            finished_at: row.read()?,
+            expires_at: row.read()?,
+        })
+    }
+}
+
+/// The end of a job.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// `true` if the job has a result, `false` if it has an error.
+    pub succeeded: bool,
+    /// The sealed [`JobValue::Result`] or [`JobValue::Error`].
+    pub value: Sealed,
+    /// Time of the end.
+    pub finished_at: SystemTime,
+    /// Time from which the job is deleted.
+    pub expires_at: SystemTime,
+    /// The webhooks that tell of the end.
+    pub deliveries: Vec<NewDelivery>,
+}
+
+/// The jobs that a list shows.
+#[derive(Clone, Debug, Default)]
+pub struct JobFilter {
+    /// Only jobs in this state.
+    pub status: Option<JobStatus>,
+    /// Only jobs that are older than the one with this id.
+    pub before: Option<String>,
+    /// Maximum number of jobs.
+    pub limit: u32,
+}

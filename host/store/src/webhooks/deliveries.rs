@@ -1,0 +1,84 @@
+//! Storing and reading deliveries of webhooks.
+
+use super::types::Attempts;
+use super::{Delivery, NewDelivery, WebhookSource};
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::value::{FromRow, Row, values};
+use crate::{Store, StoreError};
+
+/// The columns of a [`Delivery`], in the order in which they are read.
+pub(super) const COLUMNS: &str = "webhook_id, url, status, attempts";
+
+impl Store {
+    /// Stores deliveries, to be attempted at once.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn add_deliveries(&self, deliveries: Vec<NewDelivery>) -> Result<(), StoreError> {
+        self.write(Durability::PowerLoss, move |connection| insert(connection, &deliveries)).await
+    }
+
+    /// Returns the deliveries that tell of the end of a job, in the order of their ids.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn deliveries_of(&self, job_id: &str) -> Result<Vec<Delivery>, StoreError> {
+        let job_id = job_id.to_owned();
+        self.read(move |connection| {
+            connection.all(
+                &format!("SELECT {COLUMNS} FROM webhook_deliveries WHERE job_id = $1 ORDER BY webhook_id"),
+                values![&job_id],
+            )
+        })
+        .await
+    }
+
+    /// Deletes the records of deliveries that have ended and expired, and secrets that have expired. Returns their number.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn sweep_webhooks(&self) -> Result<u64, StoreError> {
+        self.write(Durability::ProcessKill, |connection| {
+            let deliveries = connection
+                .execute("DELETE FROM webhook_deliveries WHERE status <> 'pending' AND expires_at <= now_ms()", &[])?;
+            let secrets = connection.execute("DELETE FROM webhook_secrets WHERE expires_at <= now_ms()", &[])?;
+            Ok(deliveries + secrets)
+        })
+        .await
+    }
+}
+
+/// Stores deliveries in an open transaction, to be attempted at once. A delivery whose id is already stored stays as it is.
+pub(crate) fn insert(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
+    for NewDelivery { webhook_id, tenant, source, url, receiver, payload, kept_for } in deliveries {
+        let (kind, job_id) = match source {
+            WebhookSource::Job(id) => ("job", Some(id.as_str())),
+            WebhookSource::Event => ("event", None),
+        };
+        connection.execute(
+            "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, url, receiver, data_key, payload, status,
+                 attempts, next_attempt_at, created_at, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', '[]', now_ms(), now_ms(), now_ms() + $9)
+             ON CONFLICT (webhook_id) DO NOTHING",
+            values![
+                webhook_id,
+                tenant,
+                kind,
+                job_id,
+                url,
+                receiver,
+                &payload.key_id,
+                &payload.bytes,
+                millis(*kept_for)
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+impl FromRow for Delivery {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self { webhook_id: row.read()?, url: row.read()?, status: row.read()?, attempts: row.read::<Attempts>()?.0 })
+    }
+}

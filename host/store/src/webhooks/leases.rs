@@ -1,0 +1,157 @@
+//! Leases of deliveries: of all gateways on one database, one at a time attempts a delivery.
+//!
+//! A lease ends by itself, because the gateway that holds it may crash. Each lease of a delivery has a higher fence than the one
+//! before. A result with an old fence is not stored.
+
+use std::time::Duration;
+
+use super::deliveries::COLUMNS;
+use super::types::Attempts;
+use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, WebhookSource};
+use crate::connection::{Connection, Durability};
+use crate::time::millis;
+use crate::value::{FromRow, Row, values};
+use crate::{Sealed, Store, StoreError};
+
+/// Limits of the deliveries that are attempted at the same time by all gateways together, and of one claim. Without them, one
+/// slow receiver would hold up the others.
+#[derive(Clone, Copy, Debug)]
+pub struct ClaimLimits {
+    /// Concurrent attempts at one receiver of one tenant.
+    pub of_receiver: u32,
+    /// Concurrent attempts of one tenant.
+    pub of_tenant: u32,
+    /// Deliveries that this claim may return.
+    pub of_claim: u32,
+    /// Size of the bodies that this claim may return. The last one may exceed it.
+    pub bytes: u32,
+}
+
+/// The state of a delivery after an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptResult {
+    /// The receiver has accepted the webhook.
+    Delivered,
+    /// The webhook is sent again after this time.
+    RetryAfter(Duration),
+    /// No further attempt is made.
+    Failed,
+}
+
+impl Store {
+    /// Takes the leases of deliveries that are due, for the time `life`. Tenants and receivers take turns: the first delivery of
+    /// each comes before the second of any.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn claim_deliveries(
+        &self,
+        life: Duration,
+        limits: ClaimLimits,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        if limits.of_claim == 0 || limits.bytes == 0 || !self.read(is_any_due).await? {
+            return Ok(Vec::new());
+        }
+        // A database server may lose its power while the worker continues. Its lease must not be given to another one then.
+        self.write(Durability::PowerLoss, move |connection| claim(connection, life, limits)).await
+    }
+
+    /// Stores the attempts of a delivery, with the last one, and its state after that. Releases the lease. Returns `false` and
+    /// stores nothing if another worker has taken a lease since.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. The delivery is then attempted again after the end of the lease.
+    pub async fn finish_attempt(
+        &self,
+        webhook_id: &str,
+        fence: i64,
+        attempts: &[DeliveryAttempt],
+        result: AttemptResult,
+    ) -> Result<bool, StoreError> {
+        let (webhook_id, attempts) = (webhook_id.to_owned(), Attempts::to_text(attempts));
+        self.write(Durability::PowerLoss, move |connection| {
+            let written = match result {
+                AttemptResult::RetryAfter(pause) => connection.execute(
+                    "UPDATE webhook_deliveries SET attempts = $1, next_attempt_at = now_ms() + $2, leased_until = NULL
+                     WHERE webhook_id = $3 AND fence = $4 AND status = 'pending'",
+                    values![&attempts, millis(pause), &webhook_id, fence],
+                ),
+                AttemptResult::Delivered => end(connection, &webhook_id, fence, &attempts, DeliveryStatus::Delivered),
+                AttemptResult::Failed => end(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed),
+            };
+            Ok(written? > 0)
+        })
+        .await
+    }
+}
+
+/// A claim takes the write lock, so a gateway without work must not try one every second.
+fn is_any_due(connection: &mut dyn Connection) -> Result<bool, StoreError> {
+    connection.one(
+        "SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= now_ms()
+             AND (leased_until IS NULL OR leased_until <= now_ms()))",
+        &[],
+    )
+}
+
+fn claim(
+    connection: &mut dyn Connection,
+    life: Duration,
+    limits: ClaimLimits,
+) -> Result<Vec<ClaimedDelivery>, StoreError> {
+    // Without the lock, two gateways that claim at once could together exceed the limits.
+    connection.lock("webhook deliveries")?;
+    // Deliveries with a lease come first in each partition, so that they count towards its limit.
+    connection.all(
+        &format!(
+            "UPDATE webhook_deliveries SET fence = fence + 1, leased_until = now_ms() + $1 WHERE webhook_id IN (
+                 SELECT webhook_id FROM (
+                     SELECT webhook_id, of_tenant, next_attempt_at, size, CAST(sum(size) OVER (
+                         ORDER BY of_tenant, next_attempt_at, webhook_id ROWS UNBOUNDED PRECEDING
+                     ) AS BIGINT) AS size_up_to_here FROM (
+                         SELECT webhook_id, is_leased, next_attempt_at, size, row_number() OVER (
+                             PARTITION BY tenant ORDER BY is_leased DESC, of_receiver, next_attempt_at, webhook_id
+                         ) AS of_tenant FROM (
+                             SELECT webhook_id, tenant, is_leased, next_attempt_at, size, row_number() OVER (
+                                 PARTITION BY tenant, receiver ORDER BY is_leased DESC, next_attempt_at, webhook_id
+                             ) AS of_receiver FROM (
+                                 SELECT webhook_id, tenant, receiver, next_attempt_at, length(payload) AS size,
+                                     CASE WHEN leased_until > now_ms() THEN 1 ELSE 0 END AS is_leased
+                                 FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= now_ms()
+                             ) AS due
+                         ) AS by_receiver WHERE of_receiver <= $2
+                     ) AS by_tenant WHERE of_tenant <= $3 AND is_leased = 0
+                 ) AS by_size WHERE size_up_to_here - size < $4
+                 ORDER BY of_tenant, next_attempt_at, webhook_id LIMIT $5
+             ) RETURNING {COLUMNS}, tenant, job_id, data_key, payload, fence"
+        ),
+        values![millis(life), limits.of_receiver, limits.of_tenant, limits.bytes, limits.of_claim],
+    )
+}
+
+/// Ends a delivery. Its body is no longer needed, and the database keeps no secret without need.
+fn end(
+    connection: &mut dyn Connection,
+    webhook_id: &str,
+    fence: i64,
+    attempts: &str,
+    status: DeliveryStatus,
+) -> Result<u64, StoreError> {
+    connection.execute(
+        "UPDATE webhook_deliveries SET attempts = $1, status = $2, data_key = NULL, payload = NULL, leased_until = NULL
+         WHERE webhook_id = $3 AND fence = $4 AND status = 'pending'",
+        values![attempts, status.name(), webhook_id, fence],
+    )
+}
+
+impl FromRow for ClaimedDelivery {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            delivery: Delivery::from_row(row)?,
+            tenant: row.read()?,
+            source: row.read::<Option<String>>()?.map_or(WebhookSource::Event, WebhookSource::Job),
+            payload: Sealed { key_id: row.read()?, bytes: row.read()? },
+            fence: row.read()?,
+        })
+    }
+}

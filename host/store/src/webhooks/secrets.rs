@@ -1,0 +1,96 @@
+//! Storing, replacing and deleting the secrets of webhooks.
+
+use std::time::Duration;
+
+use super::WebhookSecret;
+use crate::connection::Durability;
+use crate::time::millis;
+use crate::value::{FromRow, Row, values};
+use crate::{Sealed, Store, StoreError};
+
+/// The columns of a [`WebhookSecret`], in the order in which they are read.
+const COLUMNS: &str = "id, created_at, expires_at, data_key, secret";
+
+impl Store {
+    /// Stores a secret as the current one of a tenant. The one before is valid for the time `overlap` after this; older ones
+    /// are deleted, so that at most two are valid.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn add_webhook_secret(
+        &self,
+        tenant: &str,
+        id: &str,
+        secret: Sealed,
+        overlap: Duration,
+    ) -> Result<WebhookSecret, StoreError> {
+        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        self.write(Durability::PowerLoss, move |connection| {
+            // Without the lock, two calls at once could each leave a current secret.
+            connection.lock(&format!("webhook secrets\0{tenant}"))?;
+            connection.execute(
+                "DELETE FROM webhook_secrets WHERE tenant = $1 AND expires_at IS NOT NULL",
+                values![&tenant],
+            )?;
+            connection.execute(
+                "UPDATE webhook_secrets SET expires_at = now_ms() + $1 WHERE tenant = $2",
+                values![millis(overlap), &tenant],
+            )?;
+            connection.one(
+                &format!(
+                    "INSERT INTO webhook_secrets (id, tenant, created_at, data_key, secret)
+                     VALUES ($1, $2, now_ms(), $3, $4) RETURNING {COLUMNS}"
+                ),
+                values![&id, &tenant, &secret.key_id, &secret.bytes],
+            )
+        })
+        .await
+    }
+
+    /// Returns the valid secrets of a tenant: the current one first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn webhook_secrets(&self, tenant: &str) -> Result<Vec<WebhookSecret>, StoreError> {
+        let tenant = tenant.to_owned();
+        self.read(move |connection| {
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM webhook_secrets
+                     WHERE tenant = $1 AND (expires_at IS NULL OR expires_at > now_ms())
+                     ORDER BY expires_at IS NOT NULL, id"
+                ),
+                values![&tenant],
+            )
+        })
+        .await
+    }
+
+    /// Deletes a secret. Returns `false` if the tenant has no valid secret with this id.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_webhook_secret(&self, tenant: &str, id: &str) -> Result<bool, StoreError> {
+        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        self.write(Durability::PowerLoss, move |connection| {
+            let deleted = connection.execute(
+                "DELETE FROM webhook_secrets
+                 WHERE tenant = $1 AND id = $2 AND (expires_at IS NULL OR expires_at > now_ms())",
+                values![&tenant, &id],
+            )?;
+            Ok(deleted > 0)
+        })
+        .await
+    }
+}
+
+impl FromRow for WebhookSecret {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.read()?,
+            created_at: row.read()?,
+            expires_at: row.read()?,
+            secret: Sealed { key_id: row.read()?, bytes: row.read()? },
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! Secrets and deliveries of webhooks, on every database.
+
+use std::time::Duration;
+
+use super::*;
+use crate::testing::{Site, at_second, data_key, on_every_database, sealed};
+use crate::{Store, StoreError};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+const LEASE: Duration = Duration::from_secs(60);
+
+on_every_database!(
+    the_secret_before_stays_valid_for_the_overlap_and_older_ones_end,
+    a_tenant_sees_and_deletes_only_its_own_secrets,
+    secrets_that_are_added_at_once_leave_one_current_secret,
+    a_delivery_is_stored_once_and_only_if_its_transaction_commits,
+    one_of_many_gateways_claims_a_delivery,
+    a_delivery_whose_gateway_died_is_claimed_again_and_the_late_result_is_not_stored,
+    a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_end,
+    a_slow_receiver_and_a_busy_tenant_leave_room_for_others,
+    a_claim_returns_bodies_up_to_its_size_and_at_least_one,
+    records_are_swept_after_their_end_and_expiry,
+);
+
+async fn site_with_key(site: &Site) -> &Store {
+    data_key(&site.store, "dk_1").await;
+    &site.store
+}
+
+async fn ids(store: &Store, tenant: &str) -> Vec<String> {
+    store.webhook_secrets(tenant).await.unwrap().into_iter().map(|secret| secret.id).collect()
+}
+
+async fn add(store: &Store, tenant: &str, id: &str, overlap: Duration) -> WebhookSecret {
+    store.add_webhook_secret(tenant, id, sealed("dk_1"), overlap).await.unwrap()
+}
+
+async fn the_secret_before_stays_valid_for_the_overlap_and_older_ones_end(site: Site) {
+    let store = site_with_key(&site).await;
+    let first = add(store, "acme", "whs_1", DAY).await;
+    assert_eq!((first.expires_at, first.secret), (None, sealed("dk_1")));
+    add(store, "acme", "whs_2", DAY).await;
+    let secrets = store.webhook_secrets("acme").await.unwrap();
+    assert_eq!(secrets.iter().map(|secret| secret.id.as_str()).collect::<Vec<_>>(), ["whs_2", "whs_1"]);
+    assert_eq!(secrets[0].expires_at, None);
+    let overlap = secrets[1].expires_at.unwrap().duration_since(first.created_at).unwrap();
+    assert!((DAY..DAY + LEASE).contains(&overlap), "{overlap:?}");
+    add(store, "acme", "whs_3", DAY).await;
+    assert_eq!(ids(store, "acme").await, ["whs_3", "whs_2"]);
+    add(store, "acme", "whs_4", Duration::ZERO).await;
+    assert_eq!(ids(store, "acme").await, ["whs_4"]);
+    assert!(!store.delete_webhook_secret("acme", "whs_3").await.unwrap());
+}
+
+async fn a_tenant_sees_and_deletes_only_its_own_secrets(site: Site) {
+    let store = site_with_key(&site).await;
+    add(store, "acme", "whs_1", DAY).await;
+    add(store, "other", "whs_2", DAY).await;
+    assert_eq!(ids(store, "acme").await, ["whs_1"]);
+    assert!(!store.delete_webhook_secret("acme", "whs_2").await.unwrap());
+    assert_eq!(ids(store, "other").await, ["whs_2"]);
+    assert!(store.delete_webhook_secret("other", "whs_2").await.unwrap());
+    assert!(!store.delete_webhook_secret("other", "whs_2").await.unwrap());
+    assert!(ids(store, "other").await.is_empty());
+}
+
+async fn secrets_that_are_added_at_once_leave_one_current_secret(site: Site) {
+    let store = site_with_key(&site).await;
+    let other = site.open_again().await;
+    let adding: Vec<_> = (0..8)
+        .map(|number| {
+            let store = if number % 2 == 0 { store } else { &other }.clone();
+            tokio::spawn(async move { add(&store, "acme", &format!("whs_{number}"), DAY).await })
+        })
+        .collect();
+    for added in adding {
+        added.await.unwrap();
+    }
+    let current = store.webhook_secrets("acme").await.unwrap().into_iter().map(|secret| secret.expires_at.is_none());
+    assert_eq!(current.collect::<Vec<_>>(), [true, false]);
+}
+
+fn delivery(tenant: &str, receiver: &str, number: u32) -> NewDelivery {
+    NewDelivery {
+        webhook_id: format!("msg_{tenant}_{receiver}_{number}"),
+        tenant: tenant.into(),
+        source: WebhookSource::Job("job_1".into()),
+        url: format!("https://{receiver}/{number}"),
+        receiver: receiver.into(),
+        payload: sealed("dk_1"),
+        kept_for: Duration::ZERO,
+    }
+}
+
+fn limits(of_receiver: u32, of_tenant: u32, of_claim: u32) -> ClaimLimits {
+    ClaimLimits { of_receiver, of_tenant, of_claim, bytes: 1000 }
+}
+
+/// The sorted ids of the claimed deliveries.
+async fn claim(store: &Store, limits: ClaimLimits) -> Vec<String> {
+    let claimed = store.claim_deliveries(LEASE, limits).await.unwrap();
+    let mut ids: Vec<_> = claimed.into_iter().map(|claimed| claimed.delivery.webhook_id).collect();
+    ids.sort();
+    ids
+}
+
+async fn claim_one(store: &Store, life: Duration) -> Option<ClaimedDelivery> {
+    store.claim_deliveries(life, limits(9, 9, 1)).await.unwrap().pop()
+}
+
+async fn a_delivery_is_stored_once_and_only_if_its_transaction_commits(site: Site) {
+    let store = site_with_key(&site).await;
+    let broken = store.write(crate::Durability::PowerLoss, |connection| {
+        insert(connection, &[delivery("acme", "one", 1)])?;
+        Err::<(), _>(StoreError::Duplicate)
+    });
+    broken.await.unwrap_err();
+    assert!(store.deliveries_of("job_1").await.unwrap().is_empty());
+    let event = NewDelivery { source: WebhookSource::Event, ..delivery("acme", "one", 2) };
+    store.add_deliveries(vec![delivery("acme", "one", 1), event]).await.unwrap();
+    let claimed = claim_one(store, LEASE).await.unwrap();
+    store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
+    let expected = Delivery {
+        webhook_id: "msg_acme_one_1".into(),
+        url: "https://one/1".into(),
+        status: DeliveryStatus::Pending,
+        attempts: Vec::new(),
+    };
+    assert_eq!(store.deliveries_of("job_1").await.unwrap(), [expected.clone()]);
+    let source = WebhookSource::Job("job_1".into());
+    let (tenant, payload) = ("acme".to_owned(), sealed("dk_1"));
+    assert_eq!(claimed, ClaimedDelivery { delivery: expected, tenant, source, payload, fence: 1 });
+    assert_eq!(claim_one(store, LEASE).await.unwrap().source, WebhookSource::Event);
+    assert_eq!(claim_one(store, LEASE).await, None);
+}
+
+async fn one_of_many_gateways_claims_a_delivery(site: Site) {
+    let store = site_with_key(&site).await;
+    let other = site.open_again().await;
+    store.add_deliveries((0..20).map(|number| delivery("acme", "one", number)).collect()).await.unwrap();
+    let claiming: Vec<_> = (0..10)
+        .map(|number| {
+            let store = if number % 2 == 0 { store } else { &other }.clone();
+            tokio::spawn(async move { claim(&store, limits(15, 15, 4)).await })
+        })
+        .collect();
+    let mut claimed = Vec::new();
+    for claim in claiming {
+        claimed.extend(claim.await.unwrap());
+    }
+    claimed.sort();
+    let all = claimed.len();
+    claimed.dedup();
+    assert_eq!((all, claimed.len()), (15, 15));
+}
+
+async fn a_delivery_whose_gateway_died_is_claimed_again_and_the_late_result_is_not_stored(site: Site) {
+    let store = site_with_key(&site).await;
+    store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
+    // This lease ends in the moment in which it is taken.
+    let late = claim_one(store, Duration::ZERO).await.unwrap();
+    let next = claim_one(store, LEASE).await.unwrap();
+    let id = next.delivery.webhook_id;
+    assert_eq!((late.delivery.webhook_id, late.fence, next.fence), (id.clone(), 1, 2));
+    assert!(!store.finish_attempt(&id, late.fence, &[], AttemptResult::Failed).await.unwrap());
+    assert!(store.finish_attempt(&id, next.fence, &[], AttemptResult::Delivered).await.unwrap());
+    assert_eq!(store.deliveries_of("job_1").await.unwrap()[0].status, DeliveryStatus::Delivered);
+    assert!(!store.finish_attempt(&id, next.fence, &[], AttemptResult::Failed).await.unwrap());
+}
+
+async fn a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_end(site: Site) {
+    let store = site_with_key(&site).await;
+    store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
+    let first = claim_one(store, LEASE).await.unwrap();
+    let id = first.delivery.webhook_id;
+    let mut attempts = vec![DeliveryAttempt { at: at_second(5), result: Ok(503) }];
+    let later = AttemptResult::RetryAfter(Duration::from_secs(60));
+    assert!(store.finish_attempt(&id, first.fence, &attempts, later).await.unwrap());
+    assert_eq!(claim_one(store, LEASE).await, None);
+    site.execute("UPDATE webhook_deliveries SET next_attempt_at = next_attempt_at - 60000").await;
+    let second = claim_one(store, LEASE).await.unwrap();
+    assert_eq!(second.delivery.attempts, attempts);
+    attempts.push(DeliveryAttempt { at: at_second(9), result: Err("no \"answer\"".into()) });
+    assert!(store.finish_attempt(&id, second.fence, &attempts, AttemptResult::Failed).await.unwrap());
+    let stored = store.deliveries_of("job_1").await.unwrap().remove(0);
+    assert_eq!((stored.status, stored.attempts), (DeliveryStatus::Failed, attempts));
+    assert_eq!(claim_one(store, LEASE).await, None);
+    // The body is gone.
+    assert_eq!(site.execute("UPDATE webhook_deliveries SET url = '' WHERE payload IS NOT NULL").await, 0);
+}
+
+async fn a_slow_receiver_and_a_busy_tenant_leave_room_for_others(site: Site) {
+    let store = site_with_key(&site).await;
+    let of =
+        |tenant: &'static str, receiver: &'static str| (0..5).map(move |number| delivery(tenant, receiver, number));
+    store.add_deliveries(of("acme", "slow").chain(of("acme", "two")).collect()).await.unwrap();
+    // They are a moment later, but each comes before the second one of another.
+    store.add_deliveries(vec![delivery("acme", "last", 0), delivery("other", "slow", 0)]).await.unwrap();
+    let first = claim(store, limits(2, 4, 3)).await;
+    assert_eq!(first.len(), 3);
+    assert!(first.contains(&"msg_other_slow_0".to_owned()), "{first:?}");
+    let second = claim(store, limits(2, 4, 9)).await;
+    assert_eq!(second.len(), 2, "{second:?}");
+    assert!(claim(store, limits(2, 4, 9)).await.is_empty());
+    let third = claim(store, limits(2, 9, 9)).await;
+    let all = [first, second, third].concat();
+    let of = |receiver: &str| all.iter().filter(|id| id.starts_with(&format!("msg_acme_{receiver}"))).count();
+    assert_eq!((of("slow"), of("two"), of("last"), all.len()), (2, 2, 1, 6));
+}
+
+async fn a_claim_returns_bodies_up_to_its_size_and_at_least_one(site: Site) {
+    let store = site_with_key(&site).await;
+    store.add_deliveries((0..6).map(|number| delivery("acme", "one", number)).collect()).await.unwrap();
+    // Each body has three bytes.
+    for (bytes, expected) in [(0, 0), (1, 1), (3, 1), (4, 2)] {
+        let claimed = claim(store, ClaimLimits { bytes, ..limits(9, 9, 9) }).await;
+        assert_eq!(claimed.len(), expected, "{bytes}");
+    }
+}
+
+async fn records_are_swept_after_their_end_and_expiry(site: Site) {
+    let store = site_with_key(&site).await;
+    let kept = NewDelivery { kept_for: DAY, ..delivery("acme", "one", 2) };
+    store.add_deliveries(vec![delivery("acme", "one", 1), kept]).await.unwrap();
+    add(store, "acme", "whs_1", DAY).await;
+    add(store, "acme", "whs_2", Duration::ZERO).await;
+    // The secret has expired. The deliveries are pending.
+    assert_eq!(store.sweep_webhooks().await.unwrap(), 1);
+    for claimed in store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap() {
+        let ClaimedDelivery { delivery, fence, .. } = claimed;
+        assert!(store.finish_attempt(&delivery.webhook_id, fence, &[], AttemptResult::Delivered).await.unwrap());
+    }
+    assert_eq!(store.sweep_webhooks().await.unwrap(), 1);
+    let left = store.deliveries_of("job_1").await.unwrap();
+    assert_eq!(left.into_iter().map(|delivery| delivery.url).collect::<Vec<_>>(), ["https://one/2"]);
+    assert_eq!(ids(store, "acme").await, ["whs_2"]);
+}

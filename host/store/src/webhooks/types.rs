@@ -1,0 +1,185 @@
+//! Secrets and deliveries of webhooks, as they are stored.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value as Json, json};
+
+use crate::digest::sha256_hex;
+use crate::id::random_id;
+use crate::time::{from_millis, to_millis};
+use crate::value::{FromValue, Value};
+use crate::{Sealed, StoreError};
+
+/// A secret that webhooks of a tenant are signed with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebhookSecret {
+    /// Names the secret in the API.
+    pub id: String,
+    /// Time of its creation.
+    pub created_at: SystemTime,
+    /// `None` for the current secret. A former one is no longer used from this time on.
+    pub expires_at: Option<SystemTime>,
+    /// The secret, sealed with [`WebhookSecret::context`].
+    pub secret: Sealed,
+}
+
+impl WebhookSecret {
+    /// Makes the id of a new secret.
+    ///
+    /// # Errors
+    /// Fails if the operating system provides no random numbers.
+    pub fn new_id() -> Result<String, StoreError> {
+        random_id("whs_")
+    }
+
+    /// The context in which a secret is sealed.
+    pub fn context<'a>(tenant: &'a str, id: &'a str) -> [&'a str; 3] {
+        ["webhook_secret", tenant, id]
+    }
+}
+
+/// The thing that a webhook tells of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WebhookSource {
+    /// The end of a background job.
+    Job(String),
+    /// An event of the gateway.
+    Event,
+}
+
+/// A webhook to one URL, to be stored.
+#[derive(Clone, Debug)]
+pub struct NewDelivery {
+    /// The same on every attempt.
+    pub webhook_id: String,
+    /// The tenant whose secrets sign the webhook.
+    pub tenant: String,
+    /// The job or event that it tells of.
+    pub source: WebhookSource,
+    /// The address to send it to.
+    pub url: String,
+    /// The origin of the address. Deliveries to one receiver share a limit of concurrent attempts.
+    pub receiver: String,
+    /// The body, sealed with [`NewDelivery::context`].
+    pub payload: Sealed,
+    /// Time for which the record of the delivery is kept. A pending delivery is kept in any case.
+    pub kept_for: Duration,
+}
+
+impl NewDelivery {
+    /// The id of the webhook that tells a URL of the end of a job. It can be computed at any time, so that each job and URL
+    /// have one id for ever.
+    pub fn id_of_job(job_id: &str, url: &str) -> String {
+        let hash = sha256_hex(format!("{job_id}\0{url}").as_bytes());
+        format!("msg_{}", hash.get(..32).unwrap_or_default())
+    }
+
+    /// Makes the id of a webhook that tells of an event.
+    ///
+    /// # Errors
+    /// Fails if the operating system provides no random numbers.
+    pub fn new_event_id() -> Result<String, StoreError> {
+        random_id("msg_")
+    }
+
+    /// The context in which a body is sealed.
+    pub fn context<'a>(tenant: &'a str, webhook_id: &'a str) -> [&'a str; 3] {
+        ["webhook_payload", tenant, webhook_id]
+    }
+}
+
+/// The state of a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeliveryStatus {
+    /// A further attempt will follow.
+    Pending,
+    /// The receiver has accepted the webhook.
+    Delivered,
+    /// The receiver has refused the webhook for ever, or no attempt is left.
+    Failed,
+}
+
+impl DeliveryStatus {
+    const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Failed];
+
+    /// The name in answers and in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl FromValue for DeliveryStatus {
+    fn from_value(value: Value) -> Option<Self> {
+        let name = String::from_value(value)?;
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// One attempt of a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryAttempt {
+    /// Time of the attempt.
+    pub at: SystemTime,
+    /// The status of the receiver's response, or the reason for which there is no response.
+    pub result: Result<u16, String>,
+}
+
+/// A delivery, for people who look at its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The same on every attempt.
+    pub webhook_id: String,
+    /// The address.
+    pub url: String,
+    /// The state.
+    pub status: DeliveryStatus,
+    /// The finished attempts, the oldest first.
+    pub attempts: Vec<DeliveryAttempt>,
+}
+
+/// A delivery that this gateway has the lease for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimedDelivery {
+    /// The delivery. It is pending.
+    pub delivery: Delivery,
+    /// The tenant whose secrets sign the webhook.
+    pub tenant: String,
+    /// The job or event that it tells of.
+    pub source: WebhookSource,
+    /// The sealed body.
+    pub payload: Sealed,
+    /// Number of the lease.
+    pub fence: i64,
+}
+
+/// A column with a JSON list of attempts.
+pub(super) struct Attempts(pub(super) Vec<DeliveryAttempt>);
+
+impl Attempts {
+    pub(super) fn to_text(attempts: &[DeliveryAttempt]) -> String {
+        let list = attempts.iter().map(|DeliveryAttempt { at, result }| match result {
+            Ok(status) => json!({ "at": to_millis(*at), "status": status }),
+            Err(error) => json!({ "at": to_millis(*at), "error": error }),
+        });
+        Json::from_iter(list).to_string()
+    }
+}
+
+impl FromValue for Attempts {
+    fn from_value(value: Value) -> Option<Self> {
+        let list: Vec<Json> = serde_json::from_str(&String::from_value(value)?).ok()?;
+        list.iter().map(attempt).collect::<Option<_>>().map(Self)
+    }
+}
+
+fn attempt(json: &Json) -> Option<DeliveryAttempt> {
+    let result = match json.get("status") {
+        Some(status) => Ok(status.as_u64()?.try_into().ok()?),
+        None => Err(json.get("error")?.as_str()?.to_owned()),
+    };
+    Some(DeliveryAttempt { at: from_millis(json.get("at")?.as_i64()?), result })
+}

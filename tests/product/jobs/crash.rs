@@ -1,0 +1,81 @@
+//! Jobs survive the end of their gateway, at whatever moment it comes.
+
+use serde_json::json;
+use support::{Gate, Provider, Reply, Store};
+
+use super::{begin, kind, record, setup, wait};
+use crate::integrations::on_each_store;
+
+on_each_store!(
+    after_a_kill_reads_run_again_and_changes_fail_with_an_unknown_outcome,
+    jobs_that_wait_survive_a_kill,
+    a_gateway_that_stops_lets_jobs_end,
+    a_gateway_that_stops_puts_reads_back_and_fails_changes,
+);
+
+fn after_a_kill_reads_run_again_and_changes_fail_with_an_unknown_outcome(store: &Store) {
+    let service = Provider::start();
+    service.reply("/read", Reply::json(json!({})).behind(&Gate::default()));
+    service.reply("/change", Reply::json(json!({})).behind(&Gate::default()));
+    let gateway = setup(store, &service).start();
+    let read = begin(&gateway.client(), "collect", json!({"path": "/read"}));
+    let change = begin(&gateway.client(), "change", json!({"path": "/change"}));
+    service.wait_for_requests(2);
+    gateway.kill();
+    service.reply("/read", Reply::json(json!({"now": true}))).reply("/change", Reply::json(json!({})));
+    let gateway = gateway.start_again();
+    let client = gateway.client();
+    assert_eq!(record(&client, &read)["status"], "running");
+    let failed = wait(&client, &change, "failed");
+    assert_eq!((kind(&failed), &failed["error"]["outcome"]), ("cut-off", &json!("unknown")));
+    assert_eq!(failed["error"]["retryable"], false);
+    assert_eq!(wait(&client, &read, "succeeded")["result"]["last"], json!({"now": true}).to_string());
+    assert_eq!(service.seen().iter().filter(|seen| seen.path == "/change").count(), 1);
+}
+
+fn jobs_that_wait_survive_a_kill(store: &Store) {
+    let service = Provider::start();
+    service.reply("/", Reply::json(json!({})));
+    let gateway = setup(store, &service).config("[jobs]\nworkers = 0").start();
+    let ids: Vec<String> = (0..10).map(|_| begin(&gateway.client(), "change", json!({"path": "/"}))).collect();
+    gateway.kill();
+    let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "2");
+    for id in &ids {
+        wait(&gateway.client(), id, "succeeded");
+    }
+    assert_eq!(service.seen().len(), 10);
+}
+
+fn a_gateway_that_stops_lets_jobs_end(store: &Store) {
+    let service = Provider::start();
+    let gate = Gate::default();
+    service.reply("/", Reply::json(json!({})).behind(&gate));
+    let mut gateway = setup(store, &service).config("[jobs]\nworkers = 2").start();
+    let change = begin(&gateway.client(), "change", json!({"path": "/"}));
+    service.wait_for_requests(1);
+    gateway.ask_to_end();
+    gateway.wait_for_log("the end to begin", |line| {
+        line["message"].as_str().is_some_and(|message| message.starts_with("stopping"))
+    });
+    gate.open();
+    assert!(gateway.wait().success());
+    let gateway = gateway.start_again();
+    assert_eq!(record(&gateway.client(), &change)["status"], "succeeded");
+}
+
+fn a_gateway_that_stops_puts_reads_back_and_fails_changes(store: &Store) {
+    let service = Provider::start();
+    service.reply("/", Reply::json(json!({})).behind(&Gate::default()));
+    let mut gateway = setup(store, &service).general("drain_s = 0").start();
+    let read = begin(&gateway.client(), "collect", json!({"path": "/"}));
+    let change = begin(&gateway.client(), "change", json!({"path": "/"}));
+    service.wait_for_requests(2);
+    assert!(gateway.stop().success());
+    service.reply("/", Reply::json(json!({})));
+    let gateway = gateway.start_again();
+    let failed = record(&gateway.client(), &change);
+    assert_eq!((kind(&failed), &failed["error"]["outcome"]), ("cut-off", &json!("unknown")));
+    assert_ne!(record(&gateway.client(), &read)["status"], "failed");
+    wait(&gateway.client(), &read, "succeeded");
+    assert_eq!(service.seen().len(), 3);
+}

@@ -1,0 +1,125 @@
+//! The limits of jobs.
+
+use serde_json::json;
+use support::{Gate, Provider, Reply, Store};
+
+use super::{begin, kind, record, setup, setup_with, wait};
+use crate::integrations::{client, on_each_store};
+
+on_each_store!(a_tenant_has_a_limited_number_of_pending_jobs, a_thousand_jobs_of_one_tenant_do_not_hold_up_another);
+
+fn a_tenant_has_a_limited_number_of_pending_jobs(store: &Store) {
+    let service = Provider::start();
+    let gateway = setup(store, &service).config("[jobs]\nworkers = 0\nmax_pending_per_tenant = 2").start();
+    let client_of = |tenant: &str| client(&gateway, tenant, None, "operate");
+    let acme = client_of("acme");
+    let first = begin(&acme, "collect", json!({"path": "/"}));
+    begin(&acme, "collect", json!({"path": "/"}));
+    let refused = acme.call("account/collect", json!({"path": "/"}));
+    refused.problem(429, "too-many-jobs");
+    assert!(refused.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds > 0));
+    assert_eq!(acme.get("/jobs").ok()["jobs"].as_array().unwrap().len(), 2);
+    begin(&client_of("other"), "collect", json!({"path": "/"}));
+    acme.delete(&format!("/jobs/{first}")).ok();
+    begin(&acme, "collect", json!({"path": "/"}));
+}
+
+fn a_thousand_jobs_of_one_tenant_do_not_hold_up_another(store: &Store) {
+    let service = Provider::start();
+    let gate = Gate::default();
+    service.reply("/", Reply::json(json!({})));
+    service.reply("/held", Reply::json(json!({})).behind(&gate));
+    let gateway = setup(store, &service).config("[jobs]\nworkers = 2").start();
+    let [large, small] = ["large", "small"].map(|tenant| client(&gateway, tenant, None, "operate"));
+    let held: Vec<String> = (0..20).map(|_| begin(&large, "collect", json!({"path": "/held"}))).collect();
+    service.wait_for_requests(1);
+    for _ in 0..3 {
+        let id = begin(&small, "collect", json!({"path": "/"}));
+        wait(&small, &id, "succeeded");
+    }
+    assert_eq!(record(&large, &held[0])["status"], "running");
+    gate.open();
+    for id in &held {
+        wait(&large, id, "succeeded");
+    }
+}
+
+#[test]
+fn a_job_over_its_time_has_failed() {
+    let service = Provider::start();
+    service.reply("/", Reply::json(json!({})).behind(&Gate::default()));
+    let gateway = setup(&Store::Sqlite, &service).config("[jobs]\ntimeout_s = 1").start();
+    let client = gateway.client();
+    let [read, write] = ["collect", "change"].map(|operation| begin(&client, operation, json!({"path": "/"})));
+    let [read, write] = [read, write].map(|id| wait(&client, &id, "failed"));
+    assert_eq!((kind(&read), &read["error"]["outcome"]), ("job-timed-out", &json!(null)));
+    assert_eq!((kind(&write), &write["error"]["outcome"]), ("job-timed-out", &json!("unknown")));
+    assert!(read["error"]["detail"].as_str().unwrap().contains("`jobs.timeout_s`"), "{read}");
+}
+
+#[test]
+fn a_job_has_its_own_limit_of_cpu_time() {
+    let service = Provider::start();
+    // The connector's own limit is higher than that of jobs.
+    let setup = setup(&Store::Sqlite, &service).config("limits = { cpu_ms = 60000 }\n[jobs]\ncpu_ms = 20");
+    let gateway = setup.start();
+    let id = begin(&gateway.client(), "burn", json!({}));
+    let failed = wait(&gateway.client(), &id, "failed");
+    assert_eq!((kind(&failed), &failed["error"]["limit"]), ("connector-failed", &json!("cpu")));
+    assert!(failed["error"]["detail"].as_str().unwrap().contains("`jobs.cpu_ms`"), "{failed}");
+}
+
+#[test]
+fn a_result_over_the_limit_of_a_response_fails_the_job() {
+    let service = Provider::start();
+    let of_size = |bytes: usize| Reply::json(json!({"text": "x".repeat(bytes)}));
+    service.reply("/small", of_size((1 << 20) - 100)).reply("/large", of_size(1 << 20));
+    let gateway = setup(&Store::Sqlite, &service).config("limits = { response_mb = 1 }").start();
+    let client = gateway.client();
+    let small = begin(&client, "fetch", json!({"path": "/small"}));
+    assert_eq!(wait(&client, &small, "succeeded")["result"]["text"].as_str().unwrap().len(), (1 << 20) - 100);
+    let large = begin(&client, "fetch", json!({"path": "/large"}));
+    assert_eq!(kind(&wait(&client, &large, "failed")), "answer-too-large");
+}
+
+#[test]
+fn a_result_that_is_not_json_fails_the_job() {
+    let service = Provider::start();
+    service.reply("/", Reply::typed("application/json", "{\"begins\": \"like JSON\""));
+    let gateway = setup(&Store::Sqlite, &service).start();
+    let id = begin(&gateway.client(), "fetch", json!({"path": "/"}));
+    assert_eq!(kind(&wait(&gateway.client(), &id, "failed")), "upstream-not-understood");
+}
+
+#[test]
+fn a_job_waits_for_a_rate_limit_and_for_a_permit() {
+    let service = Provider::start();
+    service.reply("/", Reply::json(json!({})));
+    let gateway = setup_with(&Store::Sqlite, &service, &json!({"rate_limit": 1})).start();
+    let client = gateway.client();
+    let first = begin(&client, "limited", json!({"path": "/"}));
+    wait(&client, &first, "succeeded");
+    let second = begin(&client, "limited", json!({"path": "/"}));
+    support::wait_for("the second job to be put back", || {
+        let record = record(&client, &second);
+        (record["status"] == "pending" && record["started_at"].is_string()).then_some(())
+    });
+    let third = begin(&client, "collect", json!({"path": "/"}));
+    wait(&client, &third, "succeeded");
+    assert_eq!(service.seen().len(), 2);
+
+    let gate = Gate::default();
+    service.reply("/held", Reply::json(json!({})).behind(&gate));
+    let gateway = setup(&Store::Sqlite, &service).config("limits = { concurrency = 1 }").start();
+    let client = gateway.client();
+    let held = begin(&client, "collect", json!({"path": "/held"}));
+    service.wait_for_requests(3);
+    let next = begin(&client, "collect", json!({"path": "/"}));
+    support::wait_for("the job to be put back", || {
+        let record = record(&client, &next);
+        (record["status"] == "pending" && record["started_at"].is_string()).then_some(())
+    });
+    gate.open();
+    wait(&client, &held, "succeeded");
+    wait(&client, &next, "succeeded");
+}
