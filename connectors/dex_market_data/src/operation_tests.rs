@@ -1,5 +1,6 @@
 //! The request of each row, and the operation that is a function.
 
+use connector_sdk::http::Error;
 use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
 use connector_sdk::{Fault, Outcome};
 
@@ -84,6 +85,17 @@ fn the_answer_for_all_chains_is_the_list_of_pairs() {
         };
         assert_eq!(text, expected);
         assert_eq!(gateway.requests()[0].path, "/latest/dex/tokens/a");
+    }
+}
+
+#[test]
+fn an_answer_without_a_list_is_a_failure_of_dex_screener() {
+    for body in
+        ["{}", r#"{"pairs":{}}"#, r#"{"pairs":"none"}"#, r#"{"pairs":false}"#, "null", "1", "\"ok\"", "not JSON"]
+    {
+        let _gateway = Gateway::new().answer(Answer::json(200, body));
+        let outcome = invoke(&CONNECTOR, "get_pairs_by_token", r#"{"token_addresses":"a"}"#);
+        assert!(matches!(outcome, Err(Fault::Http(Error::BadAnswer(_)))), "{body}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pairs by token. DEX Screener has a method for one chain, and an older method for all chains.
 
+use connector_sdk::http::Error;
 use connector_sdk::json::Kind;
 use connector_sdk::{Document, Fault, Outcome, Request, http};
 
@@ -47,14 +48,18 @@ fn of_all_chains(addresses: &[&str]) -> Result<Outcome, Fault> {
             "Give `chain_id`: DEX Screener no longer searches all chains at once.",
         ));
     }
-    let answer = response.successful()?.document()?;
-    Ok(pairs_of(answer))
+    pairs_of(response.successful()?.document()?)
 }
 
-fn pairs_of(answer: Document) -> Outcome {
+/// # Errors
+/// [`Error::BadAnswer`] if `pairs` is neither a list nor null.
+fn pairs_of(answer: Document) -> Result<Outcome, Fault> {
+    if answer.kind() == Kind::Array {
+        return Ok(Outcome::ReplyDocument(answer));
+    }
     match answer.pointer("/pairs") {
-        Some(pairs) if pairs.kind() == Kind::Array => Outcome::ReplyDocument(pairs),
-        _ if answer.kind() == Kind::Array => Outcome::ReplyDocument(answer),
-        _ => Outcome::Reply("[]".to_owned()),
+        Some(pairs) if pairs.kind() == Kind::Array => Ok(Outcome::ReplyDocument(pairs)),
+        Some(pairs) if pairs.kind() == Kind::Null => Ok(Outcome::Reply("[]".to_owned())),
+        _ => Err(Error::BadAnswer("DEX Screener's response has no list `pairs`".to_owned()).into()),
     }
 }

@@ -1,9 +1,16 @@
 //! The PDF of a paper. The gateway streams it to the caller.
 
-use connector_sdk::{Content, Fault, File, Outcome, Request, http};
+use connector_sdk::http::Error;
+use connector_sdk::{Content, Fault, File, Outcome, Request, Response, http};
 
 use crate::paper::parse_id;
 use crate::{DownloadPaper, service, settings};
+
+/// Bytes of a page in which its title is.
+const TITLE_BYTES: u32 = 4096;
+
+/// What the title of arXiv's page says, in lower case, if a paper has no PDF. arXiv has changed the page, so these are several.
+const NO_PDF: [&str; 5] = ["no file for", "file unavailable", "pdf unavailable", "no pdf", "withdrawn"];
 
 pub(crate) fn pdf(input: DownloadPaper) -> Result<Outcome, Fault> {
     let id = parse_id(&input.paper_id)?;
@@ -16,11 +23,10 @@ pub(crate) fn pdf(input: DownloadPaper) -> Result<Outcome, Fault> {
     }
     let response = response.successful()?;
     if response.peek(5)? != b"%PDF-" {
-        let is_page = response.header("content-type").is_some_and(|media_type| media_type.starts_with("text/html"));
-        return Err(if is_page {
+        return Err(if says_no_pdf(&response)? {
             not_found()
         } else {
-            Fault::upstream(502, "arXiv answered with a file that is not a PDF; try again later.")
+            Fault::upstream(502, "arXiv answered with something that is not a PDF; try again later.")
         });
     }
     // The schema of the setting excludes negative numbers.
@@ -34,4 +40,15 @@ pub(crate) fn pdf(input: DownloadPaper) -> Result<Outcome, Fault> {
         digest: true,
         max_bytes: max_megabytes.saturating_mul(1 << 20),
     }))
+}
+
+/// Returns `true` for arXiv's page about a paper without a PDF, for example a withdrawn one. It has status 200. Other pages with
+/// this status, for example that of a proxy, say nothing about the paper.
+fn says_no_pdf(response: &Response) -> Result<bool, Error> {
+    if !response.header("content-type").is_some_and(|media_type| media_type.starts_with("text/html")) {
+        return Ok(false);
+    }
+    let page = response.peek(TITLE_BYTES)?;
+    let page = String::from_utf8_lossy(&page).to_lowercase();
+    Ok(NO_PDF.iter().any(|text| page.contains(text)))
 }

@@ -218,12 +218,33 @@ fn a_pdf_is_streamed_with_its_id_and_digest() {
     assert!(value.ends_with("(mailto:ops@example.org)"), "{value}");
 }
 
+fn page(text: &str) -> Answer {
+    Answer::new(200, format!("<!DOCTYPE html><html>{text}</html>")).header("content-type", "text/html; charset=utf-8")
+}
+
 #[test]
 fn a_paper_without_a_pdf_is_not_found() {
-    let page = Answer::new(200, "<!DOCTYPE html><p>No PDF</p>").header("content-type", "text/html; charset=utf-8");
-    for answer in [Answer::new(404, "gone"), page] {
+    for answer in [
+        Answer::new(404, "gone"),
+        page("<title>No file for 2104.12255</title><h1>File unavailable for 2104.12255</h1>"),
+        page("<h1>PDF unavailable for 2104.12255</h1>"),
+        page("<p>No PDF: the paper is withdrawn</p>"),
+    ] {
         let _gateway = Gateway::new().answer(answer);
         assert!(matches!(fault("download_paper", r#"{"paper_id":"2104.12255"}"#), Fault::NotFound(_)));
+    }
+}
+
+#[test]
+fn another_page_is_a_failure_of_arxiv() {
+    let elsewhere = Answer::new(200, "PDF unavailable").header("content-type", "text/plain");
+    for answer in [page("<title>Maintenance</title>Service unavailable"), page("<h1>Are you a robot?</h1>"), elsewhere]
+    {
+        let _gateway = Gateway::new().answer(answer);
+        let Fault::Upstream(failure) = fault("download_paper", r#"{"paper_id":"2104.12255"}"#) else {
+            panic!("upstream")
+        };
+        assert_eq!(failure.status, 502);
     }
 }
 

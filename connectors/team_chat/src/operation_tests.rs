@@ -15,7 +15,10 @@ fn sent(operation: &str, input: &str) -> (Method, String, Option<String>) {
         other => panic!("{operation}: {other:?}"),
     }
     let [request] = &gateway.requests()[..] else { panic!("{operation}: not one request") };
-    assert_eq!((request.upstream.as_str(), request.headers.len()), ("api", 0));
+    assert_eq!(request.upstream, "api");
+    let charset = ("Content-Type".to_owned(), "application/json; charset=utf-8".to_owned());
+    let headers = if request.body.is_some() { vec![charset] } else { vec![] };
+    assert_eq!(request.headers, headers, "{operation}");
     let body = match &request.body {
         None => None,
         Some(Body::Json(text)) => Some(text.clone()),
