@@ -72,13 +72,17 @@ impl Change {
     }
 }
 
-/// A document as it was read.
+/// A document as it was read. It stays in the gateway.
 pub(crate) struct Content {
     document: Document,
     /// The structural elements of the body.
     pub(crate) elements: Document,
     /// The index after the last line end of the body.
     pub(crate) end: i64,
+    /// The lists by id. `None` if the document has no lists.
+    pub(crate) lists: Option<Document>,
+    /// The pictures and drawings by id. `None` if the document has no such object.
+    pub(crate) inline_objects: Option<Document>,
 }
 
 impl Content {
@@ -94,12 +98,8 @@ impl Content {
         let last = elements.length().checked_sub(1).and_then(|last| elements.item(last));
         let end = last.and_then(|last| index(&last, "/endIndex"));
         let end = end.ok_or_else(|| not_understood("the last element of the body has no `endIndex`"))?;
-        Ok(Self { document, elements, end })
-    }
-
-    /// The value at a JSON Pointer of the document.
-    pub(crate) fn pointer(&self, pointer: &str) -> Option<Document> {
-        self.document.pointer(pointer)
+        let (lists, inline_objects) = (document.pointer("/lists"), document.pointer("/inlineObjects"));
+        Ok(Self { document, elements, end, lists, inline_objects })
     }
 
     /// The revision that was read. Google gives it to users who may change the document.

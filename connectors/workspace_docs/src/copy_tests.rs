@@ -47,7 +47,7 @@ fn into(text: &str, source: &Source, input: Value) -> (Vec<String>, Value) {
 
 #[test]
 fn paragraphs_keep_their_styles() {
-    let style = json!({"paragraphStyle": {"namedStyleType": "HEADING_2", "headingId": "h.1", "alignment": "CENTER", "tabStops": []}});
+    let style = json!({"paragraphStyle": {"namedStyleType": "HEADING_2", "headingId": "h.1","alignment": "CENTER", "tabStops": [], "pageBreakBefore": false}});
     let source = Source::new()
         .paragraph(
             style,

@@ -258,14 +258,16 @@ impl Reader<'_> {
         Ok(text.get(first..last).unwrap_or_default())
     }
 
-    /// The members of a style that can be written. Google does not take the ids of headings and positions of tab stops.
+    /// The members of a style that can be written. Google does not take the ids of headings and positions of tab stops, and in a
+    /// table it takes no `pageBreakBefore`, which can only be false there.
     fn style(&self, style: Option<&RawValue>) -> Style {
         let mut kept = Style::default();
         for (name, value) in style.and_then(|style| json::members(style.get())).unwrap_or_default() {
             let is_read_only = matches!(name.as_ref(), "headingId" | "tabStops");
+            let is_default = name == "pageBreakBefore" && value == "false";
             // A link to a heading, bookmark or tab leads nowhere in another document.
             let is_dead = name == "link" && !self.same_document && !has_url(value);
-            if !is_read_only && !is_dead {
+            if !is_read_only && !is_default && !is_dead {
                 kept.set(&name, value);
             }
         }
@@ -273,9 +275,8 @@ impl Reader<'_> {
     }
 
     fn item(&self, bullet: Bullet) -> Item {
-        let pointer =
-            format!("/lists/{}/listProperties/nestingLevels/{}", escaped(&bullet.list_id), bullet.nesting_level);
-        let level = self.content.pointer(&pointer);
+        let pointer = format!("/{}/listProperties/nestingLevels/{}", escaped(&bullet.list_id), bullet.nesting_level);
+        let level = self.content.lists.as_ref().and_then(|lists| lists.pointer(&pointer));
         Item {
             preset: level.map_or(BULLETS, |level| preset(&level)),
             list: bullet.list_id,
@@ -284,8 +285,8 @@ impl Reader<'_> {
     }
 
     fn image(&self, id: &str) -> Option<Piece> {
-        let pointer = format!("/inlineObjects/{}/inlineObjectProperties/embeddedObject", escaped(id));
-        let object = self.content.pointer(&pointer)?;
+        let pointer = format!("/{}/inlineObjectProperties/embeddedObject", escaped(id));
+        let object = self.content.inline_objects.as_ref()?.pointer(&pointer)?;
         let uri = object.string("/imageProperties/contentUri")?;
         Some(Piece::Image { uri, size: object.pointer("/size").map(|size| size.text()) })
     }
