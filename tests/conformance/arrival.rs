@@ -1,6 +1,9 @@
-//! The values of a caller's fields, looked for in the upstream's request at the place that the catalogue says.
+//! The values that the catalogue says: those of the caller's fields, constants and defaults, looked for in the upstream's
+//! request at their places.
 //!
 //! A specification tells whether a value is valid. It cannot tell whether it is the caller's.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use support::Seen;
@@ -9,28 +12,37 @@ use support::catalogue::fields;
 use crate::operations::Call;
 use crate::upstream::url;
 
-/// The differences between the fields of an input and the one request of a thin operation, each as place and sentence.
+/// The differences between the one request of a thin operation and the catalogue, each as place and sentence.
 pub(crate) fn differences(operation: &Value, call: &Call, input: &Value, request: &Seen) -> Vec<(String, String)> {
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let path = call.url.values(url(request)).unwrap_or_default();
     let mut found = Vec::new();
+    let mut expected_query = constants(operation, input);
     for (name, field) in fields(operation) {
-        let value = &input[&name];
+        let is_default = input[&name].is_null() && field["send_default"] == true;
+        let value = if is_default { &field["default"] } else { &input[&name] };
         if value.is_null() {
             continue;
         }
         let upstream = field["upstream_name"].as_str().unwrap_or(&name);
         let join = field["join"].as_str().unwrap_or(",");
-        let arrived = match field["in"].as_str() {
+        let arrives = match field["in"].as_str() {
             Some("path") => {
                 let sent = texts(value).join(join);
                 let sent = if field["encoding"] == "odata_string" { sent.replace('\'', "''") } else { sent };
                 path.get(&name) == Some(&sent)
             }
-            Some("query") => match value.as_object().filter(|_| field["names"].is_array()) {
-                Some(entries) => entries.iter().all(|(name, value)| has_parameter(request, name, value, join)),
-                None => has_parameter(request, upstream, value, join),
-            },
+            Some("query") => {
+                match value.as_object().filter(|_| field["names"].is_array()) {
+                    Some(entries) => {
+                        let entries = entries.iter().filter(|(_, value)| !value.is_null());
+                        expected_query.extend(entries.map(|(name, value)| (name.clone(), value.clone())));
+                    }
+                    None if join == "repeat" => expected_query.push((upstream.to_owned(), value.clone())),
+                    None => expected_query.push((upstream.to_owned(), Value::String(texts(value).join(join)))),
+                }
+                true
+            }
             Some("header") => value.as_object().is_none_or(|entries| {
                 entries.iter().all(|(name, value)| value.is_null() || request.header(name) == texts(value).join(","))
             }),
@@ -43,23 +55,56 @@ pub(crate) fn differences(operation: &Value, call: &Call, input: &Value, request
             }
             _ => true,
         };
-        if !arrived {
+        if !arrives {
             found.push((format!("field {name}"), format!("its value {value} does not arrive as `{upstream}`")));
         }
     }
+    if !contains(&body, &operation["request"]["fixed_body"]) {
+        found.push((
+            "fixed_body".to_owned(),
+            format!("the body lacks a part of {}", operation["request"]["fixed_body"]),
+        ));
+    }
+    found.extend(query_differences(&expected_query, request));
     found
 }
 
-/// Returns `true` if a query has a parameter with this value. A list is one parameter, or one for each item. Null means
-/// that the caller gives no value.
-fn has_parameter(request: &Seen, name: &str, value: &Value, join: &str) -> bool {
-    if value.is_null() {
-        return true;
+/// The parameters of the query that are always sent, or unless the caller gives them or one of some others.
+fn constants(operation: &Value, input: &Value) -> Vec<(String, Value)> {
+    let described = &operation["request"];
+    let parts = |name: &str| {
+        let parts = described[name].as_object().into_iter().flatten();
+        parts.map(|(name, value)| (name.clone(), value.clone())).collect::<Vec<_>>()
+    };
+    let gives = |name: &str| !input["query"][name].is_null();
+    let unless = described["default_query_unless"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let mut constants = parts("fixed_query");
+    if !unless.into_iter().any(gives) {
+        constants.extend(parts("default_query").into_iter().filter(|(name, _)| !gives(name)));
     }
-    let texts = texts(value);
-    let found: Vec<String> =
-        request.parameters().into_iter().filter(|(key, _)| key == name).map(|(_, text)| text).collect();
-    found == texts || found == [texts.join(join)]
+    constants
+}
+
+/// Parameters that are missing in a query, have another value, or are not expected. A list is one parameter, or one for
+/// each item.
+fn query_differences(expected: &[(String, Value)], request: &Seen) -> Vec<(String, String)> {
+    let sent = request.parameters();
+    let mut found = Vec::new();
+    for (name, value) in expected {
+        let texts = texts(value);
+        let values: Vec<&String> = sent.iter().filter(|(key, _)| key == name).map(|(_, text)| text).collect();
+        if values != texts.iter().collect::<Vec<_>>() && values != [&texts.join(",")] {
+            found.push((
+                format!("query {name}"),
+                format!("it is {values:?}, and the catalogue and the caller say {value}"),
+            ));
+        }
+    }
+    let names: BTreeSet<&String> = expected.iter().map(|(name, _)| name).collect();
+    for (name, _) in sent.iter().filter(|(name, _)| !names.contains(name)) {
+        found.push((format!("query {name}"), "neither the catalogue nor the caller says it".to_owned()));
+    }
+    found
 }
 
 /// The items of a list, or the value itself, as they are written into a URL.
@@ -73,5 +118,5 @@ fn texts(value: &Value) -> Vec<String> {
 
 /// Returns `true` if an object has all members of another one.
 fn contains(whole: &Value, part: &Value) -> bool {
-    part.as_object().is_some_and(|members| members.iter().all(|(name, value)| &whole[name] == value))
+    part.as_object().is_none_or(|members| members.iter().all(|(name, value)| &whole[name] == value))
 }

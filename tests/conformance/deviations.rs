@@ -1,5 +1,7 @@
 //! Known differences between requests and specifications, and why the requests are right.
 
+use crate::check::Violation;
+
 /// A difference that is right.
 pub(crate) struct Deviation {
     /// `connector/operation`, or the beginning of several.
@@ -8,6 +10,13 @@ pub(crate) struct Deviation {
     pub(crate) place: &'static str,
     /// Why the request is right.
     pub(crate) why: &'static str,
+}
+
+impl Deviation {
+    /// Returns `true` if a violation is this difference.
+    pub(crate) fn is(&self, violation: &Violation) -> bool {
+        violation.operation.starts_with(self.operation) && violation.place == self.place
+    }
 }
 
 /// The known differences. Each must still be there.

@@ -9,7 +9,8 @@
 //! - [`operations`]: the operations of the catalogue with the methods that they may call; [`inputs`]: their inputs, from
 //!   the [`generator`] and within the [`rules`] of the connectors, and [`further`] ones
 //! - [`lanes`]: the gateways and the calls; [`upstream`]: the recording upstream
-//! - [`check`]: the comparison, with [`arrival`] for the values of fields; [`deviations`]: differences that are right; [`table`]: the result
+//! - [`check`]: the comparison, with [`arrival`] for the values of fields; [`deviations`]: differences that are right;
+//!   [`report`], [`table`]: the result
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod arrival;
@@ -20,6 +21,7 @@ mod generator;
 mod inputs;
 mod lanes;
 mod operations;
+mod report;
 mod rules;
 mod specifications;
 mod table;
@@ -29,10 +31,9 @@ use serde_json::{Value, json};
 use support::catalogue::{self, text};
 use support::{Setup, module};
 
-use self::check::{Checked, Extent, Violation, check};
-use self::deviations::{DEVIATIONS, Deviation};
 use self::lanes::Lanes;
 use self::operations::Connector;
+use self::report::report;
 use self::rules::RULES;
 use self::specifications::Specifications;
 
@@ -63,55 +64,7 @@ fn every_request_to_an_upstream_is_as_its_specification_says() {
     let lanes = Lanes::start(&connectors);
     let sent = lanes.send_all(&connectors);
 
-    let mut rows = vec![
-        ["connector", "operations", "checked", "in part", "unchecked", "requests", "violations"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
-    let mut reasons = Vec::new();
-    let mut violations = Vec::new();
-    for (connector, sent) in connectors.iter().zip(&sent) {
-        let checked: Vec<Checked> = connector
-            .operations
-            .iter()
-            .zip(sent)
-            .map(|(operation, sent)| check(&connector.id, operation, sent))
-            .collect();
-        let count = |extent| checked.iter().filter(|one| one.extent == extent).count();
-        let extents = [Extent::Whole, Extent::InPart, Extent::Nothing].map(count);
-        let requests: usize = sent.iter().flatten().map(|call| call.requests.len()).sum();
-        let found: usize = checked.iter().map(|one| one.violations.len()).sum();
-        let counts = [checked.len()].into_iter().chain(extents).chain([requests, found]);
-        rows.push([connector.id.clone()].into_iter().chain(counts.map(|count| count.to_string())).collect());
-        for (operation, one) in connector.operations.iter().zip(checked) {
-            let subject = format!("{}/{}", connector.id, operation.path);
-            reasons.extend(one.reasons.into_iter().map(|why| vec![subject.clone(), why]));
-            violations.extend(one.violations);
-        }
-    }
-    table::print("Requests to upstreams, against the specifications of the providers", &rows);
-    table::print("Operations that were not checked, or not all of them", &reasons);
-
-    let is = |violation: &Violation, deviation: &Deviation| {
-        violation.operation.starts_with(deviation.operation) && violation.place == deviation.place
-    };
-    let unknown = violations.iter().filter(|violation| !DEVIATIONS.iter().any(|deviation| is(violation, deviation)));
-    let mut wrong: Vec<String> = unknown
-        .map(|violation| {
-            format!("{} {}: {}\n    {}", violation.operation, violation.place, violation.detail, violation.example)
-        })
-        .collect();
-    let is_live =
-        |operation: &str| connectors.iter().any(|connector| operation.split('/').next() == Some(&connector.id));
-    let gone = DEVIATIONS.iter().filter(|deviation| {
-        is_live(deviation.operation) && !violations.iter().any(|violation| is(violation, deviation))
-    });
-    wrong.extend(gone.map(|deviation| {
-        format!(
-            "{} {}: no longer different, remove it from the deviations ({})",
-            deviation.operation, deviation.place, deviation.why
-        )
-    }));
+    let wrong = report(&connectors, &sent);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_rules(&lanes, &connectors);
 }
