@@ -25,13 +25,15 @@ fn limited() -> Reply {
     reply.header("x-rate-limit-reset", "4102444800")
 }
 
-/// A post of the conversation `1000`, with the members and the size of X's posts.
+/// A post of the conversation `1000`, with the members of X's posts and the size of a long one.
 fn post(id: u64) -> Value {
+    let annotation =
+        json!({"start": 0, "end": 23, "probability": 0.9812, "type": "Person", "normalized_text": "Ada Lovelace"});
     json!({
         "id": id.to_string(), "conversation_id": "1000", "author_id": "7", "text": "ü".repeat(280), "lang": "de",
         "created_at": "2026-01-01T00:00:00.000Z",
         "public_metrics": {"retweet_count": 1, "reply_count": 2, "like_count": 3, "quote_count": 4, "bookmark_count": 5},
-        "entities": {"urls": [{"start": 0, "end": 23, "url": "https://t.co/abc", "expanded_url": "https://example.com/abc"}]},
+        "entities": {"annotations": vec![annotation; 20]},
         "referenced_posts": [{"type": "replied_to", "id": (id - 1).to_string()}],
     })
 }
@@ -72,7 +74,7 @@ fn a_thread_of_a_thousand_posts_fits_the_limits_of_an_invocation() {
         let posts: Vec<Value> = (0..100).map(|number| post(2000 - page * 100 - number)).collect();
         let users: Vec<Value> = (0..100).map(|number| json!({"id": number.to_string(), "name": "N", "username": "u"})).collect();
         Reply::json(json!({
-            "data": posts, "includes": {"users": users}, "meta": {"next_token": (page + 1).to_string(), "result_count": 100},
+            "data": &posts, "includes": {"users": users, "posts": &posts}, "meta": {"next_token": (page + 1).to_string(), "result_count": 100},
         }))
     });
     let thread = connected.call("get_thread", json!({"id": "1000"})).ok();
