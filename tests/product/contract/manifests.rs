@@ -84,14 +84,29 @@ fn every_shipped_connector_gives_the_credential_to_the_services_of_its_provider_
             })
             .collect()
     };
+    let graph = || vec!["graph header"];
+    let api = || vec!["api header", "userinfo header"];
     let expected = [
-        ("code_hosting", vec!["api header", "userinfo header"]),
+        ("code_hosting", api()),
         ("dex_market_data", vec![]),
-        ("hr_platform", vec!["api header", "userinfo header"]),
+        ("hr_platform", api()),
+        ("kb_office_sites", graph()),
+        ("microblog", api()),
+        ("office_calendar", graph()),
+        ("office_drive", graph()),
+        ("office_mail", graph()),
+        ("office_sites", graph()),
+        ("office_teamchat", graph()),
         ("preprint_archive", vec![]),
-        ("team_chat", vec!["api header", "userinfo header"]),
-        ("workspace_calendar", vec!["api header", "userinfo header"]),
+        ("team_chat", api()),
+        ("workspace_calendar", api()),
+        ("workspace_chat", api()),
+        ("workspace_docs", vec!["docs header", "drive header", "userinfo header"]),
         ("workspace_identity", vec!["oauth2 form_field", "userinfo header"]),
+        ("workspace_mail", vec!["api header", "upload header", "userinfo header"]),
+        ("workspace_meet", api()),
+        ("workspace_sheets", api()),
+        ("workspace_user_management", api()),
     ];
     assert!(expected.iter().map(|(name, _)| *name).eq(module::shipped_names()), "every connector is here");
     for (name, upstreams) in expected {
