@@ -15,10 +15,10 @@ pub(crate) struct Found {
     pub(crate) key: Key,
     pub(crate) repository: String,
     pub(crate) number: u64,
-    /// Only a search with a summary needs them.
-    pub(crate) facts: Option<Facts>,
-    /// JSON text. `None` for a result that is counted but not part of the answer.
-    pub(crate) text: Option<String>,
+    /// The issue for the caller. It stays in the gateway, because thousands of issues need more memory than an invocation has.
+    pub(crate) issue: Document,
+    /// Size of the issue.
+    pub(crate) bytes: usize,
 }
 
 /// The members of an issue that a summary counts.

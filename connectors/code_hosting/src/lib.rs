@@ -5,7 +5,7 @@
 //! - `github`: requests to GitHub's API, and the next page of a response. `dates`: GitHub's dates.
 //! - `cursor`: the cursor of `list_issues`. `copy`: the copy of an issue's comments. Both use `fingerprint`.
 //! - Parts of a search: `repositories` (where it searches), `calls` (how many requests remain), `found` (one result),
-//!   `projection` (the members of a result), `ranking` (the best results), `summary` (their counts).
+//!   `projection` (the members of a result), `ranking` (the best results), `summary` (counts of all).
 
 mod account;
 mod calls;
@@ -162,9 +162,9 @@ connector! {
     /// Search issues in repositories, waiting or in the background
     ///
     /// The answer is `{total_count, truncated, repositories, issues, errors}`. Each issue has the member `repository`. Pull requests
-    /// are left out. With `summarize` the answer has only the first five issues, and `summary` counts all of them. `errors` names
-    /// the repositories that could not be read. The search reads at most 10,000 issues, and the answer has at most 5,000 issues
-    /// and 8 MiB. `truncated` is true if there may be more results.
+    /// are left out. `total_count` is the number of issues that matched. The answer has at most the first 5,000 of them, or fewer if
+    /// they are larger than 28 MiB. With `summarize` it has only the first five, and `summary` counts all of them. `errors` names the
+    /// repositories that could not be read. The search reads some 10,000 issues. `truncated` is true if there may be more results.
     search_issues: read fn search::issues {
         /// OWNER/REPO, or REPO in the default organization; absent: all repositories of the default organization
         repositories?: [string],

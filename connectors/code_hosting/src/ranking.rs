@@ -7,14 +7,14 @@ use crate::found::{Found, Key};
 /// Maximum number of results in an answer.
 pub(crate) const MAX_RESULTS: usize = 5_000;
 
-/// Maximum size of an answer. It has to fit into the memory of an invocation twice.
-pub(crate) const MAX_BYTES: usize = 8 << 20;
+/// Maximum size of the results in an answer. The answer has to fit into the memory of an invocation, which is 32 MiB.
+pub(crate) const MAX_BYTES: usize = 28 << 20;
 
 /// The best results so far.
 pub(crate) struct Ranking {
     ascending: bool,
-    /// Number of results that keep their text. The others only keep their facts.
-    shown: usize,
+    /// Maximum number of results.
+    most: usize,
     results: Vec<Found>,
     bytes: usize,
     /// The best result that was dropped. A result that is not better has no room.
@@ -22,8 +22,8 @@ pub(crate) struct Ranking {
 }
 
 impl Ranking {
-    pub(crate) fn new(ascending: bool, shown: usize) -> Self {
-        Self { ascending, shown, results: Vec::new(), bytes: 0, bound: None }
+    pub(crate) fn new(ascending: bool, most: usize) -> Self {
+        Self { ascending, most, results: Vec::new(), bytes: 0, bound: None }
     }
 
     /// Returns `true` if a result is among the best so far.
@@ -36,18 +36,18 @@ impl Ranking {
 
     /// Adds a result. The caller has checked that it has room.
     pub(crate) fn take(&mut self, found: Found) {
-        self.bytes += found.text.as_ref().map_or(0, String::len);
+        self.bytes += found.bytes;
         self.results.push(found);
         // Sorting after each result would be slow, so a quarter more results may accumulate.
-        if self.results.len() > MAX_RESULTS / 4 * 5 || self.bytes > MAX_BYTES / 4 * 5 {
+        if self.results.len() > self.most / 4 * 5 + 4 || self.bytes > MAX_BYTES / 4 * 5 {
             self.trim();
         }
     }
 
-    /// The results, best first, and `true` if others were dropped.
-    pub(crate) fn finish(mut self) -> (Vec<Found>, bool) {
+    /// The results, best first.
+    pub(crate) fn finish(mut self) -> Vec<Found> {
         self.trim();
-        (self.results, self.bound.is_some())
+        self.results
     }
 
     /// Results with equal keys are in the order of repository and number, in both directions.
@@ -63,16 +63,12 @@ impl Ranking {
         });
         self.bytes = 0;
         let mut kept = 0;
-        for (rank, found) in results.iter_mut().enumerate().take(MAX_RESULTS) {
-            if rank >= self.shown {
-                found.text = None;
-            }
-            let bytes = found.text.as_ref().map_or(0, String::len);
-            if self.bytes + bytes > MAX_BYTES {
+        for found in results.iter().take(self.most) {
+            if self.bytes + found.bytes > MAX_BYTES {
                 break;
             }
-            self.bytes += bytes;
-            kept = rank + 1;
+            self.bytes += found.bytes;
+            kept += 1;
         }
         if let Some(first) = results.get(kept) {
             self.bound = Some((first.key.clone(), first.repository.clone(), first.number));
@@ -84,6 +80,8 @@ impl Ranking {
 
 #[cfg(test)]
 mod tests {
+    use connector_sdk::Document;
+
     use super::{MAX_BYTES, MAX_RESULTS, Ranking};
     use crate::found::{Found, Key};
 
@@ -91,8 +89,8 @@ mod tests {
     fn offer(ranking: &mut Ranking, key: u64, repository: &str, number: u64, bytes: usize) -> bool {
         let has_room = ranking.has_room(&Key::Count(key), repository, number);
         if has_room {
-            let (repository, text) = (repository.to_owned(), Some("x".repeat(bytes)));
-            ranking.take(Found { key: Key::Count(key), repository, number, facts: None, text });
+            let issue = Document::parse("{}").expect("JSON");
+            ranking.take(Found { key: Key::Count(key), repository: repository.to_owned(), number, issue, bytes });
         }
         has_room
     }
@@ -104,27 +102,26 @@ mod tests {
             for (key, repository, number) in [(5, "b", 1), (5, "a", 2), (1, "c", 1), (5, "a", 1), (9, "a", 9)] {
                 assert!(offer(&mut ranking, key, repository, number, 2));
             }
-            let (results, is_truncated) = ranking.finish();
+            let results = ranking.finish();
             let names: Vec<String> =
                 results.iter().map(|found| format!("{}{}", found.repository, found.number)).collect();
             assert_eq!(names, expected);
-            assert!(!is_truncated);
         }
     }
 
     #[test]
     fn an_answer_has_the_best_results_up_to_the_maximum() {
-        let all = 3 * MAX_RESULTS as u64;
-        let mut ranking = Ranking::new(false, MAX_RESULTS);
-        // In this order, better results arrive late, and worse results arrive after others were dropped.
-        for number in (0..all).map(|number| number * 7919 % all) {
-            offer(&mut ranking, number, "a", number, 2);
+        for most in [5, MAX_RESULTS as u64] {
+            let all = 3 * MAX_RESULTS as u64;
+            let mut ranking = Ranking::new(false, usize::try_from(most).expect("a size"));
+            // In this order, better results arrive late, and worse results arrive after others were dropped.
+            for number in (0..all).map(|number| number * 7919 % all) {
+                offer(&mut ranking, number, "a", number, 2);
+            }
+            assert!(!offer(&mut ranking, 0, "a", 0, 2));
+            let best: Vec<u64> = (all - most..all).rev().collect();
+            assert_eq!(ranking.finish().iter().map(|found| found.number).collect::<Vec<_>>(), best);
         }
-        assert!(!offer(&mut ranking, 0, "a", 0, 2));
-        let (results, is_truncated) = ranking.finish();
-        assert!(is_truncated);
-        let best: Vec<u64> = (all - MAX_RESULTS as u64..all).rev().collect();
-        assert_eq!(results.iter().map(|found| found.number).collect::<Vec<_>>(), best);
     }
 
     #[test]
@@ -134,18 +131,6 @@ mod tests {
             offer(&mut ranking, number, "a", number, MAX_BYTES / 8);
         }
         assert!(!offer(&mut ranking, 29, "b", 1, 2), "a worse result is not added after a better one was dropped");
-        let (results, is_truncated) = ranking.finish();
-        assert_eq!((results.len(), is_truncated), (8, true));
-    }
-
-    #[test]
-    fn results_that_are_not_shown_need_no_room() {
-        let mut ranking = Ranking::new(true, 5);
-        for number in 0..30 {
-            offer(&mut ranking, number, "a", number, MAX_BYTES / 8);
-        }
-        let (results, is_truncated) = ranking.finish();
-        assert_eq!((results.len(), is_truncated), (30, false));
-        assert_eq!(results.iter().filter(|found| found.text.is_some()).count(), 5);
+        assert_eq!(ranking.finish().len(), 8);
     }
 }

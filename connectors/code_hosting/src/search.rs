@@ -6,13 +6,12 @@ use connector_sdk::http::{self, Method, Response};
 use connector_sdk::json::Kind;
 use connector_sdk::{Document, Fault, Outcome, Request, UpstreamFault, Violation};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::calls::Calls;
 use crate::found::{Facts, Found, Key};
-use crate::ranking::{MAX_BYTES, MAX_RESULTS, Ranking};
+use crate::ranking::{MAX_RESULTS, Ranking};
 use crate::repositories::{self, Repository};
-use crate::summary::Summary;
+use crate::summary::{Counted, Summary};
 use crate::{CONNECTOR, SearchIssues, dates, github, projection};
 
 /// Number of requests that are sent in parallel.
@@ -24,12 +23,18 @@ const SHOWN_WITH_SUMMARY: usize = 5;
 /// Maximum number of issues that a search reads. More would exceed the CPU time of an invocation.
 const MAX_READ: u32 = 10_000;
 
+/// The members of the answer before the issues.
 #[derive(Serialize)]
-struct Answer {
+struct Head {
+    /// Number of issues that matched, also of those that the answer does not have.
     total_count: usize,
     truncated: bool,
     repositories: Vec<String>,
-    issues: Vec<Box<RawValue>>,
+}
+
+/// The members of the answer after the issues.
+#[derive(Serialize)]
+struct Tail {
     errors: Vec<Failure>,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<Summary>,
@@ -69,15 +74,13 @@ pub(crate) fn issues(input: SearchIssues) -> Result<Outcome, Fault> {
     {
         return Err(fault);
     }
-    let (results, is_truncated) = search.ranking.finish();
-    answer(&Answer {
-        total_count: results.len(),
-        truncated: is_truncated || !is_complete,
-        repositories: searched.repositories,
-        summary: input.summarize.then(|| Summary::of(&results)),
-        issues: results.into_iter().filter_map(|found| RawValue::from_string(found.text?).ok()).collect(),
-        errors: search.errors,
-    })
+    let results = search.ranking.finish();
+    let wanted = if input.summarize { search.matched.min(SHOWN_WITH_SUMMARY) } else { search.matched };
+    let is_cut = results.len() < wanted || search.matched > MAX_RESULTS;
+    let head =
+        Head { total_count: search.matched, truncated: is_cut || !is_complete, repositories: searched.repositories };
+    let summary = input.summarize.then(|| search.counted.summary());
+    answer(&head, results, &Tail { errors: search.errors, summary })
 }
 
 /// The repositories that the caller names. `None` if the caller names no repositories.
@@ -126,6 +129,10 @@ fn first_page(input: &SearchIssues, repository: &Repository) -> Result<String, F
 struct Search<'a> {
     input: &'a SearchIssues,
     ranking: Ranking,
+    /// The counts for the summary, if the caller wants one.
+    counted: Counted,
+    /// Number of issues that matched.
+    matched: usize,
     errors: Vec<Failure>,
     /// The fault of the first repository that could not be read. It is the answer if no repository can be read.
     first_fault: Option<Fault>,
@@ -136,7 +143,7 @@ struct Search<'a> {
 /// The extent of a search.
 struct Searched {
     repositories: Vec<String>,
-    /// `true` if all pages that can hold results were read.
+    /// `true` if all pages were read.
     is_complete: bool,
 }
 
@@ -144,7 +151,15 @@ impl<'a> Search<'a> {
     fn new(input: &'a SearchIssues) -> Self {
         let is_ascending = input.direction.as_deref() == Some("asc");
         let shown = if input.summarize { SHOWN_WITH_SUMMARY } else { MAX_RESULTS };
-        Self { input, ranking: Ranking::new(is_ascending, shown), errors: Vec::new(), first_fault: None, read: 0 }
+        Self {
+            input,
+            ranking: Ranking::new(is_ascending, shown),
+            counted: Counted::default(),
+            matched: 0,
+            errors: Vec::new(),
+            first_fault: None,
+            read: 0,
+        }
     }
 
     /// Reads the pages of all repositories, some in parallel, until each repository has no further page.
@@ -172,7 +187,7 @@ impl<'a> Search<'a> {
         Ok(Searched { repositories: searched, is_complete: true })
     }
 
-    /// Adds the issues of a page to the results. Returns the next page, or `None` if it cannot hold better results.
+    /// Counts the issues of a page, and adds the best of them to the results. Returns the next page.
     ///
     /// The response stays in the gateway. The connector reads the members that it needs, and the text of the issues it keeps.
     fn read(&mut self, page: Page, response: &Response) -> Result<Option<Page>, Fault> {
@@ -181,16 +196,14 @@ impl<'a> Search<'a> {
         if issues.kind() != Kind::Array {
             return Err(github::not_understood("the response is not a list of issues"));
         }
-        let mut is_last_taken = true;
         self.read += issues.length();
         for issue in issues.items() {
             let updated_at = text(&issue, "/updated_at")?;
             if issue.pointer("/pull_request").is_none() && !self.is_too_late(&updated_at) {
-                is_last_taken = self.take(&repository, &issue, updated_at)?;
+                self.take(&repository, &issue, updated_at)?;
             }
         }
-        let next = github::next_path(&page.path, response).filter(|_| is_last_taken);
-        Ok(next.map(|path| Page { path, ..page }))
+        Ok(github::next_path(&page.path, response).map(|path| Page { path, ..page }))
     }
 
     /// The search includes the day `until`.
@@ -199,23 +212,27 @@ impl<'a> Search<'a> {
         self.input.until.as_deref().is_some_and(|until| day > until)
     }
 
-    /// Adds an issue to the results if it is among the best so far. Returns whether it is.
-    fn take(&mut self, repository: &str, issue: &Document, updated_at: String) -> Result<bool, Fault> {
+    /// Counts an issue that matches, and adds it to the results if it is among the best so far.
+    fn take(&mut self, repository: &str, issue: &Document, updated_at: String) -> Result<(), Fault> {
+        self.matched += 1;
         let number = integer(issue, "/number")?;
         let key = match self.input.sort.as_str() {
             "created" => Key::Time(text(issue, "/created_at")?),
             "comments" => Key::Count(integer(issue, "/comments")?),
             _ => Key::Time(updated_at.clone()),
         };
-        if !self.ranking.has_room(&key, repository, number) {
-            return Ok(false);
+        if self.input.summarize {
+            self.counted.add(repository, Facts::of(issue, updated_at));
         }
-        let facts = if self.input.summarize { Some(Facts::of(issue, updated_at)) } else { None };
+        if !self.ranking.has_room(&key, repository, number) {
+            return Ok(());
+        }
+        let not_understood = || github::not_understood("an issue is not an object");
         let fields = self.input.fields.as_deref().unwrap_or_default();
-        let text = projection::issue(&issue.text(), repository, fields)
-            .ok_or_else(|| github::not_understood("an issue is not an object"))?;
-        self.ranking.take(Found { key, repository: repository.to_owned(), number, facts, text: Some(text) });
-        Ok(true)
+        let text = projection::issue(&issue.text(), repository, fields).ok_or_else(not_understood)?;
+        let issue = Document::parse(&text).map_err(|_| not_understood())?;
+        self.ranking.take(Found { key, repository: repository.to_owned(), number, issue, bytes: text.len() });
+        Ok(())
     }
 
     fn fail(&mut self, page: &Page, fault: UpstreamFault) {
@@ -242,10 +259,22 @@ fn integer(issue: &Document, pointer: &str) -> Result<u64, Fault> {
     number.ok_or_else(|| github::not_understood(&format!("an issue has no `{pointer}`")))
 }
 
-/// Writes the answer into a buffer of sufficient size, because a buffer that grows needs up to twice the memory.
-fn answer(answer: &Answer) -> Result<Outcome, Fault> {
-    let issues: usize = answer.issues.iter().map(|issue| issue.get().len() + 1).sum();
-    let mut json = Vec::with_capacity(issues.min(MAX_BYTES + MAX_RESULTS) + (16 << 10));
-    serde_json::to_writer(&mut json, answer).map_err(|error| Fault::Failed(error.to_string()))?;
-    String::from_utf8(json).map(Outcome::Reply).map_err(|error| Fault::Failed(error.to_string()))
+/// Writes the answer into a buffer of sufficient size, because a buffer that grows needs up to twice the memory. The gateway
+/// drops each issue after it is written.
+fn answer(head: &Head, results: Vec<Found>, tail: &Tail) -> Result<Outcome, Fault> {
+    let written = |error: serde_json::Error| Fault::Failed(error.to_string());
+    let (head, tail) = (serde_json::to_string(head).map_err(written)?, serde_json::to_string(tail).map_err(written)?);
+    let issues: usize = results.iter().map(|found| found.bytes + 1).sum();
+    let mut json = String::with_capacity(head.len() + issues + tail.len() + 16);
+    json.push_str(head.strip_suffix('}').unwrap_or_default());
+    json.push_str(",\"issues\":[");
+    for (index, found) in results.into_iter().enumerate() {
+        if index > 0 {
+            json.push(',');
+        }
+        json.push_str(&found.issue.text());
+    }
+    json.push_str("],");
+    json.push_str(tail.strip_prefix('{').unwrap_or_default());
+    Ok(Outcome::Reply(json))
 }

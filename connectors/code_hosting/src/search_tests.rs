@@ -233,14 +233,53 @@ fn a_search_sends_fewer_requests_than_the_gateway_allows() {
     assert_eq!(gateway.requests().len(), 250);
 }
 
-#[test]
-fn pages_that_cannot_hold_better_results_are_not_read() {
-    let issues: Vec<String> = (0..12_000).map(|number| issue(number % 28 + 1, 28 - number / 500, "")).collect();
+/// So many issues in pages of `per_page`. Each issue has `bytes` bytes of text.
+fn many(count: u64, per_page: usize, bytes: usize) -> Gateway {
+    let body = format!(r#","body":"{}""#, "x".repeat(bytes));
+    let issues: Vec<String> = (0..count).map(|number| issue(number % 28 + 1, 28 - number / 500, &body)).collect();
+    let last = issues.len().div_ceil(per_page) - 1;
     let mut gateway = Gateway::new();
-    for chunk in issues.chunks(100) {
-        gateway = gateway.answer(page(chunk).header("Link", NEXT));
+    for (index, chunk) in issues.chunks(per_page).enumerate() {
+        let page = page(chunk);
+        gateway = gateway.answer(if index < last { page.header("Link", NEXT) } else { page });
     }
+    gateway
+}
+
+#[test]
+fn an_answer_has_at_most_5000_issues_and_counts_all_that_match() {
+    for (count, shown, is_truncated) in [(5_000, 5_000, false), (5_001, 5_000, true), (6_050, 5_000, true)] {
+        let _gateway = many(count, 25, 10);
+        let found = search(r#"{"repositories":["o/a"]}"#);
+        assert_eq!((names(&found).len(), &found["total_count"]), (shown, &json!(count)));
+        assert_eq!(found["truncated"], is_truncated, "{count}");
+    }
+}
+
+#[test]
+fn a_summary_counts_issues_that_the_answer_does_not_have() {
+    let _gateway = many(6_050, 25, 10);
+    let found = search(r#"{"repositories":["o/a"],"summarize":true}"#);
+    assert_eq!((names(&found).len(), &found["total_count"], &found["truncated"]), (5, &json!(6_050), &json!(true)));
+    assert_eq!(found["summary"]["by_repository"], json!({"o/a": 6_050}));
+    assert_eq!(found["summary"]["oldest_update"], "2026-01-16T12:00:00Z");
+}
+
+#[test]
+fn an_answer_has_at_most_28_mib_of_issues() {
+    for (count, is_truncated) in [(95, false), (100, true)] {
+        let _gateway = many(count, 4, 300_000);
+        let found = search(r#"{"repositories":["o/a"]}"#);
+        let bytes = found["issues"].to_string().len();
+        assert!((26 << 20..=(28 << 20) + 200).contains(&bytes), "{bytes}");
+        assert_eq!((&found["total_count"], &found["truncated"]), (&json!(count), &json!(is_truncated)));
+    }
+}
+
+#[test]
+fn a_search_reads_10000_issues_and_says_that_there_may_be_more() {
+    let gateway = many(12_000, 50, 10);
     let found = search(r#"{"repositories":["o/a"]}"#);
-    assert_eq!((&found["truncated"], &found["total_count"]), (&json!(true), &json!(5000)));
-    assert!(gateway.requests().len() < 70, "{}", gateway.requests().len());
+    assert_eq!((&found["truncated"], &found["total_count"]), (&json!(true), &json!(10_050)));
+    assert_eq!(gateway.requests().len(), 201);
 }

@@ -226,6 +226,24 @@ fn issues_are_searched_in_several_repositories() {
     assert!(summary["summary"]["by_state"].is_object(), "{summary}");
 }
 
+/// Issues of GitHub have some 5 KB. The answer has 24 MB, and an invocation 32 MiB of memory.
+#[test]
+fn a_search_answers_with_5000_issues_of_full_size() {
+    let connected = connected("");
+    let body = "x".repeat(4_500);
+    connected.provider.on_api(move |seen, _| {
+        pages(seen, 7_000, |number| {
+            let mut issue = issue(number);
+            issue["body"] = json!(body);
+            issue
+        })
+    });
+    let answer = connected.call("search_issues", json!({"repositories": ["o/r"], "waiting": true})).ok();
+    // Every fifth is a pull request.
+    assert_eq!((&answer["total_count"], &answer["truncated"]), (&json!(5_600), &json!(true)));
+    assert_eq!(answer["issues"].as_array().unwrap().len(), 5_000);
+}
+
 #[test]
 fn githubs_rate_limits_are_passed_on_with_the_time_to_wait() {
     let connected = connected("");
