@@ -257,7 +257,7 @@ impl Query<'_> {
             return Ok(());
         }
         let items = reader::items(value)?;
-        if let Lists::Joined(separator) = field.lists {
+        if let (Lists::Joined(separator), [_, ..]) = (&field.lists, items.as_slice()) {
             self.name(name);
             return push_joined(&mut self.path, field, &items, separator);
         }

@@ -235,6 +235,8 @@ fn a_fixed_body_and_defaults_are_sent() {
 fn lists_are_joined_or_repeated() {
     let input = r#"{"ids":["1","a,b"],"post_fields":["x","y"],"ranges":["A1:B2","C"],"limit":1e1}"#;
     assert_eq!(path("get_posts", input), "/posts?ids=1,a%2Cb&post.fields=x,y&ranges=A1%3AB2&ranges=C&limit=10");
+    let none = r#"{"ids":["1"],"post_fields":[],"ranges":[]}"#;
+    assert_eq!(path("get_posts", none), "/posts?ids=1&limit=30", "an empty list is no parameter");
 }
 
 #[test]
