@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use connector_sdk::http::{self, Method, Response};
 use connector_sdk::json::Kind;
-use connector_sdk::{Document, Fault, Outcome, Request, UpstreamFault, Violation};
+use connector_sdk::{Document, Fault, Outcome, Request, UpstreamFault, Violation, progress};
 use serde::{Deserialize, Serialize};
 
 use crate::calls::Calls;
@@ -165,7 +165,12 @@ impl<'a> Search<'a> {
     /// Reads the pages of all repositories, some in parallel, until each repository has no further page.
     fn walk(&mut self, mut pages: VecDeque<Page>, calls: &mut Calls) -> Result<Searched, Fault> {
         let mut searched = Vec::new();
+        let count = pages.len();
         while !pages.is_empty() {
+            // Each repository that is not read to its end has one page here.
+            let done = count - pages.len();
+            let message = format!("{done} of {count} repositories and {} issues are read", self.read);
+            progress::report(done as f64 / count as f64, &message);
             let batch: Vec<Page> = pages.drain(..pages.len().min(PARALLEL)).collect();
             if self.read > MAX_READ || !calls.take(batch.len()) {
                 return Ok(Searched { repositories: searched, is_complete: false });

@@ -70,6 +70,14 @@ fn issues_of_all_repositories_are_one_list() {
         ]
     );
     assert_eq!(gateway.requests()[0].headers.len(), 2);
+    let report = |fraction: f64, message: &str| (fraction, message.to_owned());
+    assert_eq!(
+        gateway.progress(),
+        [
+            report(0.0, "0 of 2 repositories and 0 issues are read"),
+            report(0.5, "1 of 2 repositories and 3 issues are read")
+        ]
+    );
 }
 
 #[test]

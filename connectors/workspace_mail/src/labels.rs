@@ -1,7 +1,7 @@
 //! The counts of all labels, and the colours of a new one.
 
 use connector_sdk::http::{self, Error, Response};
-use connector_sdk::{Fault, Outcome, Request};
+use connector_sdk::{Fault, Outcome, Request, progress};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -52,22 +52,25 @@ struct Listed {
 
 /// The gateway has answered a caller who does not wait.
 pub(crate) fn totals(_: TotalEmailsPerLabel) -> Result<Outcome, Fault> {
-    let list: List = read(http::send(Request::get("api", LABELS))?)?;
+    let list: List = parse(http::send(Request::get("api", LABELS))?)?;
     let mut labels = Vec::with_capacity(list.labels.len());
-    for listed in list.labels.chunks(PARALLEL) {
+    let count = list.labels.len();
+    for (chunk, listed) in list.labels.chunks(PARALLEL).enumerate() {
+        let read = chunk * PARALLEL;
+        progress::report(read as f64 / count as f64, &format!("{read} of {count} labels are read"));
         let requests = listed.iter().map(|label| Request::get("api", LABELS).segment("label_id", &label.id));
         for response in http::send_all(requests.collect::<Result<_, _>>()?) {
             let response = response?;
             // The label was deleted after the list was made.
             if response.status() != 404 {
-                labels.push(read::<Label>(response)?);
+                labels.push(parse::<Label>(response)?);
             }
         }
     }
     Outcome::json(&Totals { total: labels.len(), labels })
 }
 
-fn read<T: DeserializeOwned>(response: Response) -> Result<T, Fault> {
+fn parse<T: DeserializeOwned>(response: Response) -> Result<T, Fault> {
     let text = response.successful()?.text()?;
     serde_json::from_str(&text)
         .map_err(|error| Error::BadAnswer(format!("Gmail's response is not in the documented form: {error}")).into())

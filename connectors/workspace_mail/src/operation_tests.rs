@@ -176,6 +176,18 @@ fn at_most_five_labels_are_read_at_a_time() {
 }
 
 #[test]
+fn totals_report_the_number_of_labels_that_are_read() {
+    let listed: Vec<String> = (0..8).map(|id| format!(r#"{{"id":"L{id}","name":"n"}}"#)).collect();
+    let mut gateway = Gateway::new().answer(Answer::json(200, &format!(r#"{{"labels":[{}]}}"#, listed.join(","))));
+    for id in 0..8 {
+        gateway = gateway.answer(label(&format!("L{id}"), 1));
+    }
+    totals().expect("totals");
+    let report = |fraction: f64, message: &str| (fraction, message.to_owned());
+    assert_eq!(gateway.progress(), [report(0.0, "0 of 8 labels are read"), report(0.625, "5 of 8 labels are read")]);
+}
+
+#[test]
 fn the_credential_goes_to_the_upstream_for_uploads_as_well() {
     use connector_sdk::table::CredentialUse;
     let credential = |name: &str| {
