@@ -11,6 +11,7 @@ mod office_sites;
 mod preprint_archive;
 mod team_chat;
 mod workspace_calendar;
+mod workspace_docs;
 mod workspace_identity;
 mod workspace_mail;
 mod workspace_user_management;
