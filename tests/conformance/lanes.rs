@@ -183,9 +183,8 @@ fn connected(gateway: &Gateway, connector: &Connector, provider: &OAuthProvider)
     let client = gateway.client();
     let lanes = (0..LANES).map(|number| {
         let name = format!("lane{number}");
-        let init = json!({
-            "auth_type": "oauth2", "callback_url": "http://127.0.0.1:9/done", "user_identifier": name,
-        });
+        let mut init = init();
+        init["user_identifier"] = json!(name);
         let begun = client.post(&format!("{path}/integrations"), init).ok();
         let callback = Person::named(&name).consents(begun["authorization_url"].as_str().unwrap());
         let end = browser::open(&callback);
@@ -195,6 +194,11 @@ fn connected(gateway: &Gateway, connector: &Connector, provider: &OAuthProvider)
         Lane { connector: connector.id.clone(), client: client.clone(), recorder }
     });
     lanes.collect()
+}
+
+/// The request body that begins an authorization.
+pub(crate) fn init() -> Value {
+    json!({"auth_type": "oauth2", "callback_url": "http://127.0.0.1:9/done"})
 }
 
 /// The methods of all operations of a connector.

@@ -1,8 +1,10 @@
-//! The conformance of the product's connectors: every operation is called through a running gateway, and every request
-//! that reaches the upstream is compared with the provider's own specification.
+//! The conformance of the product's connectors, in two tables.
 //!
-//! The specifications are not part of this repository. `SPECS_DIR` names the folder that has them. Without it the test is
-//! skipped, and says so.
+//! The first one is about the requests to upstreams: every operation is called through a running gateway, and every request
+//! that reaches the upstream is compared with the provider's own specification. The specifications are not part of this
+//! repository. `SPECS_DIR` names the folder that has them. Without it this test is skipped, and says so.
+//!
+//! The second one is about what callers see: the description of the API is compared with the catalogue.
 //!
 //! # Layout
 //! - [`specifications`]: the providers' specifications
@@ -10,10 +12,13 @@
 //!   the [`generator`] and within the [`rules`] of the connectors, and [`further`] ones
 //! - [`lanes`]: the gateways and the calls; [`upstream`]: the recording upstream
 //! - [`check`]: the comparison, with [`arrival`] for the values of fields; [`deviations`]: differences that are right;
-//!   [`report`], [`table`]: the result
+//!   [`report`]: the result
+//! - [`catalogue`]: the second table
+//! - [`table`]: tables on standard output
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
 mod arrival;
+mod catalogue;
 mod check;
 mod deviations;
 mod further;
@@ -28,7 +33,7 @@ mod table;
 mod upstream;
 
 use serde_json::{Value, json};
-use support::catalogue::{self, text};
+use support::catalogue::{CONFIGURED, connectors, text};
 use support::{Setup, module};
 
 use self::lanes::Lanes;
@@ -39,9 +44,7 @@ use self::specifications::Specifications;
 
 /// The description of the API, with the operations of every connector of the product.
 fn description() -> Value {
-    let hr = "[connectors.hr_platform]\nupstreams.api = \"https://hr.example/api\"\n\
-        oauth.authorization_url = \"https://hr.example/authorize\"\noauth.token_url = \"https://hr.example/token\"";
-    let home = Setup::new().every_shipped().config(hr).prepare();
+    let home = Setup::new().every_shipped().config(CONFIGURED).prepare();
     serde_json::from_str(&home.run_ok(&["openapi"])).unwrap()
 }
 
@@ -56,7 +59,7 @@ fn every_request_to_an_upstream_is_as_its_specification_says() {
     let specifications = Specifications::read(&folder);
     let description = description();
     let shipped = module::shipped_names();
-    let connectors: Vec<Connector> = catalogue::connectors()
+    let connectors: Vec<Connector> = connectors()
         .iter()
         .filter(|connector| shipped.iter().any(|name| name == text(connector, "id")))
         .map(|connector| Connector::new(connector, &description, &specifications))

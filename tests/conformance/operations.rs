@@ -36,8 +36,8 @@ pub(crate) struct Call {
     pub(crate) methods: Result<Vec<Method>, String>,
 }
 
-/// Base URL of a connector whose upstream the operator sets.
-const CONFIGURED: &str = "hr.example/api";
+/// Host and path of an upstream that has no URL in the catalogue.
+const ANYWHERE: &str = "hr.example/api";
 
 impl Connector {
     /// Reads a connector of the catalogue. `description` is the description of the API.
@@ -48,7 +48,7 @@ impl Connector {
             .unwrap()
             .iter()
             .map(|(name, url)| {
-                let url = url.as_str().unwrap().strip_prefix("https://").unwrap_or(CONFIGURED);
+                let url = url.as_str().unwrap().strip_prefix("https://").unwrap_or(ANYWHERE);
                 (name.clone(), url.to_owned())
             })
             .collect();

@@ -1,7 +1,7 @@
 //! The result: a table by connector, the operations that were not checked, and what is wrong.
 
 use crate::check::{Checked, Extent, Violation, check};
-use crate::deviations::DEVIATIONS;
+use crate::deviations::{DEVIATIONS, UNCHECKED};
 use crate::lanes::Sent;
 use crate::operations::Connector;
 use crate::table;
@@ -26,7 +26,9 @@ pub(crate) fn report(connectors: &[Connector], sent: &[Vec<Vec<Sent>>]) -> Vec<S
     }
     table::print("Requests to upstreams, against the specifications of the providers", &rows);
     table::print("Operations that were not checked, or not all of them", &reasons);
-    wrong(connectors, &violations)
+    let mut wrong = wrong(connectors, &violations);
+    wrong.extend(surprises(connectors, &reasons));
+    wrong
 }
 
 /// A connector's row.
@@ -44,15 +46,29 @@ fn is_known(violation: &Violation) -> bool {
     DEVIATIONS.iter().any(|deviation| deviation.is(violation))
 }
 
+/// Operations that were not checked although they can be, and those that were checked although they are said not to be.
+fn surprises(connectors: &[Connector], reasons: &[Vec<String>]) -> Vec<String> {
+    let unknown = reasons.iter().filter(|reason| !UNCHECKED.iter().any(|known| reason[0].starts_with(known)));
+    let unknown = unknown.map(|reason| format!("{}: it was not checked, or not all of it: {}", reason[0], reason[1]));
+    let gone = UNCHECKED
+        .iter()
+        .filter(|known| is_live(connectors, known) && !reasons.iter().any(|reason| reason[0].starts_with(**known)));
+    let gone = gone.map(|known| format!("{known}: it was checked, remove it from the operations that cannot be"));
+    unknown.chain(gone).collect()
+}
+
+/// Returns `true` if the connector of an operation is live.
+fn is_live(connectors: &[Connector], operation: &str) -> bool {
+    connectors.iter().any(|connector| operation.split('/').next() == Some(&connector.id))
+}
+
 /// The violations that are not known, and the known deviations that are gone.
 fn wrong(connectors: &[Connector], violations: &[Violation]) -> Vec<String> {
     let unknown = violations.iter().filter(|violation| !is_known(violation)).map(|violation| {
         format!("{} {}: {}\n    {}", violation.operation, violation.place, violation.detail, violation.example)
     });
-    let is_live =
-        |operation: &str| connectors.iter().any(|connector| operation.split('/').next() == Some(&connector.id));
     let gone = DEVIATIONS.iter().filter(|deviation| {
-        is_live(deviation.operation) && !violations.iter().any(|violation| deviation.is(violation))
+        is_live(connectors, deviation.operation) && !violations.iter().any(|violation| deviation.is(violation))
     });
     let gone = gone.map(|deviation| {
         format!(

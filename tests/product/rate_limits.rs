@@ -1,9 +1,7 @@
 //! The rate limits that connectors declare. Those of `dex_market_data` are the catalogue's.
 
 use serde_json::{Value, json};
-use support::{Answer, Gateway, Provider, Setup, dexscreener, module};
-
-use crate::catalogue;
+use support::{Answer, Gateway, Provider, Setup, catalogue, dexscreener, module};
 
 fn market() -> (Gateway, Provider) {
     let service = dexscreener::start();

@@ -5,6 +5,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+/// The only connector whose URLs are all set by the operator, and URLs for it.
+pub const CONFIGURED: &str = "[connectors.hr_platform]\nupstreams.api = \"https://hr.example/api\"\n\
+    oauth.authorization_url = \"https://hr.example/authorize\"\noauth.token_url = \"https://hr.example/token\"";
+
 /// The connectors of the catalogue.
 ///
 /// # Panics

@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
+use support::catalogue::{CONFIGURED, example, fields, operations, text};
 use support::{Gateway, Setup, module};
 use url::Url;
 
-use super::{example, fields, operations, schema, text};
-use crate::integrations::init;
-
-/// The only connector whose URLs are all set by the operator, and URLs for it.
-pub(super) const CONFIGURED: &str = "[connectors.hr_platform]\nupstreams.api = \"https://hr.example/api\"\n\
-    oauth.authorization_url = \"https://hr.example/authorize\"\noauth.token_url = \"https://hr.example/token\"";
+use super::schema;
+use crate::lanes::init;
 
 /// Hosts that a connector is granted besides those of its upstreams, because the upstream redirects to them.
 const REDIRECT_HOSTS: [(&str, &[&str]); 4] = [
@@ -78,6 +75,18 @@ impl<'a> Comparison<'a> {
         let gateway = setup.start();
         let description = gateway.stranger().get("/openapi.json").ok();
         Self { connectors, gateway, description, differences: Vec::new() }
+    }
+
+    /// Number of a connector's operations in the description of the API.
+    pub(super) fn described(&self, id: &str) -> usize {
+        let paths = self.description["paths"].as_object().unwrap().keys();
+        let own = paths.filter_map(|path| path.strip_prefix("/connectors/")?.split_once('/'));
+        own.filter(|(connector, path)| *connector == id && self.is_operation(connector, path)).count()
+    }
+
+    /// Returns `true` for an operation, and `false` for another route of a connector.
+    fn is_operation(&self, connector: &str, path: &str) -> bool {
+        self.description["paths"][format!("/connectors/{connector}/{path}")]["post"]["x-effect"].is_string()
     }
 
     /// All differences, each as a sentence.

@@ -5,9 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use support::Setup;
-
-use super::comparison::CONFIGURED;
-use super::text;
+use support::catalogue::{CONFIGURED, text};
 
 /// The table is between these lines of README.md.
 const BEGIN: &str =
