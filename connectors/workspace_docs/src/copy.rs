@@ -19,6 +19,9 @@ struct Answer<'a> {
 }
 
 pub(crate) fn content(input: CopyContent) -> Result<Outcome, Fault> {
+    if input.start_index >= input.end_index {
+        return Err(Fault::invalid_input("/start_index", "Give an index that is less than `end_index`."));
+    }
     let same_document = input.source_id == input.destination_id;
     let source = Content::read("source_id", &input.source_id, "source document")?;
     let destination = match same_document {
@@ -69,9 +72,6 @@ fn check(input: &CopyContent, source_end: i64, destination_end: i64) -> Result<(
     let mut refuse = |field: &str, detail: String| {
         violations.push(Violation { pointer: format!("/{field}"), detail });
     };
-    if input.start_index >= input.end_index {
-        refuse("start_index", "Give an index that is less than `end_index`.".to_owned());
-    }
     if input.end_index > source_end {
         refuse("end_index", format!("Give an index of at most {source_end}, the end of the source document's body."));
     }

@@ -271,16 +271,25 @@ fn a_range_without_content_is_refused() {
 }
 
 #[test]
+fn a_range_ends_after_its_begin() {
+    let gateway = Gateway::new();
+    for (start, end) in [(3, 3), (4, 3)] {
+        let input = json!({"source_id": "s", "destination_id": "d", "start_index": start, "end_index": end, "destination_index": 1});
+        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "copy_content", &input.to_string()) else {
+            panic!("{start}")
+        };
+        assert_eq!(violations[0].pointer, "/start_index");
+    }
+    assert!(gateway.requests().is_empty());
+}
+
+#[test]
 fn indices_stay_within_the_documents() {
     let source = Source::new().text("abc");
     for (input, pointers) in [
-        (json!({"start_index": 3, "end_index": 3}), vec!["/start_index"]),
         (json!({"end_index": 6}), vec!["/end_index"]),
         (json!({"destination_index": 4}), vec!["/destination_index"]),
-        (
-            json!({"start_index": 9, "end_index": 8, "destination_index": 5}),
-            vec!["/start_index", "/end_index", "/destination_index"],
-        ),
+        (json!({"end_index": 8, "destination_index": 5}), vec!["/end_index", "/destination_index"]),
     ] {
         let Err(Fault::InvalidInput(violations)) = copied(&source, input, &mut Simulation::new("xy")) else {
             panic!("{pointers:?}")
