@@ -114,6 +114,12 @@ fn every_operation_is_the_services_method_of_the_same_name() {
     connected.check_complete(&rows(), &["userinfo"]);
     connected
         .check(&rows(), &json!({"ok": true, "channels": [{"id": "C1"}], "response_metadata": {"next_cursor": "abc="}}));
+    let calls = connected.provider.api_calls();
+    let mut with_json = calls.iter().filter(|seen| !seen.body.is_empty()).peekable();
+    assert!(
+        with_json.peek().is_some()
+            && with_json.all(|seen| seen.header("content-type") == "application/json; charset=utf-8")
+    );
 }
 
 #[test]
