@@ -120,3 +120,85 @@ fn texts(value: &Value) -> Vec<String> {
 fn contains(whole: &Value, part: &Value) -> bool {
     part.as_object().is_none_or(|members| members.iter().all(|(name, value)| &whole[name] == value))
 }
+
+#[cfg(test)]
+mod tests {
+    use hyper::HeaderMap;
+    use serde_json::json;
+
+    use super::*;
+    use crate::specifications::Template;
+
+    fn operation() -> Value {
+        json!({
+            "request": {
+                "fixed_query": {"view": "full"}, "fixed_body": {"folder": {}},
+                "default_query": {"customer": "mine"}, "default_query_unless": ["domain"],
+            },
+            "fields": {
+                "file_id": {"in": "path", "upstream_name": "fileId"},
+                "q": {"in": "path", "encoding": "odata_string"},
+                "size": {"in": "query", "upstream_name": "pageSize", "default": 30, "send_default": true},
+                "query": {"in": "query", "names": ["domain", "types"]},
+                "color": {"in": "body", "upstream_name": "label.color"},
+                "note": {"in": "body", "upstream_name": "@odata.note"},
+            },
+        })
+    }
+
+    /// The places of the differences between an input and a request.
+    fn places(input: &Value, target: &str, body: &Value) -> Vec<String> {
+        let (path, query) = target.split_once('?').unwrap();
+        let call = Call {
+            shown: String::new(),
+            verb: "POST".to_owned(),
+            url: Template::parse("host.example/files/{file_id}/search(q='{q}')", |_| false),
+            methods: Err(String::new()),
+        };
+        let request = Seen {
+            method: "POST".to_owned(),
+            path: path.to_owned(),
+            query: query.to_owned(),
+            headers: HeaderMap::new(),
+            body: body.to_string().into(),
+        };
+        differences(&operation(), &call, input, &request).into_iter().map(|(place, _)| place).collect()
+    }
+
+    #[test]
+    fn every_value_must_arrive_at_its_place_and_no_other_may() {
+        let input = json!({
+            "file_id": "a/b", "q": "it's", "query": {"types": ["x", "y"]}, "color": "red", "note": "n", "size": null,
+        });
+        let path = "host.example/files/a%2Fb/search(q='it''s')";
+        let (query, body) = (
+            "view=full&customer=mine&pageSize=30&types=x,y",
+            json!({"folder": {}, "label": {"color": "red"}, "@odata.note": "n"}),
+        );
+        assert_eq!(places(&input, &format!("{path}?{query}"), &body), [""; 0]);
+        let found = |path: &str, query: &str, body: &Value| places(&input, &format!("{path}?{query}"), body);
+        assert_eq!(found("host.example/files/b%2Fa/search(q='it''s')", query, &body), ["field file_id"]);
+        assert_eq!(found("host.example/files/a%2Fb/search(q='its')", query, &body), ["field q"]);
+        assert_eq!(found(path, &query.replace("x,y", "x&types=y"), &body), [""; 0]);
+        assert_eq!(found(path, &query.replace("x,y", "y,x"), &body), ["query types"]);
+        assert_eq!(found(path, &query.replace("pageSize=30", "pageSize=20"), &body), ["query pageSize"]);
+        assert_eq!(found(path, &query.replace("view=full&", ""), &body), ["query view"]);
+        assert_eq!(found(path, &query.replace("customer=mine&", ""), &body), ["query customer"]);
+        assert_eq!(found(path, &format!("{query}&more=1"), &body), ["query more"]);
+        let without = |name: &str| {
+            let mut body = body.clone();
+            body.as_object_mut().unwrap().shift_remove(name);
+            body
+        };
+        assert_eq!(found(path, query, &without("label")), ["field color"]);
+        assert_eq!(found(path, query, &without("@odata.note")), ["field note"]);
+        assert_eq!(found(path, query, &without("folder")), ["fixed_body"]);
+    }
+
+    #[test]
+    fn a_default_query_is_not_expected_beside_the_parameters_that_replace_it() {
+        let input = json!({"file_id": "a", "q": "b", "size": 5, "query": {"domain": "acme.example"}});
+        let target = "host.example/files/a/search(q='b')?view=full&pageSize=5&domain=acme.example";
+        assert_eq!(places(&input, target, &json!({"folder": {}})), [""; 0]);
+    }
+}

@@ -20,6 +20,9 @@ const LANES: usize = 4;
 /// Lanes of a connector without accounts. So many gateways together keep within the rate limits that a connector declares.
 const GATEWAYS: usize = 3;
 
+/// Limits of every connector. They are generous, because the test must not depend on the time that a busy machine needs.
+const LIMITS: &str = "limits = { cpu_ms = 20000, timeout_s = 120 }\n";
+
 /// Keys that some connectors need besides the URLs of their upstreams.
 const SETTINGS: [(&str, &str); 2] = [
     ("code_hosting", "settings.default_organization = \"acme\""),
@@ -79,7 +82,8 @@ impl Lanes {
             let paths: Vec<(&str, String)> =
                 connector.upstreams.iter().map(|(name, url)| (name.as_str(), format!("/{url}"))).collect();
             let paths: Vec<(&str, &str)> = paths.iter().map(|(name, path)| (*name, path.as_str())).collect();
-            setup = setup.shipped(&connector.id).provider(&connector.id, &provider, &paths).config(settings(connector));
+            setup =
+                setup.shipped(&connector.id).provider(&connector.id, &provider, &paths).config(&settings(connector));
             upstreams.push(provider);
         }
         let gateway = setup.start();
@@ -165,7 +169,7 @@ fn alone(connector: &Connector) -> (Lane, Gateway) {
     for (name, url) in &connector.upstreams {
         section.push_str(&format!("upstreams.{name} = \"{}/{url}\"\n", provider.url()));
     }
-    let gateway = Setup::new().shipped(&connector.id).config(&section).config(settings(connector)).start();
+    let gateway = Setup::new().shipped(&connector.id).config(&section).config(&settings(connector)).start();
     let lane = Lane { connector: connector.id.clone(), client: gateway.client(), recorder: Recorder::Alone(provider) };
     (lane, gateway)
 }
@@ -207,8 +211,10 @@ fn methods(connector: &Connector) -> Vec<Method> {
     calls.filter_map(|call| call.methods.clone().ok()).flatten().collect()
 }
 
-fn settings(connector: &Connector) -> &'static str {
-    SETTINGS.iter().find(|(id, _)| *id == connector.id).map_or("", |(_, keys)| keys)
+/// The keys of a connector's section besides the URLs.
+fn settings(connector: &Connector) -> String {
+    let own = SETTINGS.iter().find(|(id, _)| *id == connector.id).map_or("", |(_, keys)| keys);
+    LIMITS.to_owned() + own
 }
 
 /// A provider's way of OAuth.

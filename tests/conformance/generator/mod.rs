@@ -182,3 +182,75 @@ fn is_identifier(name: &str, schema: &Value) -> bool {
     let is_named_so = name == "id" || name.ends_with("_id") || name.ends_with("Id");
     is_named_so && schema["type"] == "string" && ["pattern", "format", "enum"].iter().all(|key| schema[key].is_null())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "required": ["id", "when"],
+            "additionalProperties": false,
+            "properties": {
+                "id": {"type": "string", "pattern": "^[a-z]{2}(-[0-9]+)?$", "maxLength": 8},
+                "when": {"type": "string", "format": "date-time"},
+                "day": {"type": ["string", "null"], "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+                "text": {"type": "string", "minLength": 3, "maxLength": 40},
+                "count": {"type": "integer", "minimum": -5, "maximum": 5},
+                "share": {"type": "number", "minimum": 0, "maximum": 1},
+                "kind": {"enum": ["a", "b", null]},
+                "either": {"anyOf": [{"type": "boolean"}, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]},
+                "tags": {"type": "array", "items": {"enum": ["x", "y"]}, "uniqueItems": true, "maxItems": 2},
+                "children": {"type": "array", "items": {"$ref": "#/$defs/Node"}},
+                "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+            },
+            "$defs": {"Node": {
+                "type": "object",
+                "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/Node"}}},
+            }},
+        })
+    }
+
+    #[test]
+    fn a_schema_accepts_every_value_that_is_generated_from_it() {
+        let schema = schema();
+        let validator = jsonschema::options().should_validate_formats(true).build(&schema).unwrap();
+        for direction in [Direction::Request, Direction::Answer] {
+            for seed in 0..300 {
+                let value = Generator::new(&seed.to_string(), direction).value(&schema, &schema);
+                assert!(validator.is_valid(&value), "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn optional_members_are_there_and_not_there_and_bounds_are_met() {
+        let schema = schema();
+        let values: Vec<Value> = (0..100)
+            .map(|seed| Generator::new(&seed.to_string(), Direction::Request).value(&schema, &schema))
+            .collect();
+        for name in
+            schema["properties"].as_object().unwrap().keys().filter(|name| !["id", "when"].contains(&name.as_str()))
+        {
+            assert!(values.iter().any(|value| value.get(name).is_some()), "{name} is there");
+            assert!(values.iter().any(|value| value.get(name).is_none()), "{name} is not there");
+        }
+        let counts: Vec<&Value> = values.iter().map(|value| &value["count"]).collect();
+        assert!(counts.contains(&&json!(-5)) && counts.contains(&&json!(5)), "{counts:?}");
+        assert!(values.iter().any(|value| value["text"].as_str().is_some_and(|text| text.chars().count() == 40)));
+        assert!(
+            values
+                .iter()
+                .any(|value| value["text"].as_str().is_some_and(|text| text.contains(['/', '?', '%', '&', 'ä'])))
+        );
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_value() {
+        let schema = schema();
+        let value = |seed: &str| Generator::new(seed, Direction::Request).value(&schema, &schema);
+        assert_eq!(value("one"), value("one"));
+        assert_ne!(value("one"), value("two"));
+    }
+}
