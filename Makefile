@@ -23,10 +23,10 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # OpenAPI document.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip
 
-.PHONY: help setup build modules guests run demo check test test-unit test-product bench dist lint clean
+.PHONY: help setup build modules guests run demo check test test-unit test-product test-conformance bench dist lint clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Check the toolchain and install missing packages
 	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs), then run this command again." >&2; exit 1; }
@@ -84,6 +84,9 @@ test-unit: setup ## Run the unit tests; T=name selects some
 
 test-product: build guests $(PYTHON_TOOLS) ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
+
+test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
+	@cargo test --workspace --test conformance
 
 $(PYTHON_TOOLS):
 	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2

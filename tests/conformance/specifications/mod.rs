@@ -4,7 +4,14 @@
 //! - here: the folder with the specifications, and the way from the catalogue's name of a method to the method
 //! - [`method`]: a method of a provider; [`template`]: its address
 //! - [`discovery`], [`openapi`], [`slack`]: the formats
-//! - [`graph`]: addresses that Microsoft's documents lack
+//! - [`graph`]: what Microsoft's documents lack
+//!
+//! # The folder
+//! - `google/*.json`: Google's discovery documents
+//! - `github`, `x`, `dexscreener`: `*.openapi.json`
+//! - `msgraph/*.openapi.json`: Microsoft Graph in parts; `msgraph/schema-current.csdl.json`: its current schema, CSDL as
+//!   JSON
+//! - `slack/methods-current`: a document for each method, named after it; `slack/samples`: answers, named likewise
 
 mod discovery;
 mod graph;
