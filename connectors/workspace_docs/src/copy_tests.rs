@@ -1,7 +1,7 @@
 //! Copies of content, as the document that Google makes of the requests.
 
 use connector_sdk::http::Body;
-use connector_sdk::testing::{Answer, Gateway, invoke};
+use connector_sdk::testing::{Answer, Gateway, invoke, refused};
 use connector_sdk::{Fault, Outcome};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -272,15 +272,10 @@ fn a_range_without_content_is_refused() {
 
 #[test]
 fn a_range_ends_after_its_begin() {
-    let gateway = Gateway::new();
     for (start, end) in [(3, 3), (4, 3)] {
         let input = json!({"source_id": "s", "destination_id": "d", "start_index": start, "end_index": end, "destination_index": 1});
-        let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, "copy_content", &input.to_string()) else {
-            panic!("{start}")
-        };
-        assert_eq!(violations[0].pointer, "/start_index");
+        assert_eq!(refused(&CONNECTOR, "copy_content", &input.to_string())[0].pointer, "/start_index");
     }
-    assert!(gateway.requests().is_empty());
 }
 
 #[test]

@@ -1,11 +1,44 @@
 //! The request of each row, and documents as files. The crate `connector-google` tests `userinfo` further.
 
 use connector_sdk::http::{Body, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
+use connector_sdk::testing::{Answer, Gateway, about, examples, forwarded, invoke, pages, refused};
 use connector_sdk::{Content, Fault, Outcome};
 use serde_json::{Value, json};
 
 use crate::CONNECTOR;
+
+#[test]
+fn rows_are_googles_methods() {
+    let list = format!(
+        "list_documents: GET {}%20and%20%28name%20contains%20%27plan%27%29&pageSize=20&orderBy=modifiedTime%20desc%2Cname{FIELDS}",
+        DOCUMENTS.replace("drive/", "drive /")
+    );
+    assert_eq!(
+        examples(&CONNECTOR),
+        [
+            "get_document: GET docs /documents/1aBcD?suggestionsViewMode=PREVIEW_WITHOUT_SUGGESTIONS",
+            list.as_str(),
+            r#"update_document: POST docs /documents/1aBcD:batchUpdate {"requests":[{"insertText":{"location":{"index":1},"text":"Hello\n"}}],"writeControl":{"requiredRevisionId":"AOV_f48"}}"#,
+            "list_comments: GET drive /files/1aBcD/comments?fields=%2A&pageSize=50&startModifiedTime=2026-03-01T00%3A00%3A00Z",
+            r#"create_comment: POST drive /files/1aBcD/comments?fields=* {"content":"Please check the numbers."}"#,
+            r#"create_reply: POST drive /files/1aBcD/comments/AAAA/replies?fields=* {"content":"Done","action":"resolve"}"#,
+        ]
+    );
+    assert_eq!(request("get_document", &json!({"document_id": "a/b"})).1, "docs/documents/a%2Fb");
+    let empty = request("update_document", &json!({"document_id": "a", "requests": []}));
+    assert_eq!(empty.2.as_deref(), Some(r#"{"requests":[]}"#));
+}
+
+#[test]
+fn lists_have_pages() {
+    assert_eq!(
+        pages(&CONNECTOR),
+        [
+            "list_documents: /files, next cursor /nextPageToken, into /page_token",
+            "list_comments: /comments, next cursor /nextPageToken, into /page_token",
+        ]
+    );
+}
 
 /// Method, upstream with path, and body of the request that an operation forwards.
 fn request(operation: &str, input: &Value) -> (Method, String, Option<String>) {
@@ -19,62 +52,11 @@ fn request(operation: &str, input: &Value) -> (Method, String, Option<String>) {
 }
 
 fn example(operation: &str) -> Value {
-    let operation = CONNECTOR.operations.iter().find(|known| known.path == operation).expect("an operation");
-    serde_json::from_str(operation.about.example.expect("an example")).expect("JSON")
+    serde_json::from_str(about(&CONNECTOR, operation).example.expect("an example")).expect("JSON")
 }
 
 fn violation(operation: &str, input: &Value) -> String {
-    let gateway = Gateway::new();
-    let Err(Fault::InvalidInput(violations)) = invoke(&CONNECTOR, operation, &input.to_string()) else {
-        panic!("{operation} {input}")
-    };
-    assert!(gateway.requests().is_empty());
-    violations[0].pointer.clone()
-}
-
-#[test]
-fn rows_are_googles_methods() {
-    for (operation, expected) in [
-        ("get_document", (Method::Get, "docs/documents/1aBcD?suggestionsViewMode=PREVIEW_WITHOUT_SUGGESTIONS", None)),
-        (
-            "update_document",
-            (
-                Method::Post,
-                "docs/documents/1aBcD:batchUpdate",
-                Some(
-                    r#"{"requests":[{"insertText":{"location":{"index":1},"text":"Hello\n"}}],"writeControl":{"requiredRevisionId":"AOV_f48"}}"#,
-                ),
-            ),
-        ),
-        (
-            "create_comment",
-            (Method::Post, "drive/files/1aBcD/comments?fields=*", Some(r#"{"content":"Please check the numbers."}"#)),
-        ),
-        (
-            "create_reply",
-            (
-                Method::Post,
-                "drive/files/1aBcD/comments/AAAA/replies?fields=*",
-                Some(r#"{"content":"Done","action":"resolve"}"#),
-            ),
-        ),
-        (
-            "list_comments",
-            (
-                Method::Get,
-                "drive/files/1aBcD/comments?fields=%2A&pageSize=50&startModifiedTime=2026-03-01T00%3A00%3A00Z",
-                None,
-            ),
-        ),
-    ] {
-        let (method, path, body) = request(operation, &example(operation));
-        assert_eq!((method, path.as_str(), body.as_deref()), expected, "{operation}");
-    }
-    assert_eq!(request("get_document", &json!({"document_id": "a/b"})).1, "docs/documents/a%2Fb");
-    assert_eq!(
-        request("update_document", &json!({"document_id": "a", "requests": []})).2.as_deref(),
-        Some(r#"{"requests":[]}"#)
-    );
+    refused(&CONNECTOR, operation, &input.to_string())[0].pointer.clone()
 }
 
 const DOCUMENTS: &str = "drive/files?q=mimeType%3D%27application%2Fvnd.google-apps.document%27%20and%20trashed%3Dfalse";
@@ -83,12 +65,6 @@ const FIELDS: &str = "&supportsAllDrives=true&includeItemsFromAllDrives=true&fie
 #[test]
 fn the_list_has_documents_only() {
     for (input, expected) in [
-        (
-            example("list_documents"),
-            format!(
-                "{DOCUMENTS}%20and%20%28name%20contains%20%27plan%27%29&pageSize=20&orderBy=modifiedTime%20desc%2Cname{FIELDS}"
-            ),
-        ),
         (json!({}), format!("{DOCUMENTS}&pageSize=100{FIELDS}")),
         (json!({"q": "  ", "page_token": "a="}), format!("{DOCUMENTS}&pageSize=100&pageToken=a%3D{FIELDS}")),
         (
@@ -247,10 +223,5 @@ fn a_refused_export_is_googles_refusal() {
 
 #[test]
 fn userinfo_is_the_common_shape() {
-    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"110","email":"ada@acme.test"}"#));
-    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
-    assert!(
-        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"110","email":"ada@acme.test""#))
-    );
-    assert_eq!((gateway.requests()[0].upstream.as_str(), gateway.requests()[0].path.as_str()), ("userinfo", ""));
+    connector_google::testing::check_userinfo(&CONNECTOR);
 }
