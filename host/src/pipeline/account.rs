@@ -101,8 +101,9 @@ impl Account {
         }
     }
 
-    /// As [`Account::explain`], for a fault. A connector that says 401 means the credential, so the user must authorize again.
-    pub(super) fn explain_fault(&self, error: Error) -> Error {
+    /// As [`Account::explain`], for the response to a request with the credential, or for a fault of the connector. A 401 means the
+    /// credential, so the user must authorize again.
+    pub(super) fn explain_refusal(&self, error: Error) -> Error {
         match (self.explain(error), &self.live) {
             (Error::Upstream { status: 401, detail, .. }, Some(live)) if live.is_oauth2() => {
                 Error::Access(live.refused(detail))

@@ -5,9 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use percent_encoding::percent_decode_str;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tokio::sync::OwnedSemaphorePermit;
+use url::Url;
 
 use super::Error;
 use super::body::{Body, full, streamed};
@@ -124,7 +126,7 @@ fn downloaded(response: egress::Response, form: &Form<'_>) -> File {
     let media_type = media_type(&response.headers);
     let name = response.headers.get(CONTENT_DISPOSITION).and_then(file_name);
     File {
-        file_name: name.unwrap_or_else(|| form.operation.manifest.path.clone()),
+        file_name: name.or_else(|| last_segment(&response.url)).unwrap_or_else(|| form.operation.manifest.path.clone()),
         content_type: match media_type {
             "" => "application/octet-stream".to_owned(),
             media_type => media_type.to_ascii_lowercase(),
@@ -244,9 +246,24 @@ fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit
     Ok(Answer { headers, body })
 }
 
+/// The last segment of a URL's path, decoded. `None` if it is empty.
+fn last_segment(url: &Url) -> Option<String> {
+    let segment = url.path_segments()?.next_back()?;
+    let name = percent_decode_str(segment).decode_utf8_lossy().replace(['/', '\\'], "_");
+    (!name.is_empty()).then_some(name)
+}
+
 /// The error of a response with a status of 3xx, 4xx or 5xx.
 async fn upstream_error(response: egress::Response) -> Error {
     let status = response.status;
+    // The caller and the user cannot mend it: no credential of theirs went to that host.
+    if status == StatusCode::UNAUTHORIZED && !response.is_own {
+        return Error::NotUnderstood(
+            "The upstream sent the request to another host, and that host refused it with 401. Try again: the address that \
+             the upstream gave may have expired."
+                .to_owned(),
+        );
+    }
     let retry_after = retry_after(&response.headers);
     // A body that is too long or broken is not shown.
     let body = response.body.collect(MAX_SHOWN_BYTES).await.ok().filter(|body| !body.is_empty());

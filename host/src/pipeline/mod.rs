@@ -179,11 +179,15 @@ async fn complete(
         Ok(Outcome::Forward(request)) => {
             let response = outbound.send(request, limits.download_bytes).await?;
             stages.end(&metrics.upstream);
-            answer::of_response(response, &form, permit).await.map_err(|error| account.explain(error))
+            let carried_credential = response.carried_credential;
+            answer::of_response(response, &form, permit).await.map_err(|error| match carried_credential {
+                true => account.explain_refusal(error),
+                false => account.explain(error),
+            })
         }
         Ok(Outcome::Reply(json)) => answer::of_reply(json, &form),
         Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
-        Err(fault) => Err(account.explain_fault(fault.into())),
+        Err(fault) => Err(account.explain_refusal(fault.into())),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use support::{Answer, Dialect, Provider, Reply};
+use support::{Answer, Dialect, Endpoint, Provider, Reply};
 
 use super::{Connected, microsoft_user};
 
@@ -119,6 +119,26 @@ fn a_refusal_of_graph_or_of_the_file_host_keeps_its_status() {
 }
 
 #[test]
+fn a_401_of_the_file_host_is_no_refusal_of_the_token() {
+    let files = Provider::start();
+    let world = connected(&files, "");
+    redirect_to(&world, &files, "/expired");
+    files.reply("/expired", Reply::empty(401));
+    let refreshes = world.provider.count(Endpoint::Refresh);
+    download(&world).problem(502, "upstream-not-understood");
+    assert_eq!((world.provider.count(Endpoint::Refresh), files.seen().len()), (refreshes, 1));
+}
+
+#[test]
+fn a_file_without_a_name_is_called_as_the_last_part_of_its_address() {
+    let files = Provider::start();
+    let world = connected(&files, "");
+    files.reply("/x/Pl%C3%A4ne%2F1.txt", Reply::typed("text/plain", "Hello"));
+    redirect_to(&world, &files, "/x/Pl%C3%A4ne%2F1.txt?tempauth=abc");
+    assert_eq!(download(&world).ok()["file_name"], "Pläne_1.txt");
+}
+
+#[test]
 fn a_redirect_to_a_host_that_is_not_microsofts_is_refused() {
     let (files, elsewhere) = (Provider::start(), Provider::start());
     let world = connected(&files, "");
@@ -159,6 +179,7 @@ fn an_upload_sends_the_bytes_and_answers_with_the_item() {
     assert_eq!((sent.header("content-type"), &sent.body[..]), ("text/plain", &bytes[..]));
     assert_eq!(empty.header("content-type"), "application/octet-stream");
     assert!(empty.body.is_empty());
+    assert_eq!(empty.header("content-length"), "0");
 }
 
 #[test]

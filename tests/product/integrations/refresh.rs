@@ -274,9 +274,8 @@ fn a_token_without_a_lifetime_gets_the_manifests_lifetime() {
 fn a_service_that_refuses_every_token_is_called_twice() {
     let (provider, _gateway, client) = with_ada(&Store::Sqlite, Dialect::strict(), 3600);
     provider.on_api(|_, _| Reply::json(json!({"error": "go away"})).status(401));
-    // The token was refreshed a moment ago, so a new authorization would change nothing.
-    let problem = who(&client).problem(401, "upstream-rejected");
-    assert_eq!(problem["upstream"], json!({"status": 401, "body": {"error": "go away"}}));
+    let problem = who(&client).problem(424, "reauthorization-required");
+    assert_eq!((&problem["owner"], &problem["action"]["method"]), (&json!("user"), &json!("POST")));
     assert_eq!(record(&client, "ada")["status"], "active");
     assert_eq!(
         (provider.count(Endpoint::Refresh), provider.api_calls().len()),

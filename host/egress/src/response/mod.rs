@@ -16,6 +16,7 @@ use url::Url;
 use super::error::EgressError;
 use super::mask::MaskStream;
 use super::pacing::Permit;
+use super::redirect::Hop;
 use super::request::Request;
 use super::send::root_cause;
 use super::throttle;
@@ -28,6 +29,10 @@ pub struct Response {
     pub url: Url,
     /// The status.
     pub status: StatusCode,
+    /// `true` if the upstream's own host sent the response. A redirect or a link may have led elsewhere.
+    pub is_own: bool,
+    /// `true` if the request that this answers carried the user's credential.
+    pub carried_credential: bool,
     /// The headers. An echo of the credential is masked.
     pub headers: HeaderMap,
     /// The body: decompressed, masked, counted.
@@ -38,6 +43,7 @@ impl Response {
     pub(super) fn new(
         upstream: &Upstream,
         request: &Request,
+        hop: &Hop,
         answer: reqwest::Response,
         permit: Option<Permit>,
     ) -> Result<Self, EgressError> {
@@ -73,7 +79,8 @@ impl Response {
             permit,
             upstream: upstream.shared_name(),
         };
-        Ok(Self { url, status: head.status, headers: head.headers, body })
+        let carried_credential = hop.home && request.carried(upstream).is_some();
+        Ok(Self { url, status: head.status, is_own: hop.home, carried_credential, headers: head.headers, body })
     }
 }
 

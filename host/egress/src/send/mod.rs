@@ -43,7 +43,7 @@ impl Egress {
         loop {
             let answer = self.attempts(upstream, request, &hop, &mut permit).await?;
             let Some(next) = hop.next(upstream, request, &answer)? else {
-                let mut response = Response::new(upstream, request, answer, permit)?;
+                let mut response = Response::new(upstream, request, &hop, answer, permit)?;
                 throttle::recognize(&mut response).await;
                 return Ok(response);
             };
@@ -148,7 +148,8 @@ fn body(
     if hop.with_body {
         let body = request.body.encode(headers, secret)?;
         // Some services refuse these methods with 411 if there is no `Content-Length`.
-        if body.is_none() && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH) {
+        if body.as_ref().is_none_or(Bytes::is_empty) && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH)
+        {
             headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
         }
         return Ok(body);

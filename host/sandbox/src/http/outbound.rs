@@ -144,8 +144,8 @@ impl Outbound {
         };
         self.sent.fetch_add(1, Ordering::Relaxed);
         let response = way.egress.send(upstream, &request).await?;
-        let (StatusCode::UNAUTHORIZED, Some(_), Some(source), Some(used)) =
-            (response.status, request.carried(upstream), &way.credentials, &used)
+        let (StatusCode::UNAUTHORIZED, true, Some(source), Some(used)) =
+            (response.status, response.carried_credential, &way.credentials, &used)
         else {
             return Ok(response);
         };
