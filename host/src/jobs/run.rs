@@ -101,7 +101,8 @@ impl Jobs {
 
     /// Runs the operation.
     async fn execute(&self, job: &Job, progress: ProgressSender) -> Run {
-        let result = self.call(job, progress).await;
+        let deadline = Instant::now() + self.parts.config.timeout;
+        let result = self.call(job, progress, deadline).await;
         let Err(Failure::Call(error)) = result else { return Run::Ended(result) };
         let pause = match &error {
             pipeline::Error::NoPermit | pipeline::Error::Invocation(InvocationError::Busy) => Some(BUSY_PAUSE),
@@ -114,7 +115,9 @@ impl Jobs {
             return Run::PutBack(pause.max(BUSY_PAUSE));
         }
         let limit = match &error {
-            pipeline::Error::Invocation(InvocationError::TimedOut) | pipeline::Error::Http(http::Error::TimedOut) => {
+            pipeline::Error::Invocation(InvocationError::TimedOut) | pipeline::Error::Http(http::Error::TimedOut)
+                if Instant::now() >= deadline =>
+            {
                 Some("jobs.timeout_s")
             }
             pipeline::Error::Invocation(InvocationError::Limit(Limit::Cpu)) => Some("jobs.cpu_ms"),
@@ -126,7 +129,7 @@ impl Jobs {
         }))
     }
 
-    async fn call(&self, job: &Job, progress: ProgressSender) -> Result<Box<RawValue>, Failure> {
+    async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {
         let Parts { config, registry, .. } = &self.parts;
         let body = self.value(&job.id, JobValue::Input).await?;
         let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;
@@ -143,7 +146,7 @@ impl Jobs {
             },
             body: body.as_bytes(),
             accept: None,
-            deadline: Instant::now() + config.timeout,
+            deadline,
             background: Some(Background { cpu: config.cpu, progress }),
         };
         Ok(run_to_result(self.services(), call).await?)
