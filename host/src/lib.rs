@@ -15,8 +15,9 @@
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, and `shape`.
 //!
-//! Arrows run one way: `api` → `auth`, `pipeline` → `integrations` → `registry`, `oauth`; `registry` → `schema`, `oauth` and the crate
-//! `sandbox`; `pipeline` → the crate `shape`. `host/arrows.sh`, a part of `make lint`, checks the arrows between the folders.
+//! Arrows run one way: `api` → `auth`, `jobs`, `pipeline`; `jobs` → `pipeline` → `integrations` → `registry`, `oauth`; `registry` →
+//! `schema`, `oauth` and the crate `sandbox`; `pipeline` → the crate `shape`; `integrations`, `jobs`, `registry` → `webhooks`.
+//! `host/arrows.sh`, a part of `make lint`, checks the arrows between the folders.
 
 #![expect(unreachable_pub, reason = "in a private module, `pub` marks what the crate's other modules may use")]
 

@@ -4,7 +4,7 @@
 
 use connector_sdk::http::{self, Error, Method};
 use connector_sdk::testing::{Answer, Gateway, invoke, pages};
-use connector_sdk::{Document, Fault, Outcome, Request, connector};
+use connector_sdk::{Document, Fault, Outcome, Request, connector, progress};
 use serde_json::{Value, json};
 
 /// Hosts that several connectors could share.
@@ -71,6 +71,9 @@ connector! {
     /// All files
     all: read fn all { address?: { street: string } };
 
+    /// Number of files, in the background
+    count: read fn count { waiting?: boolean default false } background;
+
     /// Find a file by its name
     find: read fn find { name: string };
 
@@ -91,6 +94,17 @@ fn all(_: All) -> Result<Outcome, Fault> {
         response = http::send(Request::follow("api", next).without_credential())?.successful()?;
     }
     Outcome::json(&pages)
+}
+
+/// Counts the files of two pages.
+fn count(_: Count) -> Result<Outcome, Fault> {
+    let mut files = 0;
+    for page in 0..2 {
+        progress::report(f64::from(page) / 2.0, &format!("page {page}"));
+        files +=
+            http::send(Request::get("api", "/files").query("page", page))?.successful()?.document()?.items().count();
+    }
+    Outcome::json(&files)
 }
 
 fn find(input: Find) -> Result<Outcome, Fault> {
@@ -147,6 +161,14 @@ fn the_pages_of_a_table_are_listed_row_by_row() {
             "skipped: /items, next offset, into /range/start",
         ]
     );
+}
+
+#[test]
+fn a_function_reports_its_progress() {
+    let pages = || Answer::json(200, r#"[{"name": "a"}, {"name": "b"}]"#);
+    let gateway = Gateway::new().answer(pages()).answer(pages());
+    assert_eq!(reply(invoke(&CONNECTOR, "count", "{}")), 4);
+    assert_eq!(gateway.progress(), [(0.0, "page 0".to_owned()), (0.5, "page 1".to_owned())]);
 }
 
 #[test]

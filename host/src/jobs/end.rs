@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use serde_json::value::RawValue;
 
 use super::record::Record;
-use super::{Failure, JobError, Jobs, Parts};
+use super::{Failure, JobError, Jobs, Parts, heavy};
 use crate::metrics::OutcomeLabels;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
 
@@ -70,8 +70,10 @@ impl Jobs {
         if urls.is_empty() {
             return Ok(Vec::new());
         }
-        let record = serde_json::to_vec(&Record::ended(job, content))?;
         let Parts { webhooks, config, .. } = &self.parts;
-        Ok(webhooks.deliveries_of_job(&job.tenant, &job.id, &urls, &record, config.keep).await?)
+        let length = content.as_ref().unwrap_or_else(|error| error).get().len();
+        let record = heavy::compute(length, || serde_json::to_vec(&Record::ended(job, content)))?;
+        let deliveries = webhooks.deliveries_of_job(&job.tenant, &job.id, &urls, &record, config.keep);
+        Ok(heavy::run(length, deliveries).await?)
     }
 }

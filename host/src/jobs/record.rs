@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{JobError, Jobs};
+use super::{JobError, Jobs, heavy};
 use crate::integrations::time;
 use crate::webhooks::callback_records;
 use sandbox::progress::Progress;
@@ -86,7 +86,8 @@ impl Jobs {
             callbacks: Some(self.callbacks(job).await?),
             ..Record::listed(job)
         };
-        Ok(serde_json::to_string(&record)?)
+        let length = result.as_ref().map_or(0, |result| result.get().len());
+        Ok(heavy::compute(length, || serde_json::to_string(&record))?)
     }
 
     /// The text of a job's record in a list.

@@ -23,6 +23,12 @@ const REPORT_PAUSE: Duration = Duration::from_secs(1);
 /// Time after which a job that found the connector busy is tried again.
 const BUSY_PAUSE: Duration = Duration::from_secs(1);
 
+/// A job fails if its connector is still missing at this time after the job was added.
+const GONE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Time after which a job whose connector is missing is tried again.
+const GONE_PAUSE: Duration = Duration::from_secs(2);
+
 /// Time between two attempts to store the end of a job.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
@@ -101,20 +107,27 @@ impl Jobs {
 
     /// Runs the operation.
     async fn execute(&self, job: &Job, progress: ProgressSender) -> Run {
-        let result = self.call(job, progress).await;
-        let Err(Failure::Call(error)) = result else { return Run::Ended(result) };
+        let deadline = Instant::now() + self.parts.config.timeout;
+        let age = job.created_at.elapsed().unwrap_or_default();
+        let error = match self.call(job, progress, deadline).await {
+            Err(Failure::Call(error)) => error,
+            // The connector may be about to be replaced, or it may be at another gateway.
+            Err(Failure::Gone { .. }) if age < GONE_PATIENCE => return Run::PutBack(GONE_PAUSE),
+            result => return Run::Ended(result),
+        };
         let pause = match &error {
             pipeline::Error::NoPermit | pipeline::Error::Invocation(InvocationError::Busy) => Some(BUSY_PAUSE),
             pipeline::Error::RateLimited { retry_after, .. } => Some(*retry_after),
             _ => None,
         };
         // A job does not wait for ever for a limit that is always used up.
-        let is_young = job.created_at.elapsed().is_ok_and(|age| age < self.parts.config.keep);
-        if let Some(pause) = pause.filter(|_| is_young) {
+        if let Some(pause) = pause.filter(|_| age < self.parts.config.keep) {
             return Run::PutBack(pause.max(BUSY_PAUSE));
         }
         let limit = match &error {
-            pipeline::Error::Invocation(InvocationError::TimedOut) | pipeline::Error::Http(http::Error::TimedOut) => {
+            pipeline::Error::Invocation(InvocationError::TimedOut) | pipeline::Error::Http(http::Error::TimedOut)
+                if Instant::now() >= deadline =>
+            {
                 Some("jobs.timeout_s")
             }
             pipeline::Error::Invocation(InvocationError::Limit(Limit::Cpu)) => Some("jobs.cpu_ms"),
@@ -126,7 +139,7 @@ impl Jobs {
         }))
     }
 
-    async fn call(&self, job: &Job, progress: ProgressSender) -> Result<Box<RawValue>, Failure> {
+    async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {
         let Parts { config, registry, .. } = &self.parts;
         let body = self.value(&job.id, JobValue::Input).await?;
         let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;
@@ -143,7 +156,7 @@ impl Jobs {
             },
             body: body.as_bytes(),
             accept: None,
-            deadline: Instant::now() + config.timeout,
+            deadline,
             background: Some(Background { cpu: config.cpu, progress }),
         };
         Ok(run_to_result(self.services(), call).await?)

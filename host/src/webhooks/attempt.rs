@@ -2,18 +2,20 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
-use secrecy::{ExposeSecret, SecretSlice};
+use secrecy::ExposeSecret;
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::receiver::{Receiver, private};
-use super::signature::{SigningSecret, signatures};
+use super::signature::signatures;
 use super::{WebhookError, Webhooks};
 use crate::metrics::WebhookLabels;
 use egress::{Body, EgressError, Headers, Request, Target};
 use store::vault::VaultError;
-use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, WebhookSource};
+use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Sealed, StoreError, WebhookSource};
 
 /// Time for a receiver to respond.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -35,6 +37,15 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
+/// A body with its signatures, as one attempt sends it.
+struct Signed {
+    payload: Bytes,
+    /// Seconds since 1970.
+    timestamp: u64,
+    /// The value of the header `webhook-signature`.
+    signature: String,
+}
+
 impl Webhooks {
     /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is attempted again after the end
     /// of its lease.
@@ -42,13 +53,9 @@ impl Webhooks {
         let ClaimedDelivery { delivery, tenant, source, payload, fence } = claimed;
         let at = SystemTime::now();
         let webhook_id = delivery.webhook_id;
-        let sent = async {
-            let payload = self.vault.unseal(&NewDelivery::context(&tenant, &webhook_id), &payload).await?;
-            let secrets = self.signing_secrets(&tenant).await?;
-            Ok(self.post(&webhook_id, &delivery.url, at, &payload, &secrets).await)
-        };
-        let result: Result<u16, String> = match sent.await {
-            Ok(result) => result,
+        let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, payload, at).await {
+            Ok(Some(signed)) => self.post(&webhook_id, &delivery.url, signed).await,
+            Ok(None) => Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned()),
             // It would be the same on the next attempt and on every gateway.
             Err(WebhookError::Vault(error @ (VaultError::Altered | VaultError::UnknownKey { .. }))) => {
                 tracing::error!(webhook_id, %error, "a webhook cannot be decrypted");
@@ -71,23 +78,37 @@ impl Webhooks {
         }
     }
 
-    /// Posts a webhook. Returns the status of the response, or why there is none.
-    async fn post(
+    /// Unseals a body and signs it. Returns `None` if the tenant has no valid secret.
+    async fn sign(
         &self,
         webhook_id: &str,
-        url: &str,
+        tenant: &str,
+        payload: Sealed,
         at: SystemTime,
-        payload: &SecretSlice<u8>,
-        secrets: &[SigningSecret],
-    ) -> Result<u16, String> {
-        if secrets.is_empty() {
-            return Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned());
-        }
+    ) -> Result<Option<Signed>, WebhookError> {
+        let (this, webhook_id, tenant) = (self.clone(), webhook_id.to_owned(), tenant.to_owned());
+        let signing = async move {
+            let secrets = this.signing_secrets(&tenant).await?;
+            if secrets.is_empty() {
+                return Ok(None);
+            }
+            let payload = this.vault.unseal(&NewDelivery::context(&tenant, &webhook_id), &payload).await?;
+            let payload = Bytes::copy_from_slice(payload.expose_secret());
+            let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            let signature = signatures(&secrets, &webhook_id, timestamp, &payload);
+            Ok(Some(Signed { payload, timestamp, signature }))
+        };
+        // A result of many megabytes takes long to unseal and to sign, and this thread serves callers.
+        let runtime = Handle::current();
+        let signed = tokio::task::spawn_blocking(move || runtime.block_on(signing)).await;
+        signed.unwrap_or(Err(WebhookError::Store(StoreError::Closed)))
+    }
+
+    /// Posts a webhook. Returns the status of the response, or why there is none.
+    async fn post(&self, webhook_id: &str, url: &str, signed: Signed) -> Result<u16, String> {
+        let Signed { payload, timestamp, signature } = signed;
         // The operator may have changed the permission since the URL was accepted.
         let receiver = Receiver::check(url, self.config.callbacks.allow_private_network)?;
-        let payload = payload.expose_secret();
-        let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let signature = signatures(secrets, webhook_id, timestamp, payload);
         let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
         let headers = HeaderMap::from_iter([
             (WEBHOOK_ID, value(webhook_id)?),
@@ -98,7 +119,7 @@ impl Webhooks {
             method: Method::POST,
             target: Target::Path(receiver.path),
             headers: Headers::trusted(headers),
-            body: Body::Json(payload.to_vec().into()),
+            body: Body::Json(payload),
             credential: None,
             omit_credential: true,
             deadline: Instant::now() + TIMEOUT,

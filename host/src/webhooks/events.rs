@@ -30,6 +30,15 @@ pub enum EventKind {
 }
 
 impl EventKind {
+    /// Every kind.
+    pub const ALL: [Self; 5] = [
+        Self::IntegrationConnected,
+        Self::IntegrationExpired,
+        Self::IntegrationRevoked,
+        Self::ConnectorSwapped,
+        Self::ConnectorRefused,
+    ];
+
     /// The value of `type`.
     pub const fn name(self) -> &'static str {
         match self {

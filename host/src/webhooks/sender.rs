@@ -24,7 +24,7 @@ const ATTEMPTS_OF_TENANT: u32 = 32;
 const ATTEMPTS_OF_RECEIVER: u32 = 8;
 
 /// Size of the bodies that are held for attempts under way.
-const BODY_BYTES: u32 = 64 << 20;
+const BODY_BYTES: u32 = 32 << 20;
 
 /// Life of a lease. It outlives an attempt with the writing of its result, so that no second gateway attempts the same delivery
 /// meanwhile. The deliveries of a gateway that died wait for its end.

@@ -200,6 +200,9 @@ impl<'a> Comparison<'a> {
         self.same(&subject, "required fields are", &found_required, &json!(required));
         for (name, field) in &expected {
             let found = found.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+            if field["in"] == "path" && schema::accepts_empty(&found) {
+                self.differences.push(format!("{subject}: field `{name}` may be empty, but it is a part of a path"));
+            }
             let found = schema::without_path_rules(field, found);
             let expected = schema::without_path_rules(field, schema::expected(connector, field));
             let keywords: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();

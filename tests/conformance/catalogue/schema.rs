@@ -122,6 +122,12 @@ fn format(schema: &mut Map<String, Value>, field: &Value, format: &str) {
     }
 }
 
+/// Returns `true` if a schema of strings accepts the empty string.
+pub(super) fn accepts_empty(schema: &Map<String, Value>) -> bool {
+    let is_string = schema.get("type").is_some_and(|types| *types == "string" || *types == json!(["string", "null"]));
+    is_string && ["minLength", "pattern", "enum"].iter().all(|bound| !schema.contains_key(*bound))
+}
+
 /// Removes the requirement that a part of a path is not empty. The catalogue does not write it down, because every part
 /// of a path has it.
 pub(super) fn without_path_rules(field: &Value, mut schema: Map<String, Value>) -> Map<String, Value> {

@@ -8,7 +8,11 @@ use support::{Gate, Provider, Reply, Store};
 use super::{begin, kind, record, setup, wait};
 use crate::integrations::{client, on_each_store};
 
-on_each_store!(nobody_else_sees_or_cancels_a_job, input_result_and_progress_are_sealed);
+on_each_store!(
+    nobody_else_sees_or_cancels_a_job,
+    input_result_and_progress_are_sealed,
+    jobs_are_read_and_run_after_the_master_key_was_exchanged,
+);
 
 fn nobody_else_sees_or_cancels_a_job(store: &Store) {
     let service = Provider::start();
@@ -63,4 +67,19 @@ fn input_result_and_progress_are_sealed(store: &Store) {
     }
     gate.open();
     wait(&client, &held, "succeeded");
+}
+
+fn jobs_are_read_and_run_after_the_master_key_was_exchanged(store: &Store) {
+    let service = Provider::start();
+    service.reply("/", Reply::typed("text/plain", "the result"));
+    let gateway = setup(store, &service).start();
+    let done = begin(&gateway.client(), "collect", json!({"path": "/"}));
+    wait(&gateway.client(), &done, "succeeded");
+    let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "0");
+    let pending = begin(&gateway.client(), "collect", json!({"path": "/"}));
+    gateway.home().run_ok(&["keys", "rotate-master", "--finish"]);
+    let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "1");
+    for id in [&done, &pending] {
+        assert_eq!(wait(&gateway.client(), id, "succeeded")["result"]["last"], "the result");
+    }
 }

@@ -79,3 +79,32 @@ fn a_gateway_that_stops_puts_reads_back_and_fails_changes(store: &Store) {
     wait(&gateway.client(), &read, "succeeded");
     assert_eq!(service.seen().len(), 3);
 }
+
+#[test]
+fn a_job_waits_for_its_connector_and_fails_if_it_does_not_come_back() {
+    let service = Provider::start();
+    service.reply("/", Reply::json(json!({})));
+    let gateway = setup(&Store::Sqlite, &service).config("[jobs]\nworkers = 0").start();
+    let client = gateway.client();
+    let [first, second] = [(); 2].map(|()| begin(&client, "collect", json!({"path": "/"})));
+    let module = std::fs::read(gateway.home().module("account")).unwrap();
+    client.delete("/admin/connectors/account").ok();
+    let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "1");
+    let client = gateway.client();
+    let is_put_back = |id: &str| {
+        let record = record(&client, id);
+        (record["status"] == "pending" && record["started_at"].is_string()).then_some(())
+    };
+    support::wait_for("both jobs to be put back", || is_put_back(&first).and(is_put_back(&second)));
+    gateway.home().put("account", &module);
+    wait(&client, &first, "succeeded");
+    wait(&client, &second, "succeeded");
+
+    gateway.home().put("account", &module);
+    let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "0");
+    let third = begin(&gateway.client(), "collect", json!({"path": "/"}));
+    gateway.client().delete("/admin/connectors/account").ok();
+    let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "1");
+    let failed = wait(&gateway.client(), &third, "failed");
+    assert_eq!((kind(&failed), &failed["error"]["status"]), ("unknown-operation", &json!(404)));
+}

@@ -127,3 +127,18 @@ fn the_operator_is_told_of_connectors_that_are_swapped_and_refused() {
     assert_eq!(refused["reason"], world.gateway.wait_for_refusal("liar.wasm"));
     assert_eq!(world.types(), ["connector.swapped", "connector.refused"], "a new connector replaces no other");
 }
+
+#[test]
+fn the_description_has_every_event() {
+    let world = world(&Store::Sqlite, Dialect::strict());
+    let document = world.client.get("/openapi.json").ok();
+    let types = document.pointer("/webhooks/event/post/requestBody/content/application~1json/schema/properties/type");
+    let expected = [
+        "integration.connected",
+        "integration.expired",
+        "integration.revoked",
+        "connector.swapped",
+        "connector.refused",
+    ];
+    assert_eq!(types, Some(&json!({"enum": expected})));
+}

@@ -60,6 +60,7 @@ pub(super) fn document(config: &Config, registry: &Registry, routes: &[Route]) -
         "security": [{"bearer": []}],
         "tags": tags,
         "paths": paths,
+        "webhooks": webhooks::messages(),
         "components": components(),
     })
 }

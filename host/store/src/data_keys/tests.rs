@@ -6,6 +6,24 @@ use super::*;
 use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
 use crate::{AuthType, Details, StoreError};
 
+#[tokio::test]
+async fn every_column_with_a_sealed_secret_is_known_to_rotations() {
+    let site = Site::sqlite().await;
+    let referring = site.store.read(|connection| {
+        connection.all::<(String, String)>(
+            "SELECT tables.name, keys.\"from\" FROM sqlite_schema AS tables, pragma_foreign_key_list(tables.name) AS keys
+             WHERE keys.\"table\" = 'data_keys' AND tables.name <> 'data_key_wraps' ORDER BY 1, 2",
+            &[],
+        )
+    });
+    let mut known: Vec<_> = sealed_rows::SEALED_COLUMNS
+        .iter()
+        .map(|column| (column.table.to_owned(), column.data_key.to_owned()))
+        .collect();
+    known.sort();
+    assert_eq!(referring.await.unwrap(), known);
+}
+
 on_every_database!(of_many_first_data_keys_one_is_stored, a_secret_under_a_deleted_data_key_cannot_be_stored);
 
 async fn of_many_first_data_keys_one_is_stored(site: Site) {

@@ -205,11 +205,11 @@ async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {
     let id = add(store, new("acme")).await;
     let late = take(store, Duration::ZERO).await;
     let renew = async |fence, life| store.renew_jobs(vec![(id.clone(), fence)], life).await.unwrap();
-    assert_eq!(renew(late.fence, Duration::ZERO).await, [id.clone()]);
+    assert_eq!(renew(late.fence, Duration::ZERO).await, [id.as_str()]);
     store.put_back_lost_jobs(ATTEMPTS).await.unwrap();
     let next = store.take_job(LONG, vec![]).await.unwrap().unwrap();
     assert_eq!(renew(late.fence, LONG).await, [""; 0]);
-    assert_eq!(renew(next.fence, LONG).await, [id.clone()]);
+    assert_eq!(renew(next.fence, LONG).await, [id.as_str()]);
     store.save_job_progress(&id, late.fence, sealed("dk_1")).await.unwrap();
     assert_eq!(store.job_value(&id, JobValue::Progress).await.unwrap(), None);
     assert!(!store.end_job(&id, late.fence, ended(true, LONG)).await.unwrap());

@@ -101,7 +101,8 @@ fn claim(
 ) -> Result<Vec<ClaimedDelivery>, StoreError> {
     // Without the lock, two gateways that claim at once could together exceed the limits.
     connection.lock("webhook deliveries")?;
-    // Deliveries with a lease come first in each partition, so that they count towards its limit.
+    // Deliveries with a lease come first in each partition, so that they count towards its limit. The conditions at the end are
+    // checked again if a late worker stores a result in the meantime.
     connection.all(
         &format!(
             "UPDATE webhook_deliveries SET fence = fence + 1, leased_until = now_ms() + $1 WHERE webhook_id IN (
@@ -123,7 +124,8 @@ fn claim(
                      ) AS by_tenant WHERE of_tenant <= $3 AND is_leased = 0
                  ) AS by_size WHERE size_up_to_here - size < $4
                  ORDER BY of_tenant, next_attempt_at, webhook_id LIMIT $5
-             ) RETURNING {COLUMNS}, tenant, job_id, data_key, payload, fence"
+             ) AND status = 'pending' AND next_attempt_at <= now_ms() AND (leased_until IS NULL OR leased_until <= now_ms())
+             RETURNING {COLUMNS}, tenant, job_id, data_key, payload, fence"
         ),
         values![millis(life), limits.of_receiver, limits.of_tenant, limits.bytes, limits.of_claim],
     )

@@ -126,7 +126,7 @@ async fn a_delivery_is_stored_once_and_only_if_its_transaction_commits(site: Sit
         status: DeliveryStatus::Pending,
         attempts: Vec::new(),
     };
-    assert_eq!(store.deliveries_of("job_1").await.unwrap(), [expected.clone()]);
+    assert_eq!(store.deliveries_of("job_1").await.unwrap(), std::slice::from_ref(&expected));
     let source = WebhookSource::Job("job_1".into());
     let (tenant, payload) = ("acme".to_owned(), sealed("dk_1"));
     assert_eq!(claimed, ClaimedDelivery { delivery: expected, tenant, source, payload, fence: 1 });

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::rotation::Rotation;
 use super::*;
 use crate::testing::{Site, details, holder, on_every_database};
-use crate::{AuthType, Authorization, Details, Integration};
+use crate::{AuthType, Authorization, ClaimLimits, Details, Integration, NewDelivery, WebhookSecret, WebhookSource};
 
 /// More secrets than two batches of a rotation have.
 const SECRETS: usize = 230;
@@ -76,7 +76,7 @@ impl Machine {
         RotationReport { resumed, resealed, unreadable, finished }
     }
 
-    /// Stores [`SECRETS`] secrets of integrations and one of an authorization.
+    /// Stores [`SECRETS`] secrets of integrations, and one of each other column.
     async fn fill(&self, vault: &Vault) {
         for number in 0..SECRETS {
             connect(&self.store, vault, number).await;
@@ -93,6 +93,18 @@ impl Machine {
             expires_at: std::time::SystemTime::now() + Duration::from_secs(600),
         };
         self.store.save_authorization(authorization).await.unwrap();
+        let secret = vault.seal(&WebhookSecret::context("acme", "whs_1"), b"webhook secret").await.unwrap();
+        self.store.add_webhook_secret("acme", "whs_1", secret, Duration::ZERO).await.unwrap();
+        let delivery = NewDelivery {
+            webhook_id: "msg_1".into(),
+            tenant: "acme".into(),
+            source: WebhookSource::Event,
+            url: "https://app.example.com".into(),
+            receiver: "https://app.example.com".into(),
+            payload: vault.seal(&NewDelivery::context("acme", "msg_1"), b"body").await.unwrap(),
+            kept_for: Duration::ZERO,
+        };
+        self.store.add_deliveries(vec![delivery]).await.unwrap();
     }
 
     /// Every secret can be unsealed and is that of its row.
@@ -103,6 +115,13 @@ impl Machine {
             let secret = unseal_secret(vault, &integration).await.unwrap();
             assert_eq!(secret.expose_secret(), integration.user_identifier.as_bytes());
         }
+        let secret = self.store.webhook_secrets("acme").await.unwrap().pop().unwrap();
+        let secret = vault.unseal(&WebhookSecret::context("acme", &secret.id), &secret.secret).await.unwrap();
+        assert_eq!(secret.expose_secret(), b"webhook secret");
+        let limits = ClaimLimits { of_receiver: 1, of_tenant: 1, of_claim: 1, bytes: 1000 };
+        let claimed = self.store.claim_deliveries(Duration::ZERO, limits).await.unwrap().pop().unwrap();
+        let body = vault.unseal(&NewDelivery::context("acme", "msg_1"), &claimed.payload).await.unwrap();
+        assert_eq!(body.expose_secret(), b"body");
     }
 }
 
