@@ -66,7 +66,7 @@ connector! {
         /// one address or several
         token_addresses: string | [string](1..=30),
         /// limits the answer to one chain
-        chain_id?: string,
+        chain_id?: string(1..),
     }
     rate_limit market
     example { chain_id: "solana", token_addresses: ["So11111111111111111111111111111111111111112"] };

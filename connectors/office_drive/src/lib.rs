@@ -143,8 +143,8 @@ connector! {
     ///
     /// An empty `content_base64` makes an empty file. The answer is the item of the file.
     upload_file: destructive fn upload::file {
-        drive_id: string,
-        parent_item_id: string,
+        drive_id: string(1..),
+        parent_item_id: string(1..),
         file_name: string pattern r#"^[^/:*?"<>|\\]+$"#,
         content_base64: string,
         content_type?: string default "application/octet-stream",

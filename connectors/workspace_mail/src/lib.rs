@@ -112,13 +112,13 @@ connector! {
     /// A draft
     ///
     /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`.
-    get_draft: read fn decode::get_draft { draft_id: string, ..format, ..decoding }
+    get_draft: read fn decode::get_draft { draft_id: string(1..), ..format, ..decoding }
     example { draft_id: "r-123", format: "full", decode_body: true };
 
     /// Replace the content of a draft
     ///
     /// A field that is not given is empty afterwards. The other rules are those of create_draft.
-    update_draft: destructive fn compose::update_draft { draft_id: string, ..message }
+    update_draft: destructive fn compose::update_draft { draft_id: string(1..), ..message }
     example { draft_id: "r-123", to: ["kim@example.com"], subject: "Minutes, second version", body: "See below." };
 
     /// Number of messages and threads under each label
@@ -163,7 +163,7 @@ connector! {
     ///
     /// With `decode_body`, bodies of type `text/*` are text instead of base64url, and so is `raw`.
     messages_get: read fn decode::messages_get {
-        message_id: string,
+        message_id: string(1..),
         ..format,
         metadata_headers?: [string],
         ..decoding,

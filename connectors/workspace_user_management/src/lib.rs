@@ -46,7 +46,7 @@ connector! {
     };
     fields user {
         /// primary address, alias or unique id of the user
-        user_key: string,
+        user_key: string(1..),
     };
 
     /// Add a user, service account or group to a group
