@@ -321,8 +321,9 @@ impl Marks {
         }
         // A picture in a link leads where the link leads.
         let mut links = self.links.iter().map(|link| link.url.as_str());
-        if let Some(url) = links.find(|url| SCHEMES.iter().any(|scheme| begins_with(url, scheme))) {
-            style.set("link", serde_json::json!({ "url": url }).to_string());
+        let url = links.find(|url| SCHEMES.iter().any(|scheme| begins_with(url, scheme)));
+        if let Some(Ok(url)) = url.map(serde_json::to_string) {
+            style.set("link", format!("{{\"url\":{url}}}"));
         }
         style
     }

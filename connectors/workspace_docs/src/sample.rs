@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::flow::is_kept;
+
 /// Makes the JSON of a document, and counts its indices as Google does.
 pub(crate) struct Source {
     content: Vec<Value>,
@@ -98,5 +100,42 @@ impl Source {
                 "kix.d": {"inlineObjectProperties": {"embeddedObject": {"embeddedDrawingProperties": {}}}},
             },
         })
+    }
+
+    /// The bold text of a range, with the whole of each table that the range touches, as Google keeps it.
+    pub(crate) fn bold_text(&self, start: usize, end: usize) -> String {
+        let mut units = Vec::new();
+        for element in &self.content {
+            let (from, to) = indices(element);
+            if from >= end || to <= start {
+                continue;
+            }
+            match element.pointer("/table/tableRows") {
+                Some(rows) => runs(rows, 0, usize::MAX, &mut units),
+                None => runs(element, start, end, &mut units),
+            }
+        }
+        String::from_utf16(&units).expect("whole characters").chars().filter(|character| is_kept(*character)).collect()
+    }
+}
+
+fn indices(element: &Value) -> (usize, usize) {
+    let index = |name: &str| element[name].as_u64().and_then(|index| usize::try_from(index).ok()).unwrap_or_default();
+    (index("startIndex"), index("endIndex"))
+}
+
+/// Collects the text of all bold runs below a value, as far as it is in a range.
+fn runs(value: &Value, start: usize, end: usize, units: &mut Vec<u16>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| runs(item, start, end, units)),
+        Value::Object(_) if value["textRun"]["textStyle"]["bold"] == true => {
+            let content = value["textRun"]["content"].as_str().expect("a text").encode_utf16();
+            let from = indices(value).0;
+            units.extend(
+                content.enumerate().filter(|(at, _)| (start..end).contains(&(from + at))).map(|(_, unit)| unit),
+            );
+        }
+        Value::Object(members) => members.values().for_each(|member| runs(member, start, end, units)),
+        _ => {}
     }
 }

@@ -198,6 +198,15 @@ impl Simulation {
         }
     }
 
+    /// The bold text, without what is between.
+    pub(crate) fn bold_text(&self) -> String {
+        let units = self.units.iter().filter_map(|unit| match unit {
+            Unit::Text(unit, style) if style.contains_key("bold") => Some(*unit),
+            _ => None,
+        });
+        String::from_utf16(&units.collect::<Vec<_>>()).expect("whole characters")
+    }
+
     /// A line for each paragraph, and for the begin of each table, row and cell, and for the end of each table.
     ///
     /// Text in a style is `{members:text}`, a paragraph in a style begins with `<members>`, and an item with `list.level preset`.
