@@ -34,6 +34,9 @@ pub(crate) enum Extent {
     Nothing,
 }
 
+/// Violations of a request, each as the place in the request and a sentence.
+type Places = Vec<(String, String)>;
+
 /// One difference between a request and the specification.
 pub(crate) struct Violation {
     /// `connector/operation`.
@@ -46,59 +49,69 @@ pub(crate) struct Violation {
     pub(crate) example: String,
 }
 
-/// Checks all requests that an operation led to.
+/// Checks all requests that an operation led to, and the gateway's answers.
 pub(crate) fn check(connector: &str, operation: &Operation, sent: &[Sent]) -> Checked {
     let calls: Vec<Compiled<'_>> = operation.calls.iter().map(Compiled::new).collect();
     let mut violations = Violations { operation: format!("{connector}/{}", operation.path), found: BTreeMap::new() };
     let mut is_sent = vec![false; calls.len()];
-    for call in sent {
-        if let Some(refusal) = refusal(call) {
-            violations.note("answer".to_owned(), refusal, || call.input.to_string());
+    for one in sent {
+        if let Some(refusal) = refusal(one) {
+            violations.note("answer", refusal, || one.input.to_string());
         }
-        if text(&operation.entry, "kind") == "thin" && call.answer.status != 200 {
-            let answer = format!("{}: {}", call.answer.status, call.answer.text());
-            violations.note("answer".to_owned(), answer.chars().take(300).collect(), || call.input.to_string());
-        }
-        for request in &call.requests {
-            let matching: Vec<(usize, Vec<(String, String)>)> =
-                calls.iter().enumerate().filter_map(|(index, one)| Some((index, one.violations(request)?))).collect();
+        for request in &one.requests {
+            let matching: Vec<(usize, Places)> =
+                calls.iter().enumerate().filter_map(|(index, call)| Some((index, call.violations(request)?))).collect();
             matching.iter().for_each(|(index, _)| is_sent[*index] = true);
-            match matching.into_iter().map(|(_, found)| found).min_by_key(Vec::len) {
-                None => {
-                    violations.note("url".to_owned(), "the catalogue names no such call".to_owned(), || shown(request))
-                }
-                Some(found) => {
-                    found.into_iter().for_each(|(place, detail)| violations.note(place, detail, || shown(request)))
-                }
+            let fewest = matching.into_iter().map(|(_, found)| found).min_by_key(Vec::len);
+            let unknown = || vec![("url".to_owned(), "the catalogue names no such call".to_owned())];
+            for (place, detail) in fewest.unwrap_or_else(unknown) {
+                violations.note(&place, detail, || shown(request));
             }
         }
-        if let ("thin", [call_of_row], [request]) =
-            (text(&operation.entry, "kind"), &operation.calls[..], &call.requests[..])
-        {
-            for (place, detail) in differences(&operation.entry, call_of_row, &call.input, request) {
-                violations.note(place, detail, || shown(request));
+        if text(&operation.entry, "kind") == "thin" {
+            check_thin(operation, one, &mut violations);
+        }
+    }
+    let (extent, reasons) = extent(&operation.calls, &is_sent);
+    Checked { extent, reasons, violations: violations.found.into_values().collect() }
+}
+
+/// Checks what holds for a thin operation only: it is one request with the caller's values, and the answer of the upstream
+/// is the answer to the caller.
+fn check_thin(operation: &Operation, sent: &Sent, violations: &mut Violations) {
+    let input = || sent.input.to_string();
+    if sent.answer.status != 200 {
+        let answer = format!("{}: {}", sent.answer.status, sent.answer.text());
+        violations.note("answer", answer.chars().take(300).collect(), input);
+    }
+    match (&operation.calls[..], &sent.requests[..]) {
+        ([call], [request]) => {
+            for (place, detail) in differences(&operation.entry, call, &sent.input, request) {
+                violations.note(&place, detail, || shown(request));
             }
         }
+        (_, requests) => violations.note("request", format!("it sent {} requests, and not one", requests.len()), input),
     }
-    let mut reasons: Vec<String> = Vec::new();
-    for (call, is_sent) in operation.calls.iter().zip(&is_sent) {
-        match &call.methods {
-            Err(why) => reasons.push(why.clone()),
-            Ok(_) if !is_sent => reasons.push(format!("it never sent {}", call.shown)),
-            Ok(_) => {}
-        }
+}
+
+/// How much of an operation was checked, and why not all of it.
+fn extent(calls: &[Call], is_sent: &[bool]) -> (Extent, Vec<String>) {
+    if calls.is_empty() {
+        return (Extent::Nothing, vec!["by the catalogue it sends no request".to_owned()]);
     }
-    let extent = match (operation.calls.len(), reasons.len()) {
-        (0, _) => Extent::Nothing,
-        (_, 0) => Extent::Whole,
-        (calls, reasons) if calls == reasons => Extent::Nothing,
+    let reason = |(call, is_sent): (&Call, &bool)| match &call.methods {
+        Err(why) => Some(why.clone()),
+        Ok(_) if !is_sent => Some(format!("it never sent {}", call.shown)),
+        Ok(_) => None,
+    };
+    let mut reasons: Vec<String> = calls.iter().zip(is_sent).filter_map(reason).collect();
+    let extent = match reasons.len() {
+        0 => Extent::Whole,
+        all if all == calls.len() => Extent::Nothing,
         _ => Extent::InPart,
     };
-    if operation.calls.is_empty() {
-        reasons.push("by the catalogue it sends no request".to_owned());
-    }
     reasons.dedup();
-    Checked { extent, reasons, violations: violations.found.into_values().collect() }
+    (extent, reasons)
 }
 
 /// The violations of an operation, each once.
@@ -108,16 +121,13 @@ struct Violations {
 }
 
 impl Violations {
-    fn note(&mut self, place: String, detail: String, example: impl FnOnce() -> String) {
+    fn note(&mut self, place: &str, detail: String, example: impl FnOnce() -> String) {
         // The values differ from request to request, the end of the sentence does not.
         let kind = detail.rsplit_once('"').map_or(detail.as_str(), |(_, kind)| kind).to_owned();
         let operation = self.operation.clone();
-        self.found.entry((place.clone(), kind)).or_insert_with(|| Violation {
-            operation,
-            place,
-            detail,
-            example: example(),
-        });
+        let place = place.to_owned();
+        let violation = |place| Violation { operation, place, detail, example: example() };
+        self.found.entry((place.clone(), kind)).or_insert_with(|| violation(place));
     }
 }
 
@@ -136,7 +146,7 @@ impl<'a> Compiled<'a> {
 
     /// The violations of a request that is this call; `None` if the request is another one. If several methods describe
     /// the call, the request must keep one.
-    fn violations(&self, request: &Seen) -> Option<Vec<(String, String)>> {
+    fn violations(&self, request: &Seen) -> Option<Places> {
         let url = url(request);
         if self.call.methods.is_err() {
             let is_this = self.call.verb == request.method && self.call.url.values(url).is_some();
@@ -157,7 +167,7 @@ pub(crate) fn validator(method: &Method) -> Validator {
 }
 
 /// The violations of a schema, each as the place in the request and a sentence.
-pub(crate) fn violations(document: &Value, validator: &Validator) -> Vec<(String, String)> {
+pub(crate) fn violations(document: &Value, validator: &Validator) -> Places {
     let errors = validator.iter_errors(document);
     errors
         .flat_map(|error| {

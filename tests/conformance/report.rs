@@ -26,6 +26,8 @@ pub(crate) fn report(connectors: &[Connector], sent: &[Vec<Vec<Sent>>]) -> Vec<S
     }
     table::print("Requests to upstreams, against the specifications of the providers", &rows);
     table::print("Operations that were not checked, or not all of them", &reasons);
+    let known = DEVIATIONS.iter().map(|one| [one.operation, one.place, one.why].map(str::to_owned).to_vec());
+    table::print("Known deviations, and why they are right", &known.collect::<Vec<_>>());
     let mut wrong = wrong(connectors, &violations);
     wrong.extend(surprises(connectors, &reasons));
     wrong

@@ -58,34 +58,39 @@ pub(super) fn method(
     Some(method)
 }
 
-/// Adds to an `OpenAPI` document the members of types and the parameters of actions that only the current schema has.
+/// Adds to an `OpenAPI` document what only the current schema has.
 pub(super) fn complete(document: &mut Value, current: &Value) {
     let known: Vec<String> = document["components"]["schemas"].as_object().unwrap().keys().cloned().collect();
+    complete_types(document, current, &known);
+    complete_actions(document, current, &known);
+}
+
+/// Adds the members of types. `known` are the names of the document's types.
+fn complete_types(document: &mut Value, current: &Value, known: &[String]) {
     for (name, described) in current["types"].as_object().unwrap() {
         let Some(schema) = document["components"]["schemas"].get_mut(name) else { continue };
-        let properties =
-            described["properties"].as_object().into_iter().flatten().map(|(name, property)| (name, &property["type"]));
-        let all = properties.chain(described["navigation"].as_object().into_iter().flatten());
         let Some(members) = own_members(schema) else { continue };
-        for (name, edm) in all {
-            members.entry(name).or_insert_with(|| schema_of(edm.as_str().unwrap_or_default(), &known));
+        let properties = described["properties"].as_object().into_iter().flatten();
+        let properties = properties.map(|(name, property)| (name, &property["type"]));
+        for (name, edm) in properties.chain(described["navigation"].as_object().into_iter().flatten()) {
+            members.entry(name).or_insert_with(|| schema_of(edm.as_str().unwrap_or_default(), known));
         }
     }
-    let actions: Vec<&Value> =
-        current["operations"].as_array().unwrap().iter().filter(|operation| operation["kind"] == "action").collect();
-    let bodies = document["components"]["requestBodies"].as_object().cloned().unwrap_or_default();
+}
+
+/// Adds the parameters of actions, which are members of their bodies.
+fn complete_actions(document: &mut Value, current: &Value, known: &[String]) {
+    let operations = current["operations"].as_array().unwrap();
+    let actions: Vec<&Value> = operations.iter().filter(|operation| operation["kind"] == "action").collect();
+    let bodies = document["components"]["requestBodies"].clone();
     for (path, item) in document["paths"].as_object_mut().unwrap() {
-        let action = path.rsplit('/').next().unwrap_or_default();
-        let parameters: Vec<&Map<String, Value>> = actions
-            .iter()
-            .filter(|one| one["name"] == action)
-            .filter_map(|one| one["parameters"].as_object())
-            .collect();
-        let Some(body) =
-            item.get_mut("post").and_then(|post| post.get_mut("requestBody")).filter(|_| !parameters.is_empty())
-        else {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let parameters = actions.iter().filter(|action| action["name"] == name);
+        let parameters: Vec<&Map<String, Value>> = parameters.filter_map(|one| one["parameters"].as_object()).collect();
+        if parameters.is_empty() {
             continue;
-        };
+        }
+        let Some(body) = item.pointer_mut("/post/requestBody") else { continue };
         if let Some(name) = body["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
             *body = bodies[name].clone();
         }
@@ -94,7 +99,7 @@ pub(super) fn complete(document: &mut Value, current: &Value) {
         // Several types may have an action of this name. Those without a parameter that the document has are others.
         let fitting = parameters.into_iter().filter(|one| members.keys().all(|name| one.contains_key(name)));
         for (name, edm) in fitting.collect::<Vec<_>>().into_iter().flatten() {
-            members.entry(name).or_insert_with(|| schema_of(edm.as_str().unwrap_or_default(), &known));
+            members.entry(name).or_insert_with(|| schema_of(edm.as_str().unwrap_or_default(), known));
         }
         // The service takes the names in either case. Its documentation writes them with a small first letter.
         *members = std::mem::take(members).into_iter().map(|(name, schema)| (small_first(&name), schema)).collect();
