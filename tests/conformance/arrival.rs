@@ -153,6 +153,7 @@ mod tests {
             shown: String::new(),
             verb: "POST".to_owned(),
             url: Template::parse("host.example/files/{file_id}/search(q='{q}')", |_| false),
+            constants: Vec::new(),
             methods: Err(String::new()),
         };
         let request = Seen {

@@ -67,6 +67,9 @@ pub(crate) fn check(connector: &str, operation: &Operation, sent: &[Sent]) -> Ch
             for (place, detail) in fewest.unwrap_or_else(unknown) {
                 violations.note(&place, detail, || shown(request));
             }
+            for name in missing_constants(&operation.calls, request) {
+                violations.note("constants", format!("the catalogue has another `{name}`"), || shown(request));
+            }
         }
         if text(&operation.entry, "kind") == "thin" {
             check_thin(operation, one, &mut violations);
@@ -92,6 +95,17 @@ fn check_thin(operation: &Operation, sent: &Sent, violations: &mut Violations) {
         }
         (_, requests) => violations.note("request", format!("it sent {} requests, and not one", requests.len()), input),
     }
+}
+
+/// The constant parameters that a request lacks. If several calls have its address, it must have those of one.
+fn missing_constants(calls: &[Call], request: &Seen) -> Vec<String> {
+    let url = url(request);
+    let same = calls.iter().filter(|call| call.verb == request.method && call.url.values(url).is_some());
+    let missing = same.map(|call| {
+        let wrong = call.constants.iter().filter(|(name, value)| request.parameter(name).as_ref() != Some(value));
+        wrong.map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    });
+    missing.min_by_key(Vec::len).unwrap_or_default()
 }
 
 /// How much of an operation was checked, and why not all of it.

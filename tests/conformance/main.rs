@@ -20,6 +20,7 @@
 mod arrival;
 mod catalogue;
 mod check;
+mod check_tests;
 mod deviations;
 mod further;
 mod generator;

@@ -32,6 +32,8 @@ pub(crate) struct Call {
     pub(crate) shown: String,
     pub(crate) verb: String,
     pub(crate) url: Template,
+    /// Parameters of the query that have the same value in every request.
+    pub(crate) constants: Vec<(String, String)>,
     /// The provider's methods of this call, or the reason why there are none.
     pub(crate) methods: Result<Vec<Method>, String>,
 }
@@ -92,8 +94,21 @@ fn calls(
                 shown: format!("{} {base}{path}", text(call, "method")),
                 verb: text(call, "method").to_owned(),
                 url: Template::parse(&format!("{base}{path}"), |name| keeps_slashes(operation, name)),
+                constants: constants(operation, call),
                 methods: specifications.methods(provider, operation, call, base),
             })
         })
         .collect()
+}
+
+/// The constant parameters of a call of a composed operation. Other values of the catalogue say where a value comes from:
+/// the name of a field, or a sentence.
+fn constants(operation: &Value, call: &Value) -> Vec<(String, String)> {
+    let is_constant = |value: &str| {
+        let is_plain = |character: char| character.is_ascii_alphanumeric() || "_.,*".contains(character);
+        value.chars().all(is_plain) && operation["fields"].get(value).is_none()
+    };
+    let query = call["query"].as_object().into_iter().flatten();
+    let values = query.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    values.filter(|(_, value)| is_constant(value)).collect()
 }
