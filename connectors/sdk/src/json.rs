@@ -1,5 +1,5 @@
 //! JSON documents that stay in the gateway. A connector can look into them and answer with them, without parsing them in the sandbox.
-//! [`members`] and [`items`] read JSON text that is in the sandbox, without copying it. [`with_member`] changes one member of it.
+//! [`members`], [`items`] and [`string`] read JSON text that is in the sandbox, without copying it. [`with_member`] changes one member of it.
 
 use std::borrow::Cow;
 
@@ -89,6 +89,12 @@ pub fn items(text: &str) -> Option<Vec<&str>> {
     reader::items(text).ok()
 }
 
+/// The text of a string, without quotes and escapes. `None` if `text` is not a string. `text` is valid JSON, as for [`members`].
+#[must_use]
+pub fn string(text: &str) -> Option<Cow<'_, str>> {
+    reader::scalar(text).filter(|_| text.starts_with('"'))
+}
+
 /// An object with a member set to `value`, which is JSON text. A member of this name keeps its place, a new one is the last. The
 /// values of the others stay as they are. `None` if `text` is not an object. `text` is valid JSON, as for [`members`].
 #[must_use]
@@ -119,7 +125,9 @@ pub fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{items, members, quoted, with_member};
+    use std::borrow::Cow;
+
+    use super::{items, members, quoted, string, with_member};
 
     #[test]
     fn a_member_is_set_and_the_others_stay() {
@@ -128,6 +136,15 @@ mod tests {
         assert_eq!(with_member(object, "d", "2").as_deref(), Some(r#"{"a":1.0,"b\"c":[ 1 ],"d":2}"#));
         assert_eq!(with_member("{}", "a\"b", "true").as_deref(), Some(r#"{"a\"b":true}"#));
         assert_eq!(with_member("[]", "a", "1"), None);
+    }
+
+    #[test]
+    fn only_a_string_has_a_text() {
+        assert!(matches!(string(r#""plain""#), Some(Cow::Borrowed("plain"))));
+        assert_eq!(string(r#""a\"\u00e9""#).as_deref(), Some("a\"é"));
+        for other in ["1", "true", "null", "[]", "{}"] {
+            assert_eq!(string(other), None, "{other}");
+        }
     }
 
     #[test]
