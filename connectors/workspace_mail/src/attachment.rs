@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use connector_sdk::Violation;
 use connector_sdk::input::Json;
-use serde::Deserialize;
+use connector_sdk::{Violation, json};
+
+use crate::gmail::Object;
 
 /// Part of the base64 text that is decoded at a time, to check it without a copy of the whole content. A multiple of 4.
 const CHECKED: usize = 4096;
@@ -24,41 +25,36 @@ pub(crate) struct Attachment<'a> {
     pub(crate) content_id: Option<String>,
 }
 
-/// A file object as callers give it. Other members are ignored, so that the gateway's own file objects can be attached.
-#[derive(Deserialize)]
-struct File<'a> {
-    #[serde(borrow)]
-    file_name: Cow<'a, str>,
-    content_type: Option<String>,
-    #[serde(borrow)]
-    content_base64: Cow<'a, str>,
-    content_id: Option<String>,
-}
-
 impl<'a> Attachment<'a> {
-    /// Reads a file object, which the input has at `pointer`.
+    /// Reads a file object, which the input has at `pointer`. Other members are ignored, so that the gateway's own file objects can
+    /// be attached.
     ///
     /// # Errors
     /// The first member that is wrong.
-    pub(crate) fn read(json: &'a Json, pointer: &str) -> Result<Self, Violation> {
+    pub(crate) fn read(file: &'a Json, pointer: &str) -> Result<Self, Violation> {
         let wrong =
             |member: &str, detail: &str| Violation { pointer: format!("{pointer}{member}"), detail: detail.to_owned() };
-        let Ok(file) = serde_json::from_str::<File<'a>>(&json.0) else {
-            let detail = "Give `file_name` and `content_base64` as text, and `content_type` and `content_id` as text or not at all.";
-            return Err(wrong("", detail));
+        let file = Object::read(&file.0);
+        let text = |member: &str| {
+            let text = file.as_ref()?.get(member)?;
+            Some(json::string(text).ok_or_else(|| wrong(&format!("/{member}"), "Give text.")))
         };
-        if file.file_name.contains(['\r', '\n']) {
+        let file_name = text("file_name").unwrap_or_else(|| Err(wrong("", "Give a `file_name`.")))?;
+        let content =
+            text("content_base64").unwrap_or_else(|| Err(wrong("", "Give the content as `content_base64`.")))?;
+        let (content_type, content_id) = (text("content_type").transpose()?, text("content_id").transpose()?);
+        if file_name.contains(['\r', '\n']) {
             return Err(wrong("/file_name", "Give a name without line breaks."));
         }
-        let content_type = match file.content_type {
-            Some(given) if is_media_type(&given) => Cow::Owned(given),
+        let content_type = match content_type {
+            Some(given) if is_media_type(&given) => given,
             Some(_) => return Err(wrong("/content_type", "Give a media type such as `text/plain`, in one line.")),
-            None => Cow::Borrowed(mime_guess::from_path(&*file.file_name).first_raw().unwrap_or(OCTETS)),
+            None => Cow::Borrowed(mime_guess::from_path(&*file_name).first_raw().unwrap_or(OCTETS)),
         };
         // A message or a multipart content cannot be in base64 (RFC 2046, sections 5.1 and 5.2.1).
         let type_name = content_type.split('/').next().unwrap_or_default();
         let is_composite = ["message", "multipart"].iter().any(|name| type_name.eq_ignore_ascii_case(name));
-        let content_id = match file.content_id.as_deref().map(without_brackets) {
+        let content_id = match content_id.as_deref().map(without_brackets) {
             Some(id) if id.is_empty() || !id.bytes().all(is_id) => {
                 return Err(wrong(
                     "/content_id",
@@ -67,12 +63,12 @@ impl<'a> Attachment<'a> {
             }
             id => id.map(str::to_owned),
         };
-        let content = without_padding(file.content_base64);
+        let content = without_padding(content);
         if !content.as_bytes().chunks(CHECKED).all(is_base64) {
             return Err(wrong("/content_base64", "Give the content in base64 (RFC 4648, section 4)."));
         }
         let content_type = if is_composite { Cow::Borrowed(OCTETS) } else { content_type };
-        Ok(Self { file_name: file.file_name, content_type, content, content_id })
+        Ok(Self { file_name, content_type, content, content_id })
     }
 }
 
@@ -189,7 +185,9 @@ mod tests {
             (r#""file_name":"a","content_id":"a\r\nX: y""#, "/content_id"),
             (r#""file_name":"a","content_id":"<>""#, "/content_id"),
             (r#""file_name":"a","content_id":"a>b""#, "/content_id"),
-            (r#""file_name":1"#, ""),
+            (r#""file_name":1"#, "/file_name"),
+            (r#""file_name":null"#, ""),
+            (r#""file_name":"a","content_type":1"#, "/content_type"),
             (r#""content_type":"text/plain""#, ""),
         ] {
             assert_eq!(pointer(&format!(r#"{{{members},"content_base64":""}}"#)), expected, "{members}");

@@ -5,12 +5,9 @@ use std::borrow::Cow;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use connector_sdk::http::{self, Error};
-use connector_sdk::{Fault, Outcome, Request};
-use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use connector_sdk::{Fault, Outcome, Request, http, json};
 
+use crate::gmail::{Object, not_understood};
 use crate::{GetDraft, MessagesGet, charset};
 
 /// Gmail's base64: URL-safe, with or without padding.
@@ -21,58 +18,20 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// A draft: the member that is read.
-#[derive(Deserialize)]
-struct Draft<'a> {
-    #[serde(borrow)]
-    message: Option<Message<'a>>,
-}
-
-/// A message: the members that are decoded.
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    raw: Option<&'a RawValue>,
-    #[serde(borrow)]
-    payload: Option<&'a RawValue>,
-}
-
-/// A part of a message.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Part<'a> {
-    #[serde(default)]
-    mime_type: String,
-    #[serde(default, borrow)]
-    headers: Vec<Header<'a>>,
-    #[serde(borrow)]
-    body: Option<Body<'a>>,
-    /// Not read before they are looked at, so that parts within parts need no stack.
-    #[serde(default, borrow)]
-    parts: Vec<&'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Header<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    value: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct Body<'a> {
-    /// Absent if the body is a file, which has a request of its own.
-    #[serde(borrow)]
-    data: Option<&'a RawValue>,
-}
+/// A value of the response, and the JSON text that the answer has in its place.
+type Replacement<'a> = (&'a str, String);
 
 pub(crate) fn get_draft(input: GetDraft) -> Result<Outcome, Fault> {
     let request = Request::get("api", "/users/me/drafts").segment("draft_id", &input.draft_id)?;
     let request = with_format(request, input.format.as_deref());
-    get(request, input.decode_body && has_bodies(input.format.as_deref()), |text| {
-        serde_json::from_str::<Draft<'_>>(text).map(|draft| draft.message)
-    })
+    if !input.decode_body || !has_bodies(input.format.as_deref()) {
+        return Ok(Outcome::Forward(request));
+    }
+    let text = response(request)?;
+    match object(&text)?.get("message") {
+        Some(message) => decoded(&text, message).map(Outcome::Reply),
+        None => Ok(Outcome::Reply(text)),
+    }
 }
 
 pub(crate) fn messages_get(input: MessagesGet) -> Result<Outcome, Fault> {
@@ -81,7 +40,11 @@ pub(crate) fn messages_get(input: MessagesGet) -> Result<Outcome, Fault> {
     for name in input.metadata_headers.into_iter().flatten() {
         request = request.query("metadataHeaders", name);
     }
-    get(request, input.decode_body && has_bodies(input.format.as_deref()), |text| serde_json::from_str(text).map(Some))
+    if !input.decode_body || !has_bodies(input.format.as_deref()) {
+        return Ok(Outcome::Forward(request));
+    }
+    let text = response(request)?;
+    decoded(&text, &text).map(Outcome::Reply)
 }
 
 fn with_format(request: Request, format: Option<&str>) -> Request {
@@ -96,52 +59,21 @@ fn has_bodies(format: Option<&str>) -> bool {
     !matches!(format, Some("metadata" | "minimal"))
 }
 
-/// Answers with the response, whose bodies are decoded if `decodes` is `true`. `message` reads the message in the response.
-fn get(
-    request: Request,
-    decodes: bool,
-    message: for<'a> fn(&'a str) -> serde_json::Result<Option<Message<'a>>>,
-) -> Result<Outcome, Fault> {
-    if !decodes {
-        return Ok(Outcome::Forward(request));
+/// The JSON text of the response.
+fn response(request: Request) -> Result<String, Fault> {
+    Ok(http::send(request)?.successful()?.document()?.text())
+}
+
+/// The response `text` with the bodies of its message decoded. `message` is a part of `text`. All other characters stay as they are.
+fn decoded(text: &str, message: &str) -> Result<String, Fault> {
+    let message = object(message)?;
+    let mut replacements = Vec::new();
+    if let Some(value) = message.get("raw") {
+        replacements.push((value, json::quoted(&raw(bytes(value)?))));
     }
-    let text = http::send(request)?.successful()?.document()?.text();
-    let Some(message) = message(&text).map_err(|error| not_understood(&error))? else {
-        return Ok(Outcome::Reply(text));
-    };
-    let mut decoded = message.raw.map(raw).transpose()?.into_iter().collect();
-    bodies(message.payload, &mut decoded)?;
-    Ok(Outcome::Reply(replaced(&text, decoded)))
-}
-
-/// A value of the response, and the JSON text that the answer has in its place.
-type Replacement<'a> = (&'a str, String);
-
-/// The whole message as text. Bytes that are not UTF-8 are read as Latin-1, whose characters have the same numbers.
-fn raw(value: &RawValue) -> Result<Replacement<'_>, Fault> {
-    let text = String::from_utf8(bytes(value)?);
-    let text = text.unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect());
-    Ok((value.get(), Value::from(text).to_string()))
-}
-
-/// Decodes the bodies that are text, of a part and of all parts in it.
-fn bodies<'a>(payload: Option<&'a RawValue>, decoded: &mut Vec<Replacement<'a>>) -> Result<(), Fault> {
-    let mut parts: Vec<&RawValue> = payload.into_iter().collect();
-    while let Some(part) = parts.pop() {
-        let part: Part<'a> = serde_json::from_str(part.get()).map_err(|error| not_understood(&error))?;
-        let is_text = part.mime_type.get(..5).is_some_and(|kind| kind.eq_ignore_ascii_case("text/"));
-        if let Some(data) = part.body.and_then(|body| body.data).filter(|_| is_text) {
-            let content_type = part.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-type"));
-            let text = charset::decode(&bytes(data)?, content_type.map(|header| &*header.value));
-            decoded.push((data.get(), Value::from(text).to_string()));
-        }
-        parts.extend(part.parts);
+    if let Some(payload) = message.get("payload") {
+        bodies(payload, &mut replacements)?;
     }
-    Ok(())
-}
-
-/// `text` with other values in place of some. All other characters stay as they are.
-fn replaced(text: &str, mut replacements: Vec<Replacement<'_>>) -> String {
     let start = |value: &str| value.as_ptr().addr() - text.as_ptr().addr();
     replacements.sort_by_key(|(value, _)| start(value));
     let mut answer = String::with_capacity(text.len());
@@ -152,14 +84,60 @@ fn replaced(text: &str, mut replacements: Vec<Replacement<'_>>) -> String {
         at = start(value) + value.len();
     }
     answer.push_str(text.get(at..).unwrap_or_default());
-    answer
+    Ok(answer)
 }
 
-fn bytes(value: &RawValue) -> Result<Vec<u8>, Fault> {
-    let text: Cow<'_, str> = serde_json::from_str(value.get()).map_err(|error| not_understood(&error))?;
-    BASE64.decode(text.as_bytes()).map_err(|error| not_understood(&error))
+/// A whole message as text. Bytes that are not UTF-8 are read as Latin-1, whose characters have the same numbers.
+fn raw(message: Vec<u8>) -> String {
+    String::from_utf8(message).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect())
 }
 
-fn not_understood(error: &impl std::fmt::Display) -> Fault {
-    Error::BadAnswer(format!("Gmail's response is not in the documented form: {error}")).into()
+/// Decodes the bodies that are text, of a part and of all parts in it. Parts within parts need no stack.
+fn bodies<'a>(payload: &'a str, replacements: &mut Vec<Replacement<'a>>) -> Result<(), Fault> {
+    let mut parts = vec![payload];
+    while let Some(part) = parts.pop() {
+        let part = object(part)?;
+        if part.get("mimeType").map(string).transpose()?.is_some_and(|kind| is_text(&kind))
+            // A body without data is a file, which has a request of its own.
+            && let Some(data) = part.get("body").map(object).transpose()?.and_then(|body| body.get("data"))
+        {
+            let content_type = content_type(part.get("headers").unwrap_or("[]"))?;
+            let text = charset::decode(&bytes(data)?, content_type.as_deref());
+            replacements.push((data, json::quoted(&text)));
+        }
+        parts.extend(list(part.get("parts").unwrap_or("[]"))?);
+    }
+    Ok(())
+}
+
+fn is_text(media_type: &str) -> bool {
+    media_type.get(..5).is_some_and(|kind| kind.eq_ignore_ascii_case("text/"))
+}
+
+/// The `Content-Type` among the headers of a part.
+fn content_type(headers: &str) -> Result<Option<Cow<'_, str>>, Fault> {
+    for header in list(headers)? {
+        let header = object(header)?;
+        let name = header.get("name").map(string).transpose()?;
+        if name.is_some_and(|name| name.eq_ignore_ascii_case("content-type")) {
+            return header.get("value").map(string).transpose();
+        }
+    }
+    Ok(None)
+}
+
+fn object(text: &str) -> Result<Object<'_>, Fault> {
+    Object::read(text).ok_or_else(|| not_understood("there is another value in place of an object"))
+}
+
+fn list(text: &str) -> Result<Vec<&str>, Fault> {
+    json::items(text).ok_or_else(|| not_understood("there is another value in place of a list"))
+}
+
+fn string(text: &str) -> Result<Cow<'_, str>, Fault> {
+    json::string(text).ok_or_else(|| not_understood("there is another value in place of text"))
+}
+
+fn bytes(value: &str) -> Result<Vec<u8>, Fault> {
+    BASE64.decode(string(value)?.as_bytes()).map_err(|error| not_understood(&error.to_string()))
 }

@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
 use connector_sdk::http::{Body, TypedBytes};
+use connector_sdk::json::quoted;
 use connector_sdk::{Fault, Request};
-use serde_json::Value;
 
 /// Maximum size of a message in JSON, in bytes.
 pub(crate) const MAX_IN_JSON: usize = 5_242_880;
@@ -68,7 +68,7 @@ fn json(resource: Resource, message: Option<&str>, thread_id: Option<&str>) -> S
     }
     if let Some(id) = thread_id {
         json.push_str(if message.is_some() { r#","threadId":"# } else { r#""threadId":"# });
-        json.push_str(&Value::from(id).to_string());
+        json.push_str(&quoted(id));
     }
     json.push_str(match resource {
         Resource::Draft => "}}",

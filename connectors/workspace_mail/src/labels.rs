@@ -1,10 +1,10 @@
 //! The counts of all labels, and the colours of a new one.
 
-use connector_sdk::http::{self, Error, Response};
-use connector_sdk::{Fault, Outcome, Request, progress};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use connector_sdk::http::{self, Response};
+use connector_sdk::json::{Kind, quoted};
+use connector_sdk::{Document, Fault, Outcome, Request, progress};
 
+use crate::gmail::not_understood;
 use crate::{CreateLabel, TotalEmailsPerLabel};
 
 /// Gmail's path of labels.
@@ -13,67 +13,65 @@ const LABELS: &str = "/users/me/labels";
 /// Number of labels that are read at a time.
 const PARALLEL: usize = 5;
 
-/// The answer.
-#[derive(Serialize)]
-struct Totals {
-    labels: Vec<Label>,
-    /// Number of labels.
-    total: usize,
-}
-
-/// A label with its counts, in Gmail's spelling.
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Label {
-    id: String,
-    name: String,
-    r#type: Option<String>,
-    #[serde(default)]
-    messages_total: u64,
-    #[serde(default)]
-    messages_unread: u64,
-    #[serde(default)]
-    threads_total: u64,
-    #[serde(default)]
-    threads_unread: u64,
-}
-
-/// Gmail's list of labels, which has no counts.
-#[derive(Deserialize)]
-struct List {
-    #[serde(default)]
-    labels: Vec<Listed>,
-}
-
-#[derive(Deserialize)]
-struct Listed {
-    id: String,
-}
+/// The members of a label in the answer, in Gmail's spelling: the type of each, and its value if Gmail leaves it out.
+const MEMBERS: [(&str, Kind, Option<&str>); 7] = [
+    ("id", Kind::String, None),
+    ("name", Kind::String, None),
+    ("type", Kind::String, Some("null")),
+    ("messagesTotal", Kind::Number, Some("0")),
+    ("messagesUnread", Kind::Number, Some("0")),
+    ("threadsTotal", Kind::Number, Some("0")),
+    ("threadsUnread", Kind::Number, Some("0")),
+];
 
 /// The gateway has answered a caller who does not wait.
 pub(crate) fn totals(_: TotalEmailsPerLabel) -> Result<Outcome, Fault> {
-    let list: List = parse(http::send(Request::get("api", LABELS))?)?;
-    let mut labels = Vec::with_capacity(list.labels.len());
-    let count = list.labels.len();
-    for (chunk, listed) in list.labels.chunks(PARALLEL).enumerate() {
-        let read = chunk * PARALLEL;
+    // The list has no counts.
+    let list = document(http::send(Request::get("api", LABELS))?)?;
+    let listed: Vec<Document> = list.pointer("/labels").iter().flat_map(Document::items).collect();
+    let mut labels = Vec::with_capacity(listed.len());
+    for (chunk, some) in listed.chunks(PARALLEL).enumerate() {
+        let (read, count) = (chunk * PARALLEL, listed.len());
         progress::report(read as f64 / count as f64, &format!("{read} of {count} labels are read"));
-        let requests = listed.iter().map(|label| Request::get("api", LABELS).segment("label_id", &label.id));
-        for response in http::send_all(requests.collect::<Result<_, _>>()?) {
+        let requests: Result<_, _> = some.iter().map(request).collect();
+        for response in http::send_all(requests?) {
             let response = response?;
             // The label was deleted after the list was made.
             if response.status() != 404 {
-                labels.push(parse::<Label>(response)?);
+                labels.push(label(&document(response)?)?);
             }
         }
     }
-    Outcome::json(&Totals { total: labels.len(), labels })
+    Ok(Outcome::Reply(format!(r#"{{"labels":[{}],"total":{}}}"#, labels.join(","), labels.len())))
 }
 
-fn parse<T: DeserializeOwned>(response: Response) -> Result<T, Fault> {
-    let text = response.successful()?.text()?;
-    serde_json::from_str(&text)
-        .map_err(|error| Error::BadAnswer(format!("Gmail's response is not in the documented form: {error}")).into())
+/// The request for a label of the list.
+fn request(listed: &Document) -> Result<Request, Fault> {
+    let id = listed.string("/id").ok_or_else(|| not_understood("a label has no `id`"))?;
+    Request::get("api", LABELS).segment("label_id", &id)
+}
+
+/// The label of the answer, as JSON text.
+fn label(label: &Document) -> Result<String, Fault> {
+    let mut members = Vec::with_capacity(MEMBERS.len());
+    for (name, kind, absent) in MEMBERS {
+        let value = label.pointer(&format!("/{name}")).filter(|value| value.kind() != Kind::Null);
+        let text = match (value, absent) {
+            (Some(value), _) if value.kind() == kind => value.text(),
+            (None, Some(absent)) => absent.to_owned(),
+            _ => return Err(not_understood(&format!("a label has no valid `{name}`"))),
+        };
+        members.push(format!("{}:{text}", quoted(name)));
+    }
+    Ok(format!("{{{}}}", members.join(",")))
+}
+
+fn document(response: Response) -> Result<Document, Fault> {
+    let document = response.successful()?.document()?;
+    match document.kind() {
+        Kind::Object => Ok(document),
+        _ => Err(not_understood("it is not an object")),
+    }
 }
 
 /// Gmail refuses a label that has only one of the colours.

@@ -4,7 +4,7 @@
 //! - `compose`: the operations that write a message. `attachment`, `address`: the parts that callers give. `mime`: the text of the
 //!   message. `html`: HTML, and its text without tags. `delivery`: the request that takes the message to Gmail.
 //! - `decode`: the operations that read a message. `charset`: the text of a body.
-//! - `labels`: the counts of labels, and the colours of a new one.
+//! - `labels`: the counts of labels, and the colours of a new one. `gmail`: responses.
 
 mod address;
 mod attachment;
@@ -12,6 +12,7 @@ mod charset;
 mod compose;
 mod decode;
 mod delivery;
+mod gmail;
 mod html;
 mod labels;
 mod mime;
