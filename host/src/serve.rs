@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::{self, server};
+use crate::api::{self, server, server::Doors};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
@@ -72,8 +72,9 @@ pub fn open_registry(
 pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let started = Instant::now();
     // First, because a port that is taken is the most frequent mistake.
-    let listener = server::bind(config.listen).await?;
-    config.listening_on(listener.local_addr()?);
+    let doors = Doors::open(&config).await?;
+    config.listening_on(doors.callers_address()?);
+    config.admin_listen = doors.admin_address()?;
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
     let store = Store::connect(&config.store()).await?;
@@ -123,6 +124,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     tracing::info!(
         address = %config.public_url,
         listen = %config.listen,
+        admin_listen = config.admin_listen.map(display),
         connectors = registry.live().len(),
         ms = started.elapsed().as_millis() as u64,
         "serving"
@@ -150,7 +152,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         // Jobs have the same time to end as requests.
         jobs.stop(tokio::time::Instant::now() + config.drain);
     };
-    server::serve(gateway, listener, stop).await;
+    server::serve(gateway, doors, stop).await;
     jobs.settle().await;
     for task in background {
         task.abort();

@@ -138,3 +138,25 @@ fn post(path: &str) -> Vec<u8> {
     let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
     fields.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
 }
+
+#[test]
+fn metrics_are_for_operators() {
+    let gateway = impatient("").start();
+    gateway.stranger().get("/metrics").problem(401, "unauthenticated");
+    assert_eq!(gateway.client().get("/metrics").status, 200);
+}
+
+#[test]
+fn with_an_address_of_their_own_the_operators_routes_are_only_there() {
+    let gateway = impatient("admin_listen = \"127.0.0.1:0\"").start();
+    let serving = gateway.wait_for_log("the addresses", |line| line["message"] == "serving");
+    let operators = gateway.stranger().at(&format!("http://{}", serving["admin_listen"].as_str().unwrap()));
+    assert_eq!(operators.get("/metrics").status, 200, "no key is needed");
+    assert_eq!(operators.get("/healthz").status, 200);
+    operators.delete("/admin/connectors/liar").problem(401, "unauthenticated");
+    operators.call("liar/version", json!({})).problem(404, "not-found");
+
+    gateway.client().get("/metrics").problem(404, "not-found");
+    gateway.client().delete("/admin/connectors/liar").problem(404, "not-found");
+    gateway.call("liar/version", json!({})).ok();
+}

@@ -62,7 +62,7 @@ fn names_that_callers_invent_do_not_become_labels() {
         gateway.call(&format!("dex_market_data/made_up_{number}"), json!({})).problem(404, "unknown-operation");
         gateway.client().get(&format!("/made_up_{number}")).problem(404, "not-found");
     }
-    let text = gateway.stranger().get("/metrics").text();
+    let text = gateway.client().get("/metrics").text();
     assert!(!text.contains("made_up"), "{text}");
 }
 
@@ -70,7 +70,7 @@ fn names_that_callers_invent_do_not_become_labels() {
 fn the_text_is_valid_for_prometheus() {
     let (gateway, _service) = market();
     gateway.call("dex_market_data/search_pairs", json!({"q": "x"})).ok();
-    let answer = gateway.stranger().get("/metrics");
+    let answer = gateway.client().get("/metrics");
     assert_eq!(answer.header("content-type"), "application/openmetrics-text; version=1.0.0; charset=utf-8");
     let text = answer.text();
     assert!(text.ends_with("# EOF\n"), "{text}");

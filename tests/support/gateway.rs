@@ -132,7 +132,7 @@ impl Gateway {
     /// # Panics
     /// When the value is not a number.
     pub fn metric(&self, series: &str) -> f64 {
-        let text = self.stranger().get("/metrics").text();
+        let text = self.client().get("/metrics").text();
         let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned));
         line.map_or(0.0, |value| value.parse().expect("a number"))
     }

@@ -42,6 +42,8 @@ pub(super) enum Handler {
     Public(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
     /// Callers with a valid token may call it.
     Known(for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
+    /// Everybody may call it at [`Door::Admin`], and callers with the scope `admin` at [`Door::Callers`].
+    Operator(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
     /// Callers whose token has the scope may call it.
     Scoped(Scope, for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
 }
@@ -53,6 +55,15 @@ pub(super) struct Description {
     pub(super) summary: &'static str,
     /// Further members of the Operation Object; `responses` is among them.
     pub(super) members: fn() -> Value,
+}
+
+/// The address that a request came in by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Door {
+    /// `listen`
+    Callers,
+    /// `admin_listen`
+    Admin,
 }
 
 /// Routes that belong together in metrics, log lines and the API's description.
@@ -90,6 +101,20 @@ pub(super) struct HttpCall<'a> {
 }
 
 impl Route {
+    /// Returns `true` if the route is for the operator, so that it moves to `admin_listen` if that is set.
+    fn is_for_operators(&self) -> bool {
+        let is_operator = |endpoint: &Endpoint| matches!(endpoint.handler, Handler::Operator(_));
+        self.family == Family::Admin || self.methods.iter().any(is_operator)
+    }
+
+    /// Returns `true` if the route is served at this door. `has_admin_door` says that `admin_listen` is set.
+    pub(super) fn is_at(&self, door: Door, has_admin_door: bool) -> bool {
+        match door {
+            Door::Callers => !(has_admin_door && self.is_for_operators()),
+            Door::Admin => self.is_for_operators() || self.family == Family::System,
+        }
+    }
+
     /// The value of the header `Allow`.
     pub(super) fn allowed(&self) -> String {
         let mut methods = Vec::new();

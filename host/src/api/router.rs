@@ -11,12 +11,16 @@ use tracing::{Instrument, Span};
 
 use super::authorize::authorize;
 use super::problem::{self, Problem};
-use super::route::{Family, Handler, HttpCall, PathArguments, Route};
+use super::route::{Door, Family, Handler, HttpCall, PathArguments, Route};
 use super::routes::{self, ROUTES};
+use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
 use crate::pipeline::body::Body;
+
+/// The length at which names in paths are cut for the log. Names of connectors and operations are shorter.
+const MAX_SHOWN_CHARACTERS: usize = 128;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -24,15 +28,16 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 type Found<'a> = Option<(&'static Route, PathArguments<'a>)>;
 
 /// Answers a request.
-pub(super) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<Incoming>) -> Response<Body> {
     let arrived = Instant::now();
     let request_id = gateway.requests.id(request.headers().get(&REQUEST_ID));
     let method = request.method().clone();
     let uri = request.uri().clone();
-    let found = routes::find(uri.path());
+    let has_admin_door = gateway.config.admin_listen.is_some();
+    let found = routes::find(uri.path()).filter(|(route, _)| route.is_at(door, has_admin_door));
     let span = request_span(&request_id, found);
     let answering = async {
-        let result = handle(gateway, request, found, arrived).await;
+        let result = handle(gateway, door, request, found, arrived).await;
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
         let mut response = match result {
             Ok(response) => {
@@ -58,13 +63,18 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, request: Request<Incoming>) -
     answering.instrument(span).await
 }
 
+/// The beginning of a name in a path, which may be any text of any caller.
+fn shown(name: &str) -> &str {
+    name.char_indices().nth(MAX_SHOWN_CHARACTERS).map_or(name, |(end, _)| &name[..end])
+}
+
 /// The span of a request. Each log line below it carries its fields. The tenant is recorded once the caller is known.
 fn request_span(request_id: &str, found: Found<'_>) -> Span {
     let (connector, operation) = match found {
         Some((route, PathArguments { connector, operation, .. })) => match route.family {
-            Family::Operations => (Some(connector), Some(operation)),
-            Family::Integrations => (Some(connector).filter(|name| !name.is_empty()), Some("integrations")),
-            Family::Admin => (Some(connector).filter(|name| !name.is_empty()), None),
+            Family::Operations => (Some(shown(connector)), Some(shown(operation))),
+            Family::Integrations => (Some(shown(connector)).filter(|name| !name.is_empty()), Some("integrations")),
+            Family::Admin => (Some(shown(connector)).filter(|name| !name.is_empty()), None),
             Family::Jobs | Family::Webhooks | Family::Connectors | Family::System => (None, None),
         },
         None => (None, None),
@@ -76,6 +86,7 @@ fn request_span(request_id: &str, found: Found<'_>) -> Span {
 /// Finds the endpoint, authorizes the caller, and calls the endpoint's handler.
 async fn handle(
     gateway: &Arc<Gateway>,
+    door: Door,
     request: Request<Incoming>,
     found: Found<'_>,
     arrived: Instant,
@@ -93,6 +104,12 @@ async fn handle(
     };
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
+            return handler(HttpCall { gateway, request, arguments, arrived, routes: ROUTES }).await;
+        }
+        Handler::Operator(handler) => {
+            if door == Door::Callers {
+                authorize(gateway, request.headers(), Some(Scope::Admin)).await?;
+            }
             return handler(HttpCall { gateway, request, arguments, arrived, routes: ROUTES }).await;
         }
         Handler::Known(handler) => (None, handler),

@@ -309,10 +309,10 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Public(|call| Box::pin(system::metrics(call))),
+            handler: Handler::Operator(|call| Box::pin(system::metrics(call))),
             description: Some(Description {
                 id: "metrics",
-                summary: "Counters and histograms for Prometheus.",
+                summary: "Counters and histograms for Prometheus. Needs no key at `admin_listen`.",
                 members: gateway::metrics,
             }),
         }],

@@ -34,6 +34,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     let mut listen = config.listen;
     root.value("listen", &mut listen, value::address);
     config.listening_on(listen);
+    root.value("admin_listen", &mut config.admin_listen, value::optional_address);
     config.public_url_is_set = root.has("public_url");
     root.value("public_url", &mut config.public_url, value::base_url);
     root.value("data_dir", &mut config.data_dir, value::path);

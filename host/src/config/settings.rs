@@ -22,6 +22,8 @@ static DEFAULT_CONNECTOR: LazyLock<Connector> = LazyLock::new(Connector::default
 pub struct Config {
     /// The address that callers connect to. [`Config::listening_on`] changes it together with `public_url`.
     pub listen: SocketAddr,
+    /// The address of the metrics, without a key, and of the admin routes. `None`: callers' address, with a key.
+    pub admin_listen: Option<SocketAddr>,
     /// The URL under which callers and providers reach the gateway. Providers redirect users to it.
     pub public_url: Url,
     /// `true` if `public_url` was set. Otherwise it follows the address that the gateway listens on.
@@ -128,6 +130,7 @@ impl Default for Config {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
         Self {
             listen,
+            admin_listen: None,
             public_url: url_of(listen),
             public_url_is_set: false,
             data_dir: "data".into(),

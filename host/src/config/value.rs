@@ -71,6 +71,11 @@ pub(super) fn address(given: &Given<'_>) -> Result<SocketAddr, Expected> {
         .ok_or_else(|| found("an IP address and a port, such as \"127.0.0.1:8080\"", given))
 }
 
+/// An address that may be left out with the empty text.
+pub(super) fn optional_address(given: &Given<'_>) -> Result<Option<SocketAddr>, Expected> {
+    if given.string() == Some("") { Ok(None) } else { address(given).map(Some) }
+}
+
 pub(super) fn path(given: &Given<'_>) -> Result<PathBuf, Expected> {
     given
         .string()

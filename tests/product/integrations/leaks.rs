@@ -157,7 +157,7 @@ fn neither_log_nor_metrics_show_a_credential() {
     client.delete(&path("account", "ada")).ok();
     assert!(gateway.log().iter().any(|line| line["level"] == "TRACE"));
     assert_clean(&provider, "the log", gateway.lines().join("\n").as_bytes());
-    assert_clean(&provider, "the metrics", gateway.stranger().get("/metrics").text().as_bytes());
+    assert_clean(&provider, "the metrics", gateway.client().get("/metrics").text().as_bytes());
 }
 
 #[test]

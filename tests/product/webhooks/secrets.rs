@@ -114,7 +114,7 @@ fn no_secret_and_no_body_is_written_in_plain_text(store: &Store) {
     let data = written.clone();
     written.push(("the log", gateway.lines().join("\n").into_bytes()));
     written.push(("the list", client.get("/webhooks/secrets").body.to_vec()));
-    written.push(("the metrics", gateway.stranger().get("/metrics").body.to_vec()));
+    written.push(("the metrics", gateway.client().get("/metrics").body.to_vec()));
     for secret in [&first, &second] {
         let base64 = secret.strip_prefix("whsec_").unwrap();
         let key = STANDARD.decode(base64).unwrap();

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::problem::KINDS;
 use super::route::{Description, Endpoint, Family, Handler, Route};
+use crate::auth::Scope;
 use crate::config::Config;
 use crate::registry::{Connector, Registry};
 use contract::AuthScheme;
@@ -106,13 +107,17 @@ fn gateway_operation(route: &Route, endpoint: &Endpoint, description: &Descripti
     match endpoint.handler {
         Handler::Public(_) => entry["security"] = json!([]),
         Handler::Known(_) => {}
-        Handler::Scoped(scope, _) => {
-            let needs = format!("Needs the scope `{}`.", scope.name());
-            let more = entry["description"].as_str().map(|more| format!(" {more}"));
-            entry["description"] = (needs + &more.unwrap_or_default()).into();
-        }
+        Handler::Operator(_) => needs(&mut entry, Scope::Admin),
+        Handler::Scoped(scope, _) => needs(&mut entry, scope),
     }
     entry
+}
+
+/// Says which scope an operation needs.
+fn needs(entry: &mut Value, scope: Scope) {
+    let needs = format!("Needs the scope `{}`.", scope.name());
+    let more = entry["description"].as_str().map(|more| format!(" {more}"));
+    entry["description"] = (needs + &more.unwrap_or_default()).into();
 }
 
 /// The Parameter Object of a segment in braces.

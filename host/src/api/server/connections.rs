@@ -95,6 +95,12 @@ impl Connections {
         }
     }
 
+    /// Adds a connection, whatever the limit.
+    pub(super) fn open_at_once(self: &Arc<Self>) -> Connection {
+        let mut open = self.open.lock();
+        self.add(&mut open)
+    }
+
     fn try_open(self: &Arc<Self>) -> Option<Connection> {
         let mut open = self.open.lock();
         if open.len() >= self.limit {
@@ -102,6 +108,10 @@ impl Connections {
             let (&oldest, _) = idle.min_by_key(|(id, state)| (state.idle_since.load(Ordering::Relaxed), **id))?;
             open.remove(&oldest)?.close.cancel();
         }
+        Some(self.add(&mut open))
+    }
+
+    fn add(self: &Arc<Self>, open: &mut HashMap<u64, Arc<State>>) -> Connection {
         let state = Arc::new(State {
             requests: AtomicUsize::new(0),
             idle_since: AtomicU64::new(self.clock.advance()),
@@ -112,7 +122,7 @@ impl Connections {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         open.insert(id, Arc::clone(&state));
         self.gauge.set(open.len() as i64);
-        Some(Connection { id, state, connections: Arc::clone(self) })
+        Connection { id, state, connections: Arc::clone(self) }
     }
 
     fn remove(&self, id: u64) {

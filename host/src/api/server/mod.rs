@@ -24,7 +24,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 use self::connections::{Connection, Connections};
 pub(super) use self::delivery::AnswerDeadline;
+use super::route::Door;
 use super::router;
+use crate::config::Config;
 use crate::gateway::Gateway;
 
 /// Pause after a connection could not be taken. The usual reason is that the process has no file descriptor left.
@@ -34,14 +36,61 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// log files need them.
 const RESERVED_DESCRIPTORS: u64 = 4;
 
-/// Binds the configured address.
-///
-/// # Errors
-/// If another process listens there, or the address is not this machine's. The message says so in one line.
-pub async fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+/// The listening sockets.
+pub struct Doors {
+    callers: TcpListener,
+    admin: Option<TcpListener>,
+}
+
+impl Doors {
+    /// Binds the configured addresses.
+    ///
+    /// # Errors
+    /// If another process listens there, or an address is not this machine's. The message says so in one line.
+    pub async fn open(config: &Config) -> io::Result<Self> {
+        let admin = match config.admin_listen {
+            Some(address) => Some(bind(address, "admin_listen").await?),
+            None => None,
+        };
+        Ok(Self { callers: bind(config.listen, "listen").await?, admin })
+    }
+
+    /// The address of callers. It differs from the configured one if that had port 0.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn callers_address(&self) -> io::Result<SocketAddr> {
+        self.callers.local_addr()
+    }
+
+    /// The address of operators. It differs from the configured one if that had port 0.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    pub fn admin_address(&self) -> io::Result<Option<SocketAddr>> {
+        self.admin.as_ref().map(TcpListener::local_addr).transpose()
+    }
+
+    /// The next connection, and the door that it came in by.
+    async fn accept(&self) -> io::Result<(TcpStream, Door)> {
+        let admin = async {
+            match &self.admin {
+                Some(listener) => listener.accept().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            accepted = self.callers.accept() => Ok((accepted?.0, Door::Callers)),
+            accepted = admin => Ok((accepted?.0, Door::Admin)),
+        }
+    }
+}
+
+/// Binds the address of a configuration key.
+async fn bind(address: SocketAddr, key: &str) -> io::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| {
         let reason = match error.kind() {
-            io::ErrorKind::AddrInUse => "another process listens there; choose another `listen` address".to_owned(),
+            io::ErrorKind::AddrInUse => format!("another process listens there; choose another `{key}` address"),
             io::ErrorKind::PermissionDenied => "this user may not listen there; choose a port above 1023".to_owned(),
             _ => error.to_string(),
         };
@@ -61,7 +110,7 @@ fn descriptors_for_callers() -> usize {
 }
 
 /// Serves until `stop` is done. Then it takes no more connections, and gives requests under way `drain_s` seconds to end.
-pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Future<Output = ()>) {
+pub async fn serve(gateway: Arc<Gateway>, doors: Doors, stop: impl Future<Output = ()>) {
     let patience = gateway.config.caller_timeout;
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(patience);
@@ -74,8 +123,8 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Futu
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
     loop {
-        let (stream, connection) = tokio::select! {
-            accepted = accept(&listener, &connections) => accepted,
+        let (stream, door, connection) = tokio::select! {
+            accepted = accept(&doors, &connections) => accepted,
             () = &mut stop => break,
         };
         prepare(&stream, patience);
@@ -86,7 +135,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Futu
                 let exchange = connection.begin();
                 let gateway = Arc::clone(&gateway);
                 async move {
-                    let response = router::answer(&gateway, request).await;
+                    let response = router::answer(&gateway, door, request).await;
                     Ok::<_, Infallible>(exchange.deliver(response))
                 }
             });
@@ -99,7 +148,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Futu
             }
         });
     }
-    drop(listener);
+    drop(doors);
     gateway.draining.start();
     let drain = gateway.config.drain;
     tracing::info!(seconds = drain.as_secs(), "stopping: waiting for requests under way to end");
@@ -110,10 +159,12 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener, stop: impl Futu
 }
 
 /// Takes the next connection, and makes room for it if there are as many as allowed.
-async fn accept(listener: &TcpListener, connections: &Arc<Connections>) -> (TcpStream, Connection) {
+async fn accept(doors: &Doors, connections: &Arc<Connections>) -> (TcpStream, Door, Connection) {
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return (stream, connections.open().await),
+        match doors.accept().await {
+            // The operator comes in however many callers there are.
+            Ok((stream, Door::Admin)) => return (stream, Door::Admin, connections.open_at_once()),
+            Ok((stream, Door::Callers)) => return (stream, Door::Callers, connections.open().await),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be taken");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
