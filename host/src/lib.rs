@@ -13,7 +13,7 @@
 //! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
 //! - `logging`, `metrics`: what the operator sees; `media_type`: the media types of bodies
 //!
-//! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, and `shape`.
+//! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, `memory`, and `shape`.
 //!
 //! Arrows run one way: `api` → `auth`, `jobs`, `pipeline`; `jobs` → `pipeline` → `integrations` → `registry`, `oauth`; `registry` →
 //! `schema`, `oauth` and the crate `sandbox`; `pipeline` → the crate `shape`; `integrations`, `jobs`, `registry` → `webhooks`.

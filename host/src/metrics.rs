@@ -110,6 +110,14 @@ pub struct Metrics {
     pub connectors: Gauge,
     /// Open connections of callers.
     pub connections: Gauge,
+    /// Long computations that run. Read when the metrics are.
+    computations_running: Gauge,
+    /// Long computations that wait for a place.
+    computations_waiting: Gauge,
+    /// Bytes of the memory for calls that are held.
+    pub memory_held: Gauge,
+    /// Size of the memory for calls in bytes.
+    pub memory_limit: Gauge,
     /// Calls of operations that are running.
     in_flight: Gauge,
 }
@@ -133,6 +141,10 @@ impl Default for Metrics {
             jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),
             connectors: add.metric("connectors", "Connectors that are live"),
             connections: add.metric("connections", "Open connections of callers"),
+            computations_running: add.metric("computations_running", "Long computations that run, at most one for each core"),
+            computations_waiting: add.metric("computations_waiting", "Long computations that wait for a core"),
+            memory_held: add.metric("memory_held_bytes", "Memory that bodies, answers and documents of calls hold"),
+            memory_limit: add.metric("memory_limit_bytes", "Memory that calls may hold together"),
             in_flight: add.metric("in_flight", "Operations under way"),
             registry,
         }
@@ -167,6 +179,9 @@ impl Metrics {
     /// # Errors
     /// If a label cannot be encoded. All label types of this file can.
     pub fn encode(&self) -> Result<String, std::fmt::Error> {
+        let gauge = |value: usize| i64::try_from(value).unwrap_or(i64::MAX);
+        self.computations_running.set(gauge(compute::running()));
+        self.computations_waiting.set(gauge(compute::waiting()));
         let mut encoded = String::new();
         text::encode(&mut encoded, &self.registry)?;
         Ok(encoded)

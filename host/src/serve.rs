@@ -18,6 +18,7 @@ use crate::registry::{self, Registry};
 use crate::webhooks::{Events, Webhooks};
 use crate::welcome;
 use egress::{Egress, EgressError};
+use memory::MemoryBudget;
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
@@ -78,7 +79,12 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
     let store = Store::connect(&config.store()).await?;
-    let egress = Egress::new(&egress::Settings::default())?;
+    // Not among the tasks below, because the lock is held until the last refresh has ended.
+    tokio::spawn(store.begin_serving().await?.hold());
+    let egress = Egress::new(&egress::Settings {
+        memory: MemoryBudget::new(config.memory_bytes),
+        ..egress::Settings::default()
+    })?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
@@ -88,6 +94,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
     registry.scan(false).await?;
     registry.check_settings()?;
+    registry.warn_of_unused_settings();
     let integrations = Arc::new(Integrations::new(
         Arc::clone(&config),
         store.clone(),

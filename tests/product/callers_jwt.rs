@@ -142,7 +142,7 @@ fn a_jwt_acts_for_its_subject() {
         ada.get(&path("account", "bob")).problem(404, "unknown-integration");
         assert_eq!(
             gateway.client().get("/integrations").ok(),
-            json!({"integrations": []}),
+            json!({"integrations": [], "next_cursor": null}),
             "the tenant itself has no account"
         );
         // An API key that is bound to the same subject acts for it too.

@@ -119,6 +119,44 @@ fn http2_answers_without_a_window_give_their_places_back() {
     drop(unread);
 }
 
+#[test]
+fn bodies_that_never_end_take_no_more_than_the_memory_for_calls() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).general("memory_mb = 10").start();
+    let head = format!(
+        "POST /connectors/liar/version HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n",
+        5 << 20
+    );
+    let unfinished = [head.as_bytes(), &vec![b' '; 4 << 20]].concat();
+    let held = || gateway.metric("gateway_memory_held_bytes");
+    let _first = connection(&gateway, &unfinished);
+    let _second = connection(&gateway, &unfinished);
+    wait_for("two bodies", || (held() == f64::from(8 << 20)).then_some(()));
+
+    let mut third = connection(&gateway, &unfinished);
+    third.write_all(&vec![b' '; 1 << 20]).unwrap();
+    let mut status = [0; 12];
+    third.read_exact(&mut status).unwrap();
+    assert_eq!(&status, b"HTTP/1.1 503");
+    gateway.call("liar/version", json!({})).ok();
+    assert!(held() <= gateway.metric("gateway_memory_limit_bytes"));
+    drop((_first, _second));
+    wait_for("the memory to be free", || (held() == 0.0).then_some(()));
+}
+
+#[test]
+fn an_answer_that_the_memory_for_calls_has_no_room_for_is_refused() {
+    let service = Provider::start();
+    service.reply("/forward", Reply::json(json!({"text": "x".repeat(2 << 20), "more": 1})));
+    let setup = Setup::new().module("liar", module::liar("version=1.0.0")).general("memory_mb = 1");
+    let gateway = setup.upstream("liar", "api", &service.url()).start();
+    // The answer has to be in memory to be shaped. Otherwise it streams.
+    let problem = gateway.call("liar/forward", json!({"response_fields": ["more"]})).problem(503, "busy");
+    assert_eq!(problem["retryable"], true);
+    gateway.call("liar/forward", json!({})).ok();
+    assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
+}
+
 /// An HTTP/2 frame (RFC 9113, section 4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();

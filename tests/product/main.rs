@@ -7,6 +7,7 @@
 
 mod admin;
 mod answers;
+mod bounded_work;
 mod callers_jwt;
 mod capabilities;
 mod command_line;

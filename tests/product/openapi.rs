@@ -152,6 +152,17 @@ fn the_schema_of_an_operation_names_its_fields_and_the_envelope() {
 }
 
 #[test]
+fn the_schema_of_the_envelope_tells_its_limits() {
+    let document = document(&gateway());
+    let schemas = &document["components"]["schemas"];
+    let (fields, filters) = (&schemas["ResponseFields"], &schemas["ResponseFilters"]);
+    assert_eq!((&fields["maxItems"], &fields["items"]["maxLength"]), (&json!(1000), &json!(512)));
+    let filter = &filters["items"]["properties"];
+    assert_eq!((&filters["maxItems"], &filter["values"]["maxItems"]), (&json!(100), &json!(1000)));
+    assert_eq!((&filter["field_name"]["maxLength"], &filter["root"]["maxLength"]), (&json!(512), &json!(512)));
+}
+
+#[test]
 fn the_address_in_the_description_is_the_public_one() {
     let home = Setup::new().config("public_url = \"https://gateway.example.com/base\"").prepare();
     let document: Value = serde_json::from_str(&home.run_ok(&["openapi"])).unwrap();

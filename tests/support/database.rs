@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use crate::Proxy;
 use crate::oauth::unique;
 
 /// A store that a test runs on.
@@ -19,6 +20,17 @@ impl Store {
     /// When no server runs.
     pub fn postgres() -> Self {
         Self::Postgres(Database::create())
+    }
+
+    /// The PostgreSQL database.
+    ///
+    /// # Panics
+    /// When this is the SQLite file.
+    pub fn database(&self) -> &Database {
+        match self {
+            Self::Postgres(database) => database,
+            Self::Sqlite => panic!("this store is a file"),
+        }
     }
 
     /// The line of `gateway.toml` that selects this store.
@@ -59,6 +71,18 @@ impl Database {
     /// Its URL, with user and password.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// A proxy to the server, and the line of `gateway.toml` that selects this database through it.
+    ///
+    /// # Panics
+    /// When the URL of the server has another form than the one of `tests/postgres.sh`.
+    pub fn behind_proxy(&self) -> (Proxy, String) {
+        let (_, rest) = self.url.rsplit_once('@').expect("the URL has a user");
+        let (server, _) = rest.split_once('/').expect("the URL names a database");
+        let proxy = Proxy::to(server);
+        let url = self.url.replace(server, &proxy.address());
+        (proxy, format!("database_url = \"{url}\""))
     }
 
     /// Runs a statement in the database.

@@ -10,7 +10,7 @@
 //!   services
 //! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
 //! - [`webhooks`]: webhooks, as a receiver verifies them
-//! - [`database`]: the two stores, and a PostgreSQL database for one test
+//! - [`database`]: the two stores, and a PostgreSQL database for one test; [`proxy`]: a connection that can be cut
 //! - [`catalogue`]: the operations that the connectors must have
 //! - [`module`]: connectors as bytes, as built and altered
 //! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies
@@ -35,6 +35,7 @@ pub mod module;
 pub mod oauth;
 pub mod process;
 pub mod provider;
+pub mod proxy;
 pub mod reply;
 pub mod setup;
 pub mod webhooks;
@@ -45,13 +46,14 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Runtime;
 
-pub use client::{Answer, Client};
+pub use client::{Answer, Client, Pending};
 pub use database::{Database, Store};
 pub use gateway::Gateway;
 pub use home::Home;
 pub use load::Load;
 pub use oauth::{Dialect, Endpoint, OAuthProvider, Person};
 pub use provider::{Provider, Seen};
+pub use proxy::Proxy;
 pub use reply::{Gate, Reply};
 pub use setup::Setup;
 

@@ -6,6 +6,7 @@ use std::hint::black_box;
 use std::io;
 use std::process::{Command, Stdio};
 
+use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 use shape::Shape;
 use tempfile::NamedTempFile;
@@ -93,7 +94,8 @@ impl Case<'_> {
                 json!({"type": "string_list", "root": filter.root, "field_name": filter.field_name, "values": filter.values})
             })
             .collect();
-        Shape::from_members(Some(&json!(self.fields)), Some(&filters.into()))
+        let (fields, filters) = (to_raw_value(&self.fields)?, to_raw_value(&filters)?);
+        Shape::from_members(Some(&fields), Some(&filters))
             .map_err(|violations| format!("{}: the shape is wrong: {violations:?}", self.name).into())
     }
 

@@ -1,5 +1,10 @@
 //! Words of messages to people.
 
+use std::borrow::Cow;
+
+/// Maximum length of a name in a message, in characters.
+const LONGEST_NAME: usize = 64;
+
 /// A fragment as a sentence: with a capital letter and a full stop.
 pub fn sentence(fragment: &str) -> String {
     let mut characters = fragment.chars();
@@ -16,8 +21,20 @@ pub fn most_alike<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>)
     ranked(name, candidates).map(|(_, candidate)| candidate)
 }
 
-/// The candidate that is most like a name; `None` if no candidate is much like it.
+/// A name at a length that fits a sentence. Callers may send names of any length.
+pub fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => Cow::Owned(format!("{}…", name.get(..end).unwrap_or_default())),
+        None => Cow::Borrowed(name),
+    }
+}
+
+/// The candidate that is most like a name; `None` if no candidate is much like it. A long name is like no other, because the
+/// comparison of two names takes the product of their lengths.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if name.chars().nth(LONGEST_NAME).is_some() {
+        return None;
+    }
     /// The least likeness of a misspelt name, from 0 to 1.
     const LEAST_LIKENESS: f64 = 0.75;
     ranked(name, candidates).filter(|(likeness, _)| *likeness > LEAST_LIKENESS).map(|(_, candidate)| candidate)
@@ -39,6 +56,13 @@ mod tests {
         assert_eq!(sentence("the host is unknown"), "The host is unknown.");
         assert_eq!(sentence("Is it? It is!"), "Is it? It is!");
         assert_eq!(sentence(""), ".");
+    }
+
+    #[test]
+    fn a_long_name_is_shortened_and_is_like_no_other() {
+        let (fits, long) = ("é".repeat(LONGEST_NAME), "é".repeat(LONGEST_NAME + 1));
+        assert_eq!((shortened(&fits), nearest(&fits, [fits.as_str()])), (Cow::Borrowed(&*fits), Some(&*fits)));
+        assert_eq!((&*shortened(&long), nearest(&long, [long.as_str()])), (&*format!("{fits}…"), None));
     }
 
     #[test]

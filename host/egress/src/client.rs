@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use memory::MemoryBudget;
+
 use super::address::{GuardedResolver, Lookup, system_lookup};
 use super::error::EgressError;
 use super::tls;
@@ -26,6 +28,8 @@ pub struct Settings {
     pub connect_timeout: Duration,
     /// Resolves host names. Tests replace it.
     pub lookup: Lookup,
+    /// The memory that responses may take together.
+    pub memory: MemoryBudget,
 }
 
 impl Default for Settings {
@@ -34,6 +38,7 @@ impl Default for Settings {
             user_agent: concat!("connector-gateway/", env!("CARGO_PKG_VERSION")).to_owned(),
             connect_timeout: Duration::from_secs(10),
             lookup: system_lookup(),
+            memory: MemoryBudget::unlimited(),
         }
     }
 }
@@ -42,6 +47,7 @@ impl Default for Settings {
 #[derive(Clone)]
 pub struct Egress {
     clients: Arc<Clients>,
+    memory: MemoryBudget,
 }
 
 struct Clients {
@@ -55,7 +61,12 @@ impl Egress {
     pub fn new(settings: &Settings) -> Result<Self, EgressError> {
         let tls = tls::config(Arc::new(rustls::crypto::ring::default_provider()))?;
         let clients = Clients { public: client(settings, tls.clone(), false)?, private: client(settings, tls, true)? };
-        Ok(Self { clients: Arc::new(clients) })
+        Ok(Self { clients: Arc::new(clients), memory: settings.memory.clone() })
+    }
+
+    /// The memory that calls may take together.
+    pub fn memory(&self) -> &MemoryBudget {
+        &self.memory
     }
 
     pub(super) fn client(&self, allow_private: bool) -> &reqwest::Client {

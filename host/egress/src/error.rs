@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use memory::Exhausted;
+
 /// Why a request has no response, or a response no body. Messages never contain a secret: they name the host of an address, but
 /// neither its path nor its query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +49,9 @@ pub enum EgressError {
         /// The limit, in bytes.
         limit: u64,
     },
+    /// The memory for calls is used up.
+    #[error("the gateway has no memory left for the upstream's answer: try again")]
+    NoMemory,
     /// The upstream redirects to an address that must not be followed.
     #[error("redirect not followed: {detail}")]
     BadRedirect {
@@ -76,12 +81,18 @@ pub enum Owner {
     Provider,
 }
 
+impl From<Exhausted> for EgressError {
+    fn from(Exhausted: Exhausted) -> Self {
+        Self::NoMemory
+    }
+}
+
 impl EgressError {
     /// The person who can fix the error.
     pub fn owner(&self) -> Owner {
         match self {
             Self::InvalidRequest { .. } => Owner::Connector,
-            Self::NotConfigured { .. } | Self::Denied { .. } => Owner::Operator,
+            Self::NotConfigured { .. } | Self::Denied { .. } | Self::NoMemory => Owner::Operator,
             Self::RateLimited { .. } | Self::TooLarge { .. } => Owner::Caller,
             Self::Unreachable { .. } | Self::TimedOut | Self::BadRedirect { .. } | Self::BadAnswer { .. } => {
                 Owner::Provider
@@ -91,7 +102,14 @@ impl EgressError {
 
     /// Returns `true` if the same request may succeed later.
     pub fn retryable(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::TimedOut | Self::RateLimited { .. } | Self::BadAnswer { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::TimedOut
+                | Self::RateLimited { .. }
+                | Self::BadAnswer { .. }
+                | Self::NoMemory
+        )
     }
 
     pub(super) fn invalid(detail: impl Into<String>) -> Self {

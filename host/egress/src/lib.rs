@@ -44,7 +44,7 @@ pub use credential::{Credential, CredentialUse, FormField};
 pub use error::{EgressError, Owner, whole_seconds};
 pub use headers::Headers;
 pub use link::Link;
-pub use mask::{MaskStream, Masker};
+pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;

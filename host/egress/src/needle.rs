@@ -55,31 +55,39 @@ impl Needle {
         Self { bytes: bytes.into(), alphabet, readings: if ambiguous { &ALL } else { &ALL[..1] } }
     }
 
-    /// Compares the beginning of `text` with the needle. `last` says that no more text follows.
-    pub(super) fn find(&self, text: &[u8], last: bool) -> Found {
-        let readings = self.readings.iter().map(|reading| self.read(text, *reading));
-        readings.filter(|found| !last || *found != Found::Perhaps).max().unwrap_or(Found::Nothing)
+    /// Compares the beginning of `text` with the needle. `last` says that no more text follows. Also returns the number of bytes
+    /// that agree with the needle.
+    pub(super) fn find(&self, text: &[u8], last: bool) -> (Found, usize) {
+        let (mut best, mut longest) = (Found::Nothing, 0);
+        for reading in self.readings {
+            let (found, agreed) = self.read(text, *reading);
+            if !last || found != Found::Perhaps {
+                best = best.max(found);
+            }
+            longest = longest.max(agreed);
+        }
+        (best, longest)
     }
 
-    fn read(&self, text: &[u8], reading: Reading) -> Found {
+    fn read(&self, text: &[u8], reading: Reading) -> (Found, usize) {
         let mut wanted = self.bytes.expose_secret();
         let mut at = 0;
         while let Some(&first) = wanted.first() {
-            let Some(&literal) = text.get(at) else { return Found::Perhaps };
+            let Some(&literal) = text.get(at) else { return (Found::Perhaps, at) };
             match decode(&text[at..], reading) {
                 Decoded::Character { bytes, length, taken } if self.begins(wanted, &bytes[..length]) => {
                     wanted = &wanted[length..];
                     at += taken;
                 }
-                Decoded::Cut => return Found::Perhaps,
+                Decoded::Cut => return (Found::Perhaps, at),
                 _ if self.same(first, literal) => {
                     wanted = &wanted[1..];
                     at += 1;
                 }
-                _ => return Found::Nothing,
+                _ => return (Found::Nothing, at),
             }
         }
-        Found::Secret(at)
+        (Found::Secret(at), at)
     }
 
     fn begins(&self, wanted: &[u8], bytes: &[u8]) -> bool {

@@ -4,7 +4,7 @@
 //! and a store that trapped or was cancelled is not used again.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde::de::IgnoredAny;
@@ -22,14 +22,14 @@ use super::bindings::gateway::connector::outcome;
 use super::host_memory::{HostMemory, TooMuchHeld};
 use super::http::Outbound;
 use super::limits::{CpuBudget, Limit, Limits, MAX_HANDLES, MemoryBudget};
-use super::module::Module;
+use super::module::{Module, NeedsFiber};
 use super::progress::ProgressSender;
 use super::storage::Scope;
 use super::ticker::{Running, TICK};
 
 /// Maximum time that a guest without a fiber may occupy its thread. If it takes longer, it is run again on a fiber, where it yields
 /// to others. It has sent and stored nothing yet, so nothing is done twice.
-const IMMEDIATE_TICKS: u64 = 5;
+const IMMEDIATE_TICKS: u32 = 5;
 
 /// Maximum number of random bytes that a WASI module gets in one call. They are made in the memory of the gateway.
 const MAX_RANDOM_BYTES: u64 = 1 << 20;
@@ -46,12 +46,21 @@ pub struct Call {
     pub storage: Option<Scope>,
     /// Takes its reports of progress; `None` if the caller waits.
     pub progress: Option<ProgressSender>,
+    /// The CPU time for all invocations of the call.
+    pub cpu: CpuBudget,
 }
 
 impl Call {
     /// For `describe`, which may not send requests or store values.
-    pub fn for_description(deadline: tokio::time::Instant) -> Self {
-        Self { deadline, settings: Arc::default(), outbound: Outbound::nowhere(), storage: None, progress: None }
+    pub fn for_description(deadline: tokio::time::Instant, cpu: Duration) -> Self {
+        Self {
+            deadline,
+            settings: Arc::default(),
+            outbound: Outbound::nowhere(),
+            storage: None,
+            progress: None,
+            cpu: CpuBudget::new(cpu),
+        }
     }
 }
 
@@ -118,7 +127,6 @@ pub struct Guest {
     pub(super) limits: Limits,
     pub(super) requests: u32,
     pub(super) host_memory: HostMemory,
-    pub(super) cpu: CpuBudget,
     memory: MemoryBudget,
     log_lines: u32,
     /// Made on first use, because most modules do not use it.
@@ -139,7 +147,6 @@ impl Guest {
             limits,
             requests: 0,
             host_memory: HostMemory::of(limits.output_bytes),
-            cpu: CpuBudget::new(limits.cpu),
             memory: MemoryBudget::new(limits.memory_bytes),
             log_lines: 0,
             wasi: None,
@@ -147,13 +154,20 @@ impl Guest {
         }
     }
 
-    /// Runs work of the gateway that may take long, and counts its time as CPU time of the guest. The epoch counts only one tick
-    /// for a host function, however long it ran.
-    pub(super) fn compute<T>(&mut self, work: impl FnOnce(&mut Self) -> wasmtime::Result<T>) -> wasmtime::Result<T> {
-        let started = Instant::now();
-        let result = work(self)?;
-        self.cpu.spend(started.elapsed().saturating_sub(TICK))?;
-        Ok(result)
+    /// Runs work of the gateway on a value of this size, and counts its time as CPU time of the guest. The epoch counts only one
+    /// tick for a host function, however long it ran.
+    pub(super) async fn compute<T>(
+        &mut self,
+        bytes: usize,
+        work: impl FnOnce(&mut Self) -> wasmtime::Result<T>,
+    ) -> wasmtime::Result<T> {
+        let compute = || {
+            let started = Instant::now();
+            let result = work(self)?;
+            self.call.cpu.spend(started.elapsed().saturating_sub(TICK))?;
+            Ok(result)
+        };
+        compute::run(bytes, compute).await
     }
 
     /// Counts a log line, and shortens it. Returns `None` if the invocation has written too many lines.
@@ -233,18 +247,25 @@ impl Module {
         immediate: bool,
     ) -> Result<Result<Outcome, Fault>, InvocationError> {
         if let (true, Some(linked)) = (immediate, &self.immediate) {
-            match self.run_at_once(linked, self.guest(make_call(), limits), (operation, input)) {
-                Err(InvocationError::Limit(Limit::Cpu)) => {}
+            let call = make_call();
+            let (cpu, deadline) = (call.cpu.clone(), call.deadline);
+            match self.run_at_once(linked, self.guest(call, limits), (operation, input)) {
+                // The guest has used up its time without a fiber. It may have time left for a run on a fiber.
+                Err(error @ InvocationError::Limit(Limit::Cpu)) => {
+                    cpu.spend(TICK.saturating_mul(IMMEDIATE_TICKS)).map_err(|_| error)?;
+                }
                 Err(error) => return Err(error),
-                Ok((outcome, store)) => return take_outcome(outcome, store, limits),
+                Ok((outcome, store)) => return until(deadline, take_outcome(outcome, store, limits)).await,
             }
         }
-        // Boxed, because callers move their futures at each call, and most calls do not need this one.
         let call = make_call();
         let deadline = call.deadline;
-        let run = Box::pin(self.run_on_fiber(self.guest(call, limits), (operation, input)));
-        let (outcome, store) = until(deadline, run).await?;
-        take_outcome(outcome, store, limits)
+        let run = async {
+            let (outcome, store) = self.run_on_fiber(self.guest(call, limits), (operation, input)).await?;
+            take_outcome(outcome, store, limits).await
+        };
+        // Boxed, because callers move their futures at each call, and most calls do not need this one.
+        until(deadline, Box::pin(run)).await
     }
 
     fn run_at_once(
@@ -254,7 +275,7 @@ impl Module {
         arguments: (&str, &str),
     ) -> Result<(WitOutcome, Store<Guest>), InvocationError> {
         let mut store = store(linked.engine(), guest)?;
-        store.set_epoch_deadline(IMMEDIATE_TICKS);
+        store.set_epoch_deadline(IMMEDIATE_TICKS.into());
         let result = linked
             .instantiate(&mut store)
             .and_then(|instance| self.invoke_of(&instance, &mut store)?.call(&mut store, arguments));
@@ -302,7 +323,7 @@ fn yielding_store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest
     // The callback runs only while the guest computes, so the time in which the guest waits is not counted.
     store.set_epoch_deadline(1);
     store.epoch_deadline_callback(|mut store| {
-        store.data_mut().cpu.spend(TICK)?;
+        store.data_mut().call.cpu.spend(TICK)?;
         Ok(UpdateDeadline::Yield(1))
     });
     Ok(store)
@@ -324,6 +345,10 @@ fn cause(error: &wasmtime::Error, guest: &Guest) -> InvocationError {
     if error.downcast_ref::<TooMuchHeld>().is_some() {
         return InvocationError::Limit(Limit::HostMemory);
     }
+    // It is run again on a fiber, like a guest that needs more time.
+    if error.downcast_ref::<NeedsFiber>().is_some() {
+        return InvocationError::Limit(Limit::Cpu);
+    }
     if error.downcast_ref::<PoolConcurrencyLimitError>().is_some() {
         return InvocationError::Busy;
     }
@@ -344,7 +369,7 @@ fn cause(error: &wasmtime::Error, guest: &Guest) -> InvocationError {
 }
 
 /// Takes the resources of an outcome out of the store, and drops the store.
-fn take_outcome(
+async fn take_outcome(
     outcome: WitOutcome,
     mut store: Store<Guest>,
     limits: Limits,
@@ -363,7 +388,8 @@ fn take_outcome(
             if text.len() > limits.output_bytes {
                 return Err(InvocationError::Limit(Limit::Output));
             }
-            if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
+            let checked = compute::run(text.len(), || serde_json::from_str::<IgnoredAny>(&text)).await;
+            if let Err(error) = checked {
                 return Ok(Err(Fault::Failed(format!("the connector's answer is not JSON: {error}"))));
             }
             Outcome::Reply(text.into())

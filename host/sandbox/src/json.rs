@@ -21,6 +21,9 @@ use super::invocation::Guest;
 /// Bytes that a short name of a member takes as a string of its own.
 const SHORTEST_NAME: usize = 32;
 
+/// Looking through this number of children takes less than a millisecond, and so does freeing them.
+const MANY_CHILDREN: usize = 4096;
+
 /// A JSON value in the gateway.
 pub struct Document {
     /// Exactly one valid JSON value in UTF-8, without white space around it.
@@ -31,7 +34,17 @@ pub struct Document {
 
 struct Children {
     list: Vec<Child>,
-    _held: Held,
+    /// `Some` until it is dropped.
+    held: Option<Held>,
+}
+
+impl Drop for Children {
+    /// Freeing very many children takes long.
+    fn drop(&mut self) {
+        if self.list.len() > MANY_CHILDREN {
+            compute::discard((std::mem::take(&mut self.list), self.held.take()));
+        }
+    }
 }
 
 struct Child {
@@ -106,6 +119,24 @@ impl Document {
         Self::of(child.text.clone())
     }
 
+    /// The number of bytes to read before the children are known.
+    fn unread(&self) -> usize {
+        match self.kind() {
+            Kind::Object | Kind::Array if self.children.get().is_none() => self.text.len(),
+            _ => 0,
+        }
+    }
+
+    /// The number of bytes that the search for a pointer may read in each of its steps.
+    fn searched(&self, pointer: &str, memory: &mut HostMemory) -> Result<usize, TooMuchHeld> {
+        let is_quick = |children: &Children| self.kind() == Kind::Array || children.list.len() <= MANY_CHILDREN;
+        if !self.children.get().is_some_and(is_quick) {
+            return Ok(self.text.len());
+        }
+        let first = pointer.split('/').nth(1).unwrap_or_default();
+        Ok(self.child(&unescaped(first), memory)?.map_or(0, |child| child.text.len()))
+    }
+
     /// The value at a JSON Pointer (RFC 6901). The children of this document are found once. Those of the values on the way are
     /// found at each call, which can take quadratic time in a deeply nested text; so the search traps after `end`.
     pub(super) fn pointer(
@@ -122,18 +153,18 @@ impl Document {
             if found.is_some() && Instant::now() > end {
                 return Err(Trap::Interrupt.into());
             }
-            let token = if token.contains('~') {
-                Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
-            } else {
-                Cow::Borrowed(token)
-            };
-            found = found.as_ref().unwrap_or(self).child(&token, memory)?;
+            found = found.as_ref().unwrap_or(self).child(&unescaped(token), memory)?;
             if found.is_none() {
                 break;
             }
         }
         Ok(found)
     }
+}
+
+/// A token of a JSON Pointer, decoded.
+fn unescaped(token: &str) -> Cow<'_, str> {
+    if token.contains('~') { Cow::Owned(token.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(token) }
 }
 
 /// Collects the items of an array or the members of an object, each as its text, while there is memory for them.
@@ -156,7 +187,7 @@ impl Collect<'_> {
             // A name has half of a surrogate pair, which is not text.
             list.clear();
         }
-        Ok(Children { list, _held: held })
+        Ok(Children { list, held: Some(held) })
     }
 
     fn add<E: serde::de::Error>(&mut self, name: Option<String>, value: &RawValue) -> Result<(), E> {
@@ -206,58 +237,69 @@ impl<'de> Visitor<'de> for &mut Collect<'_> {
 impl Host for Guest {}
 
 impl HostDocument for Guest {
-    fn parse(&mut self, text: String) -> wasmtime::Result<Result<Resource<Document>, String>> {
-        self.compute(|guest| {
+    async fn parse(&mut self, text: String) -> wasmtime::Result<Result<Resource<Document>, String>> {
+        let bytes = text.len();
+        let parse = |guest: &mut Guest| {
             let held = guest.host_memory.hold(text.capacity())?;
             match Document::parse(held.tie(text.into())) {
                 Ok(document) => Ok(Ok(guest.table.push(document)?)),
                 Err(error) => Ok(Err(error.to_string())),
             }
-        })
+        };
+        self.compute(bytes, parse).await
     }
 
-    fn pointer(
+    async fn pointer(
         &mut self,
         document: Resource<Document>,
         pointer: String,
     ) -> wasmtime::Result<Option<Resource<Document>>> {
-        self.compute(|guest| {
-            let end = guest.cpu.end();
+        let bytes = self.table.get(&document)?.searched(&pointer, &mut self.host_memory)?;
+        let find = |guest: &mut Guest| {
+            let end = guest.call.cpu.end();
             let found = guest.table.get(&document)?.pointer(&pointer, &mut guest.host_memory, end)?;
             Ok(found.map(|found| guest.table.push(found)).transpose()?)
-        })
+        };
+        self.compute(bytes, find).await
     }
 
     fn kind(&mut self, document: Resource<Document>) -> wasmtime::Result<Kind> {
         Ok(self.table.get(&document)?.kind())
     }
 
-    fn length(&mut self, document: Resource<Document>) -> wasmtime::Result<u32> {
-        self.compute(|guest| Ok(u32::try_from(guest.children(&document)?.len())?))
+    async fn length(&mut self, document: Resource<Document>) -> wasmtime::Result<u32> {
+        let bytes = self.table.get(&document)?.unread();
+        self.compute(bytes, |guest| Ok(u32::try_from(guest.children(&document)?.len())?)).await
     }
 
-    fn keys(&mut self, document: Resource<Document>) -> wasmtime::Result<Vec<String>> {
-        self.compute(|guest| {
+    async fn keys(&mut self, document: Resource<Document>) -> wasmtime::Result<Vec<String>> {
+        let bytes = self.table.get(&document)?.text.len();
+        let copy = |guest: &mut Guest| {
             let children = guest.table.get(&document)?.children(&mut guest.host_memory)?;
             let size = |name: &String| name.len().max(SHORTEST_NAME) + size_of::<String>();
             guest.host_memory.admit(children.iter().filter_map(|child| child.name.as_ref()).map(size).sum())?;
             Ok(children.iter().filter_map(|child| child.name.clone()).collect())
-        })
+        };
+        self.compute(bytes, copy).await
     }
 
-    fn item(&mut self, document: Resource<Document>, index: u32) -> wasmtime::Result<Option<Resource<Document>>> {
-        self.compute(|guest| {
+    async fn item(&mut self, document: Resource<Document>, index: u32) -> wasmtime::Result<Option<Resource<Document>>> {
+        let bytes = self.table.get(&document)?.unread();
+        let find = |guest: &mut Guest| {
             let found = guest.children(&document)?.get(index as usize).map(Document::of_child);
             Ok(found.map(|found| guest.table.push(found)).transpose()?)
-        })
+        };
+        self.compute(bytes, find).await
     }
 
-    fn text(&mut self, document: Resource<Document>) -> wasmtime::Result<String> {
-        self.compute(|guest| Ok(String::from_utf8(guest.copied(&document)?.to_vec())?))
+    async fn text(&mut self, document: Resource<Document>) -> wasmtime::Result<String> {
+        let bytes = self.table.get(&document)?.text.len();
+        self.compute(bytes, |guest| Ok(String::from_utf8(guest.copied(&document)?.to_vec())?)).await
     }
 
-    fn as_string(&mut self, document: Resource<Document>) -> wasmtime::Result<Option<String>> {
-        self.compute(|guest| Ok(guest.table.get(&document)?.as_string(&guest.host_memory)?))
+    async fn as_string(&mut self, document: Resource<Document>) -> wasmtime::Result<Option<String>> {
+        let bytes = self.table.get(&document)?.text.len();
+        self.compute(bytes, |guest| Ok(guest.table.get(&document)?.as_string(&guest.host_memory)?)).await
     }
 
     fn drop(&mut self, document: Resource<Document>) -> wasmtime::Result<()> {

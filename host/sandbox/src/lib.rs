@@ -34,7 +34,7 @@ use wasmtime::component::Component;
 
 pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
 pub use self::invocation::{Call, Fault, InvocationError, Outcome, Settings};
-pub use self::limits::{Limit, Limits};
+pub use self::limits::{CpuBudget, Limit, Limits};
 pub use self::module::Module;
 
 use self::cache::Cache;

@@ -1,6 +1,8 @@
 //! The limits of an invocation.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use wasmtime::{ResourceLimiter, Trap};
@@ -114,26 +116,32 @@ impl ResourceLimiter for MemoryBudget {
     }
 }
 
-/// Counts the CPU time of the guest, and that of the gateway for the guest.
-pub(super) struct CpuBudget {
-    left: Duration,
-}
+/// Counts the CPU time of the guests of one call, and that of the gateway for them. Clones share it: a guest that is run again has
+/// what the first run left.
+#[derive(Clone, Debug)]
+pub struct CpuBudget(Arc<AtomicU64>);
 
 impl CpuBudget {
-    pub(super) fn new(limit: Duration) -> Self {
-        Self { left: limit }
+    /// A budget of this time.
+    pub fn new(limit: Duration) -> Self {
+        Self(Arc::new(AtomicU64::new(nanoseconds(limit))))
     }
 
     /// Takes time from the budget. Traps if too little is left.
-    pub(super) fn spend(&mut self, time: Duration) -> Result<(), Trap> {
-        self.left = self.left.checked_sub(time).ok_or(Trap::Interrupt)?;
-        Ok(())
+    pub(super) fn spend(&self, time: Duration) -> Result<(), Trap> {
+        let time = nanoseconds(time);
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(time)));
+        if left.is_ok_and(|left| left >= time) { Ok(()) } else { Err(Trap::Interrupt) }
     }
 
     /// The instant at which a computation that starts now must end.
     pub(super) fn end(&self) -> Instant {
-        Instant::now() + self.left
+        Instant::now() + Duration::from_nanos(self.0.load(Ordering::Relaxed))
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -142,10 +150,18 @@ mod tests {
 
     #[test]
     fn a_guest_traps_when_its_cpu_budget_is_used_up() {
-        let mut budget = CpuBudget::new(Duration::from_millis(3));
+        let budget = CpuBudget::new(Duration::from_millis(3));
         assert!(budget.spend(Duration::from_millis(2)).is_ok());
         assert!(budget.spend(Duration::from_millis(1)).is_ok());
         assert_eq!(budget.spend(Duration::from_millis(1)), Err(Trap::Interrupt));
+    }
+
+    #[test]
+    fn a_second_guest_has_what_the_first_one_left() {
+        let budget = CpuBudget::new(Duration::from_millis(3));
+        assert!(budget.clone().spend(Duration::from_millis(2)).is_ok());
+        assert_eq!(budget.spend(Duration::from_millis(2)), Err(Trap::Interrupt));
+        assert_eq!(budget.spend(Duration::from_nanos(1)), Err(Trap::Interrupt), "nothing is left");
     }
 
     #[test]

@@ -2,17 +2,20 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use thiserror::Error;
 use wasmtime::component::{
-    Component, ComponentExportIndex, HasSelf, Instance, InstancePre, Linker, ResourceType, TypedFunc,
+    Component, ComponentExportIndex, HasSelf, Instance, InstancePre, Linker, Resource, ResourceType, TypedFunc,
 };
 use wasmtime::{Engine, Store};
 
 use super::bindings::gateway::connector;
+use super::bindings::gateway::connector::json::HostDocument;
 use super::bindings::gateway::connector::outcome::{Fault, Outcome};
 use super::bindings::{Connector, ConnectorIndices};
 use super::http::{Link, Response};
 use super::invocation::Guest;
+use super::json::Document;
 use super::ticker::Ticker;
 
 /// How a module breaks the contract.
@@ -72,10 +75,12 @@ impl Linkers {
     pub(super) fn new(engine: &Engine) -> wasmtime::Result<Self> {
         let mut immediate = Linker::new(engine);
         add_immediate(&mut immediate)?;
+        add_documents_without_waiting(&mut immediate)?;
         forbid(&mut immediate, "http", &HTTP_FUNCTIONS)?;
         forbid(&mut immediate, "storage", &["get", "set", "delete"])?;
         let mut full = Linker::new(engine);
         add_immediate(&mut full)?;
+        connector::json::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::http::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         connector::storage::add_to_linker::<_, HasSelf<_>>(&mut full, |guest: &mut Guest| guest)?;
         wasmtime_wasi::p2::add_to_linker_async(&mut full)?;
@@ -85,11 +90,40 @@ impl Linkers {
 
 /// Adds the interfaces whose functions never wait.
 fn add_immediate(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
-    connector::json::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::config::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::log::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::clock::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
     connector::progress::add_to_linker::<_, HasSelf<_>>(linker, |guest: &mut Guest| guest)?;
+    Ok(())
+}
+
+/// A function of the gateway would have to wait, and the guest has no fiber to wait on.
+#[derive(Debug, Error)]
+#[error("the gateway's function must wait, and the guest does not run on a fiber")]
+pub(super) struct NeedsFiber;
+
+/// Adds `json` for a guest without a fiber. A function that must wait for its computation ends the guest with [`NeedsFiber`].
+fn add_documents_without_waiting(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    fn at_once<T>(result: impl Future<Output = wasmtime::Result<T>>) -> wasmtime::Result<(T,)> {
+        Ok((result.now_or_never().ok_or(NeedsFiber)??,))
+    }
+    type This = (Resource<Document>,);
+    let mut json = linker.instance("gateway:connector/json@1.0.0")?;
+    json.resource("document", ResourceType::host::<Document>(), |mut store, document| {
+        HostDocument::drop(store.data_mut(), Resource::new_own(document))
+    })?;
+    json.func_wrap("[static]document.parse", |mut store, (text,): (String,)| at_once(store.data_mut().parse(text)))?;
+    json.func_wrap("[method]document.pointer", |mut store, (this, pointer): (Resource<Document>, String)| {
+        at_once(store.data_mut().pointer(this, pointer))
+    })?;
+    json.func_wrap("[method]document.kind", |mut store, (this,): This| Ok((store.data_mut().kind(this)?,)))?;
+    json.func_wrap("[method]document.length", |mut store, (this,): This| at_once(store.data_mut().length(this)))?;
+    json.func_wrap("[method]document.keys", |mut store, (this,): This| at_once(store.data_mut().keys(this)))?;
+    json.func_wrap("[method]document.item", |mut store, (this, index): (Resource<Document>, u32)| {
+        at_once(store.data_mut().item(this, index))
+    })?;
+    json.func_wrap("[method]document.text", |mut store, (this,): This| at_once(store.data_mut().text(this)))?;
+    json.func_wrap("[method]document.as-string", |mut store, (this,): This| at_once(store.data_mut().as_string(this)))?;
     Ok(())
 }
 

@@ -37,4 +37,7 @@ pub enum ShapeError {
     /// The document has 4 GiB or more. The outline addresses it with 32-bit offsets.
     #[error("larger than 4 GiB")]
     TooLarge,
+    /// There was no time for all filters.
+    #[error("not shaped in time")]
+    OutOfTime,
 }

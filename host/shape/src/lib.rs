@@ -15,6 +15,7 @@
 //! # Layout
 //!
 //! - `envelope`: reads a [`Shape`] from the members of a request body, and reports every violation
+//! - `parts`: the parts of a JSON value as text, not more of them than are needed
 //! - `paths`: holds all dotted paths of a shape in one trie
 //! - `scan`: the grammar of JSON; steps over tokens and whole values
 //! - `text`: decodes strings for comparisons
@@ -27,11 +28,13 @@ mod envelope;
 mod error;
 mod filter;
 mod outline;
+mod parts;
 mod paths;
 mod scan;
 mod text;
 mod write;
 
+pub use envelope::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES, MAX_VIOLATIONS};
 pub use error::{ShapeError, Violation};
 
 use filter::Filter;
@@ -58,8 +61,8 @@ pub struct Shape {
 
 impl Shape {
     /// Makes a shape of paths that `envelope` has checked.
-    fn new(fields: &[&str], filters: Vec<Filter>) -> Self {
-        let paths = Paths::new(fields.iter().copied(), filters.iter().map(Filter::path));
+    fn new(fields: &[String], filters: Vec<Filter>) -> Self {
+        let paths = Paths::new(fields.iter().map(String::as_str), filters.iter().map(Filter::path));
         Self { filters, has_fields: !fields.is_empty(), paths }
     }
 
@@ -78,6 +81,15 @@ impl Shape {
     ///
     /// Fails if the document is not JSON, is not UTF-8, is nested deeper than [`MAX_DEPTH`], or has 4 GiB or more.
     pub fn apply(&self, document: &[u8]) -> Result<Vec<u8>, ShapeError> {
+        self.apply_while(document, || true)
+    }
+
+    /// As [`Shape::apply`], while `has_time` returns `true`. It is asked before each filter, and each filter takes linear time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Shape::apply`], and `OutOfTime`.
+    pub fn apply_while(&self, document: &[u8], has_time: impl Fn() -> bool) -> Result<Vec<u8>, ShapeError> {
         if let Err(error) = str::from_utf8(document) {
             return Err(ShapeError::NotUtf8 { offset: error.valid_up_to() });
         }
@@ -91,6 +103,9 @@ impl Shape {
         }
         let mut outline = outline::read(document, start, &self.paths, !self.has_fields)?;
         for filter in &self.filters {
+            if !has_time() {
+                return Err(ShapeError::OutOfTime);
+            }
             filter.apply(document, &mut outline);
         }
         Ok(write::write(document, &outline))

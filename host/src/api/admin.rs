@@ -19,7 +19,15 @@ pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
     let (head, body) = request.into_parts();
     let advice = "raise `compile.max_module_mb` if you trust the module";
-    let module = body::read(&head.headers, body, limit_mb, advice, arrived + gateway.config.caller_timeout).await?;
+    let module = body::read(
+        &head.headers,
+        body,
+        limit_mb,
+        advice,
+        gateway.egress.memory(),
+        arrived + gateway.config.caller_timeout,
+    )
+    .await?;
     let installed = gateway.registry.install(module, grants.as_deref()).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&installed)))
 }

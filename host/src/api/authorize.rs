@@ -55,8 +55,7 @@ pub(super) async fn authorize(
 fn unauthenticated(error: &AuthError) -> Problem {
     match error {
         AuthError::Unavailable(cause) => {
-            tracing::error!(error = %cause, "the API keys cannot be read");
-            problem::STORE_UNAVAILABLE.because("The API keys cannot be read now; try again.").retry_after(1)
+            problem::store_problem(cause, "The API keys cannot be read now; try again.")
         }
         AuthError::Jwt(JwtError::KeysUnavailable) => {
             problem::ISSUER_UNAVAILABLE.because(format!("{} Try again.", sentence(&error.to_string()))).retry_after(5)

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 use hyper::StatusCode;
 use hyper::body::{Body, Incoming};
 use hyper::header::{CONTENT_TYPE, EXPECT, HeaderMap};
+use memory::{Exhausted, MemoryBudget};
 use tokio::time::{Instant, timeout_at};
 
 use super::problem::{self, Problem};
@@ -23,12 +24,13 @@ const LINGER_TIME: Duration = Duration::from_secs(5);
 /// large.
 ///
 /// # Errors
-/// 413 over the limit, 408 at the deadline, 400 if the caller stops sending.
+/// 413 over the limit, 503 if the memory for calls is used up, 408 at the deadline, 400 if the caller stops sending.
 pub(super) async fn read(
     headers: &HeaderMap,
     mut body: Incoming,
     limit_mb: usize,
     advice: &str,
+    memory: &MemoryBudget,
     deadline: Instant,
 ) -> Result<Bytes, Problem> {
     let limit = limit_mb << 20;
@@ -41,17 +43,62 @@ pub(super) async fn read(
         }
         return Err(too_large());
     }
-    match timeout_at(deadline, Limited::new(&mut body, limit).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+    match timeout_at(deadline, collect(&mut body, limit, memory)).await {
+        Ok(Ok(body)) => Ok(body),
+        Ok(Err(Unread::TooLarge)) => {
             drop_rest(&mut body, deadline).await;
             Err(too_large())
         }
-        Ok(Err(_)) => Err(problem::BAD_REQUEST.because("The body did not arrive completely; send it again.")),
+        Ok(Err(Unread::NoMemory(exhausted))) => {
+            drop_rest(&mut body, deadline).await;
+            Err(problem::no_memory(exhausted))
+        }
+        Ok(Err(Unread::BrokenOff)) => {
+            Err(problem::BAD_REQUEST.because("The body did not arrive completely; send it again."))
+        }
         Err(_) => Err(problem::BAD_REQUEST
             .because("The body did not arrive in time; send it faster.")
             .status(StatusCode::REQUEST_TIMEOUT)),
     }
+}
+
+/// Why a body was not read.
+enum Unread {
+    TooLarge,
+    NoMemory(Exhausted),
+    BrokenOff,
+}
+
+impl From<Exhausted> for Unread {
+    fn from(exhausted: Exhausted) -> Self {
+        Self::NoMemory(exhausted)
+    }
+}
+
+/// Reads a whole body of at most `limit` bytes. Each piece is counted when it has arrived, so that a caller who announces much
+/// and sends little holds little.
+async fn collect(body: &mut Incoming, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
+    let mut held = memory.part();
+    let mut first: Option<Bytes> = None;
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame.map_err(|_| Unread::BrokenOff)?.into_data() else { continue };
+        let size = first.as_ref().map_or(0, Bytes::len).max(whole.len()) + piece.len();
+        if size > limit {
+            return Err(Unread::TooLarge);
+        }
+        held.grow_to(size)?;
+        match &first {
+            None => first = Some(piece),
+            Some(beginning) => {
+                if whole.is_empty() {
+                    whole.extend_from_slice(beginning);
+                }
+                whole.extend_from_slice(&piece);
+            }
+        }
+    }
+    Ok(held.of(if whole.is_empty() { first.unwrap_or_default() } else { whole.freeze() }))
 }
 
 /// Reads a body whose media type is JSON, or an empty body without a media type.
@@ -62,10 +109,11 @@ pub(super) async fn read_json(
     headers: &HeaderMap,
     body: Incoming,
     limit_mb: usize,
+    memory: &MemoryBudget,
     deadline: Instant,
 ) -> Result<Bytes, Problem> {
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let body = read(headers, body, limit_mb, "send less, or have `max_body_mb` raised", deadline).await?;
+    let body = read(headers, body, limit_mb, "send less, or have `max_body_mb` raised", memory, deadline).await?;
     if content_type.is_some_and(|value| is_json(essence(value))) || body.is_empty() && content_type.is_none() {
         return Ok(body);
     }

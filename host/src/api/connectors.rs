@@ -12,7 +12,7 @@ use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
 use crate::registry::{Connector, Refused, Service};
 use contract::AuthScheme;
-use contract::words::nearest;
+use contract::words::{nearest, shortened};
 
 /// Answers the list.
 pub(super) async fn list(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
@@ -36,7 +36,9 @@ pub(super) fn live(gateway: &Gateway, identifier: &str) -> Result<Arc<Connector>
 /// The problem of an identifier that no live connector has.
 pub(super) fn unknown(gateway: &Gateway, identifier: &str) -> Problem {
     let live = gateway.registry.live();
-    problem::UNKNOWN_CONNECTOR.because(match nearest(identifier, live.keys().map(String::as_str)) {
+    let nearest = nearest(identifier, live.keys().map(String::as_str));
+    let identifier = shortened(identifier);
+    problem::UNKNOWN_CONNECTOR.because(match nearest {
         Some(known) => format!("There is no connector `{identifier}`; did you mean `{known}`?"),
         None => format!("There is no connector `{identifier}`; GET /connectors lists them."),
     })

@@ -19,7 +19,7 @@ use crate::metrics;
 use crate::pipeline::body::Body;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::registry::{Connector, Operation};
-use contract::words::nearest;
+use contract::words::{nearest, shortened};
 use store::JobStatus;
 
 /// Answers one call. It ends at its deadline, which is counted from its arrival.
@@ -34,6 +34,7 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
         &head.headers,
         body,
         gateway.config.max_body_mb,
+        gateway.egress.memory(),
         deadline.min(arrived + gateway.config.caller_timeout),
     )
     .await?;
@@ -96,6 +97,7 @@ fn find<'a>(connector: &'a Arc<Connector>, path: &str) -> Result<&'a Operation, 
     connector.operation(path).ok_or_else(|| {
         let name = connector.name();
         let known = nearest(path, connector.operations().map(|known| known.manifest.path.as_str()));
+        let path = shortened(path);
         problem::UNKNOWN_OPERATION.because(match known {
             Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
             None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),

@@ -116,6 +116,20 @@ pub(super) static ROUTES: &[Route] = &[
         ],
     },
     Route {
+        path: "/connectors/{connector}/integrations/{user_identifier}/confirm",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::confirm(call, caller))),
+            description: Some(Description {
+                id: "confirm",
+                summary: "Confirms a grant that was begun with `confirm`, so that the account is used.",
+                members: lifecycle::confirm,
+            }),
+        }],
+    },
+    Route {
         path: "/integrations",
         family: Family::Integrations,
         methods: &[Endpoint {
@@ -124,7 +138,7 @@ pub(super) static ROUTES: &[Route] = &[
             handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::list(call, caller))),
             description: Some(Description {
                 id: "list",
-                summary: "All accounts that the caller's user has connected.",
+                summary: "The accounts that the caller's user has connected.",
                 members: lifecycle::list,
             }),
         }],
@@ -320,7 +334,7 @@ pub(super) static ROUTES: &[Route] = &[
 ];
 
 /// The most segments that a path of the table has.
-const MAX_SEGMENTS: usize = 4;
+const MAX_SEGMENTS: usize = 5;
 
 /// The table with each pattern cut into segments once.
 static SEGMENTED: LazyLock<Vec<(Vec<&str>, &Route)>> =

@@ -19,15 +19,23 @@ pub(super) async fn ready(call: HttpCall<'_>) -> Result<Response<Body>, Problem>
     if call.gateway.draining.has_started() {
         return Err(problem::DRAINING.because("Send this request to another gateway.").retry_after(1));
     }
+    if !call.gateway.store.is_answering().await {
+        return Err(problem::STORE_UNAVAILABLE
+            .because("The database does not answer. The operator finds the cause in the gateway's log.")
+            .with("failing", "store")
+            .retry_after(1));
+    }
     let connectors = call.gateway.registry.live().len();
     Ok(json_answer(&json!({"status": "ready", "connectors": connectors})))
 }
 
 /// GET /metrics.
 pub(super) async fn metrics(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let text = call
-        .gateway
-        .metrics
+    let memory = call.gateway.egress.memory();
+    let metrics = &call.gateway.metrics;
+    metrics.memory_held.set(memory.held().try_into().unwrap_or(i64::MAX));
+    metrics.memory_limit.set(memory.limit().try_into().unwrap_or(i64::MAX));
+    let text = metrics
         .encode()
         .map_err(|error| problem::INTERNAL.because(format!("The metrics cannot be written: {error}.")))?;
     Ok(typed(text, "application/openmetrics-text; version=1.0.0; charset=utf-8"))
@@ -36,5 +44,7 @@ pub(super) async fn metrics(call: HttpCall<'_>) -> Result<Response<Body>, Proble
 /// GET /openapi.json.
 pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, routes, .. } = call;
-    Ok(json_answer(&openapi::document(&gateway.config, &gateway.registry, routes)))
+    // It has every schema of every live connector.
+    let describe = || json_answer(&openapi::document(&gateway.config, &gateway.registry, routes));
+    Ok(compute::run(compute::LARGE_BYTES, describe).await)
 }

@@ -52,6 +52,13 @@ pub struct Oauth {
     pub scopes: Option<Vec<String>>,
 }
 
+impl Oauth {
+    /// Returns whether the operator named another provider than the manifest's.
+    pub fn replaces_provider(&self) -> bool {
+        self.authorization_url.is_some() || self.token_url.is_some()
+    }
+}
+
 /// Limits of one call of a connector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {

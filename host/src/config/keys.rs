@@ -48,6 +48,11 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     let mut caller_timeout_s = config.caller_timeout.as_secs();
     root.value("caller_timeout_s", &mut caller_timeout_s, value::integer(1..=3600));
     config.caller_timeout = Duration::from_secs(caller_timeout_s);
+    let mut memory_mb = 0;
+    root.value("memory_mb", &mut memory_mb, value::integer(0..=16_777_216));
+    if memory_mb > 0 {
+        config.memory_bytes = memory_mb << 20;
+    }
     root.value("max_body_mb", &mut config.max_body_mb, value::integer(1..=1024));
     root.value("log", &mut config.log, value::log_filter);
     root.value("log_format", &mut config.log_format, value::log_format);

@@ -12,6 +12,7 @@ use url::{Origin, Url};
 
 use super::connector::{Connector, Limits};
 use crate::auth::JwtIssuer;
+use memory::MemoryBudget;
 use sandbox::{CompileLimits, Pool};
 
 /// The settings of a connector that the configuration does not mention.
@@ -43,6 +44,8 @@ pub struct Config {
     /// The time that a caller may take: for the first request of a connection, for a head, for a body, and between two reads of
     /// an answer. A slower caller would hold memory and a connection.
     pub caller_timeout: Duration,
+    /// The memory that calls may take together, in bytes: bodies, answers that are not sent yet, documents of invocations.
+    pub memory_bytes: u64,
     /// Largest body of a caller's request, in MiB.
     pub max_body_mb: usize,
     /// The levels of lines that are logged.
@@ -140,6 +143,7 @@ impl Default for Config {
             allowed_callback_origins: Vec::new(),
             max_connections: None,
             caller_timeout: Duration::from_secs(30),
+            memory_bytes: MemoryBudget::half_of_the_machine(),
             max_body_mb: 10,
             log: Targets::new().with_default(LevelFilter::INFO),
             log_format: LogFormat::Auto,

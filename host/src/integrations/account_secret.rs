@@ -9,7 +9,7 @@ use super::key::Key;
 use super::{IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use contract::{AuthScheme, KeyPlacement};
-use egress::{Credential, EgressError};
+use egress::{Credential, EgressError, SHORTEST_SECRET};
 use store::{Account, AuthType, Details, Integration, Sealed, Status};
 
 /// The secret of a connected account. The store keeps it sealed.
@@ -49,6 +49,15 @@ impl AccountSecret {
             Self::ApiKey(key, placement) => Some(key.credential(placement)?),
             Self::None => None,
         })
+    }
+
+    /// Returns `true` if requests carry a secret that is too short to be masked in responses.
+    pub fn is_too_short(&self) -> bool {
+        match self {
+            Self::OAuth2 { tokens, .. } => tokens.access_token.expose_secret().len() < SHORTEST_SECRET,
+            Self::ApiKey(key, _) => key.too_short().is_some(),
+            Self::None => false,
+        }
     }
 
     /// The bytes to seal, or `None` if there is no secret.

@@ -29,6 +29,18 @@ pub struct StartedAuthorization {
     pub expires_at: SystemTime,
 }
 
+/// What a caller asks of an authorization.
+pub struct Wanted {
+    /// The name of the integration. `None` for the name of the account at the service.
+    pub user_identifier: Option<String>,
+    /// `true` if another account may replace the one behind the identifier.
+    pub replaces: bool,
+    /// `true` if the grant is used only after the caller has confirmed it.
+    pub confirms: bool,
+    /// The page that the user is sent to at the end.
+    pub destination: Destination,
+}
+
 impl Integrations {
     /// Starts an authorization and stores what the callback needs.
     ///
@@ -39,13 +51,13 @@ impl Integrations {
         holder: &Holder,
         connector: &Connector,
         scheme: &Oauth2,
-        user_identifier: Option<String>,
-        destination: Destination,
+        wanted: Wanted,
     ) -> Result<StartedAuthorization, BeginError> {
         let provider = self.configured_provider(connector, scheme)?;
         let redirect_uri = redirect_uri(&self.config, &holder.connector);
         let state = random_state()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
+        let Wanted { user_identifier, replaces, confirms, destination } = wanted;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
@@ -59,6 +71,8 @@ impl Integrations {
             hash: hash(&state),
             holder: holder.clone(),
             user_identifier,
+            replaces,
+            confirms,
             callback_url: destination.into(),
             redirect_uri,
             verifier,
@@ -96,7 +110,7 @@ pub fn redirect_uri(config: &Config, connector: &str) -> String {
 }
 
 /// 256 random bits in characters that need no escape in a URL.
-fn random_state() -> Result<String, IntegrationError> {
+pub(super) fn random_state() -> Result<String, IntegrationError> {
     let mut bytes = [0; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| IntegrationError::NoRandomness)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))

@@ -1,10 +1,14 @@
-//! A cache of each holder's integrations, with credentials that are ready for requests.
+//! A cache of the integrations that calls run on, with credentials that are ready for requests.
 //!
-//! Most calls need neither a database read nor a decryption. Rows are read again after [`FRESH_FOR`], so that changes by
-//! another process, above all a deletion, take effect within that time. Changes by this process take effect at once.
+//! Most calls need neither a database read nor a decryption. A choice is read again after [`FRESH_FOR`], so that changes by
+//! another process, above all a deletion, take effect within that time. Changes by this process take effect at once. No call is
+//! refused by a cached choice: it is read once more before, because another process may have connected the account just now.
+//!
+//! An entry is one choice of a holder: for calls that name an integration, or for calls that name none. So a call costs the same
+//! however many integrations its holder has.
 //!
 //! A credential is unsealed once for each version of its row. It is dropped, and the memory of its secret overwritten, when the
-//! row changes or is deleted, or when the holder was idle for [`IDLE`].
+//! row changes or is deleted, or when nobody asked for [`IDLE`].
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,16 +20,16 @@ use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
 use egress::Credential;
-use store::{Holder, Integration};
+use store::{Choice, Holder, Integration};
 
-/// Longest time that rows are used without reading them again.
-const FRESH_FOR: Duration = Duration::from_secs(1);
+/// Longest time that a choice is used without reading it again.
+pub(super) const FRESH_FOR: Duration = Duration::from_secs(1);
 
-/// A holder without calls for this long is forgotten.
+/// An entry without calls for this long is forgotten.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
-/// Most holders in the cache. The next call of a forgotten holder costs a read and a decryption.
-const CAPACITY: usize = 10_000;
+/// Most entries in the cache. The next call of a forgotten one costs a read and a decryption.
+const CAPACITY: usize = 50_000;
 
 /// An integration, and its credential once an operation has needed it.
 pub(super) struct CachedIntegration {
@@ -49,42 +53,55 @@ impl CachedIntegration {
     pub(super) fn with_credential(integration: Integration, credential: Option<UnsealedCredential>) -> Arc<Self> {
         Arc::new(Self { integration, credential: OnceCell::new_with(credential) })
     }
+
+    /// An integration that was just read. If it is the `former` one and its secret has not changed, it keeps the credential.
+    fn reread(read: Integration, former: Option<&Arc<Self>>) -> Arc<Self> {
+        let same = former.filter(|row| row.integration.id == read.id && row.integration.version == read.version);
+        match same {
+            None => Self::new(read),
+            Some(row) if row.integration == read => Arc::clone(row),
+            // The integration was selected, or sealed under another key. Its credential is the same.
+            Some(row) => Self::with_credential(read, row.credential.get().cloned()),
+        }
+    }
 }
 
-/// A holder's integrations, oldest first.
-pub(super) struct CachedIntegrations {
+/// A choice as it was read.
+pub(super) struct CachedChoice {
     /// SHA-256 of the connector's module. Another version may place API keys elsewhere, so its credentials differ.
     module: String,
-    pub(super) rows: Vec<Arc<CachedIntegration>>,
-    read_at: Instant,
+    /// The integration, or the candidates if the choice is open.
+    pub(super) chosen: Result<Arc<CachedIntegration>, Vec<String>>,
+    /// The time at which the read began. `None` if this process has changed the integration since.
+    read_at: Option<Instant>,
 }
 
-impl CachedIntegrations {
-    /// Rows that were just read. Unchanged rows keep their credential.
-    fn new(module: &str, integrations: Vec<Integration>, former: Option<&Self>, read_at: Instant) -> Self {
-        let former = former.filter(|former| former.module == module).map_or(&[][..], |former| &former.rows);
-        let reuse = |read: Integration| {
-            let is_same = |row: &&Arc<CachedIntegration>| {
-                row.integration.id == read.id && row.integration.version == read.version
-            };
-            match former.iter().find(is_same) {
-                None => CachedIntegration::new(read),
-                Some(row) if row.integration == read => Arc::clone(row),
-                // The integration was selected, or sealed under another key. Its credential is the same.
-                Some(row) => CachedIntegration::with_credential(read, row.credential.get().cloned()),
-            }
+impl CachedChoice {
+    fn new(module: &str, read: Choice, former: Option<&Self>, read_at: Instant) -> Self {
+        let former = former.filter(|former| former.module == module).and_then(|former| former.chosen.as_ref().ok());
+        let chosen = match read {
+            Choice::One(integration) => Ok(CachedIntegration::reread(*integration, former)),
+            Choice::Open { candidates } => Err(candidates),
         };
-        Self { module: module.to_owned(), rows: integrations.into_iter().map(reuse).collect(), read_at }
+        Self { module: module.to_owned(), chosen, read_at: Some(read_at) }
     }
 
-    fn is_current(&self, module: &str) -> bool {
-        self.module == module && self.read_at.elapsed() < FRESH_FOR
+    /// Returns whether the choice was read at this time or later, and is not outdated.
+    pub(super) fn was_read_since(&self, since: Instant) -> bool {
+        self.read_at.is_some_and(|read_at| read_at >= since)
     }
 }
 
-/// The cache entry of one holder.
+/// The key of an entry.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Asked {
+    holder: Holder,
+    /// The integration that calls name, or `None` if they name none.
+    named: Option<String>,
+}
+
 struct Entry {
-    rows: ArcSwapOption<CachedIntegrations>,
+    choice: ArcSwapOption<CachedChoice>,
     /// Held during a database read, so that concurrent calls share one read.
     reading: tokio::sync::Mutex<()>,
     /// Last use, in seconds since the cache was created.
@@ -93,13 +110,23 @@ struct Entry {
 
 impl Entry {
     fn new(now: u64) -> Arc<Self> {
-        Arc::new(Self { rows: ArcSwapOption::empty(), reading: tokio::sync::Mutex::default(), used: now.into() })
+        Arc::new(Self { choice: ArcSwapOption::empty(), reading: tokio::sync::Mutex::default(), used: now.into() })
+    }
+
+    /// Makes the next call read the choice again.
+    async fn outdate(&self) {
+        // Waits for a read under way: it may have seen the rows before the change.
+        let _turn = self.reading.lock().await;
+        if let Some(choice) = self.choice.load_full() {
+            let outdated = CachedChoice { module: choice.module.clone(), chosen: choice.chosen.clone(), read_at: None };
+            self.choice.store(Some(Arc::new(outdated)));
+        }
     }
 }
 
-/// The integrations of recently used holders.
+/// The choices of recent calls.
 pub(super) struct Cache {
-    entries: Mutex<HashMap<Holder, Arc<Entry>>>,
+    entries: Mutex<HashMap<Asked, Arc<Entry>>>,
     created_at: Instant,
 }
 
@@ -108,54 +135,56 @@ impl Cache {
         Self { entries: Mutex::default(), created_at: Instant::now() }
     }
 
-    /// A holder's integrations, from the cache or else from `read`.
-    pub(super) async fn rows<E>(
+    /// The choice of a holder's calls that name this integration, or none: from the cache if its read began at `since` or later,
+    /// else from `read`.
+    pub(super) async fn choice<E>(
         &self,
         holder: &Holder,
+        named: Option<&str>,
         module: &str,
-        read: impl Future<Output = Result<Vec<Integration>, E>>,
-    ) -> Result<Arc<CachedIntegrations>, E> {
-        let entry = self.entry(holder);
-        let current = || entry.rows.load_full().filter(|rows| rows.is_current(module));
-        if let Some(rows) = current() {
-            return Ok(rows);
+        since: Instant,
+        read: impl Future<Output = Result<Choice, E>>,
+    ) -> Result<Arc<CachedChoice>, E> {
+        let entry = self.entry(holder, named);
+        let current =
+            || entry.choice.load_full().filter(|choice| choice.module == module && choice.was_read_since(since));
+        if let Some(choice) = current() {
+            return Ok(choice);
         }
         let _turn = entry.reading.lock().await;
-        if let Some(rows) = current() {
-            return Ok(rows);
+        if let Some(choice) = current() {
+            return Ok(choice);
         }
         let read_at = Instant::now();
         let found = read.await?;
-        let rows = Arc::new(CachedIntegrations::new(module, found, entry.rows.load().as_deref(), read_at));
-        entry.rows.store(Some(Arc::clone(&rows)));
-        Ok(rows)
+        let choice = Arc::new(CachedChoice::new(module, found, entry.choice.load().as_deref(), read_at));
+        entry.choice.store(Some(Arc::clone(&choice)));
+        Ok(choice)
     }
 
-    /// Makes the next call read the rows again, after this process changed one. Unchanged rows keep their credentials.
-    pub(super) async fn changed(&self, holder: &Holder) {
-        let Some(entry) = self.entries.lock().get(holder).cloned() else { return };
-        // Waits for a read under way: it may have seen the rows before the change.
-        let _turn = entry.reading.lock().await;
-        if let Some(rows) = entry.rows.load_full() {
-            let outdated = CachedIntegrations {
-                module: rows.module.clone(),
-                rows: rows.rows.clone(),
-                read_at: rows.read_at.checked_sub(FRESH_FOR).unwrap_or(rows.read_at),
-            };
-            entry.rows.store(Some(Arc::new(outdated)));
+    /// Makes the next calls read their choice again, after this process changed the integration: calls that name it, and calls
+    /// that name none.
+    pub(super) async fn changed(&self, holder: &Holder, user_identifier: &str) {
+        for named in [Some(user_identifier.to_owned()), None] {
+            let asked = Asked { holder: holder.clone(), named };
+            let entry = self.entries.lock().get(&asked).cloned();
+            if let Some(entry) = entry {
+                entry.outdate().await;
+            }
         }
     }
 
-    /// Forgets holders that were idle.
+    /// Forgets entries that were idle.
     pub(super) fn forget_idle(&self) {
         let now = self.now();
         self.entries.lock().retain(|_, entry| now.saturating_sub(entry.used.load(Ordering::Relaxed)) < IDLE.as_secs());
     }
 
-    fn entry(&self, holder: &Holder) -> Arc<Entry> {
+    fn entry(&self, holder: &Holder, named: Option<&str>) -> Arc<Entry> {
         let now = self.now();
+        let asked = Asked { holder: holder.clone(), named: named.map(str::to_owned) };
         let mut entries = self.entries.lock();
-        if let Some(entry) = entries.get(holder) {
+        if let Some(entry) = entries.get(&asked) {
             entry.used.store(now, Ordering::Relaxed);
             return Arc::clone(entry);
         }
@@ -163,7 +192,7 @@ impl Cache {
             drop_older_half(&mut entries);
         }
         let entry = Entry::new(now);
-        entries.insert(holder.clone(), Arc::clone(&entry));
+        entries.insert(asked, Arc::clone(&entry));
         entry
     }
 
@@ -173,14 +202,16 @@ impl Cache {
     }
 }
 
-/// Drops half of the entries at a time, so that the sort by last use is rare.
-fn drop_older_half(entries: &mut HashMap<Holder, Arc<Entry>>) {
-    let mut used: Vec<(u64, Holder)> =
-        entries.iter().map(|(holder, entry)| (entry.used.load(Ordering::Relaxed), holder.clone())).collect();
-    used.sort_unstable_by_key(|(used, _)| *used);
-    for (_, holder) in used.into_iter().take(CAPACITY / 2) {
-        entries.remove(&holder);
-    }
+/// Drops half of the entries at a time, so that the search for the older ones is rare.
+fn drop_older_half(entries: &mut HashMap<Asked, Arc<Entry>>) {
+    let mut left_to_drop = entries.len() / 2;
+    let mut used: Vec<u64> = entries.values().map(|entry| entry.used.load(Ordering::Relaxed)).collect();
+    let (_, &mut newest_to_drop, _) = used.select_nth_unstable(left_to_drop);
+    entries.retain(|_, entry| {
+        let is_kept = left_to_drop == 0 || entry.used.load(Ordering::Relaxed) > newest_to_drop;
+        left_to_drop -= usize::from(!is_kept);
+        is_kept
+    });
 }
 
 #[cfg(test)]
@@ -196,59 +227,92 @@ mod tests {
         Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: connector.to_owned() }
     }
 
-    async fn read(cache: &Cache, module: &str, version: i64, reads: &Cell<u32>) -> Arc<CachedIntegrations> {
+    /// Asks for the choice of calls that name no integration.
+    async fn read(cache: &Cache, module: &str, version: i64, reads: &Cell<u32>) -> Arc<CachedChoice> {
+        read_since(cache, module, version, reads, cache.created_at).await
+    }
+
+    async fn read_since(
+        cache: &Cache,
+        module: &str,
+        version: i64,
+        reads: &Cell<u32>,
+        since: Instant,
+    ) -> Arc<CachedChoice> {
         let found = async {
             reads.set(reads.get() + 1);
-            Ok::<_, Infallible>(vec![integration("int_1", version)])
+            Ok::<_, Infallible>(Choice::One(Box::new(integration("int_1", version))))
         };
-        cache.rows(&holder("c"), module, found).await.unwrap()
+        cache.choice(&holder("c"), None, module, since, found).await.unwrap()
+    }
+
+    fn row(choice: &CachedChoice) -> Arc<CachedIntegration> {
+        choice.chosen.clone().unwrap()
     }
 
     #[tokio::test]
-    async fn rows_are_read_once_until_something_changed() {
+    async fn a_choice_is_read_once_until_something_changed_or_it_is_too_old() {
         let (cache, reads) = (Cache::new(), Cell::new(0));
         let first = read(&cache, "m", 1, &reads).await;
         let second = read(&cache, "m", 1, &reads).await;
         assert!(Arc::ptr_eq(&first, &second));
         assert_eq!(reads.get(), 1);
-        cache.changed(&holder("c")).await;
+        cache.changed(&holder("c"), "u").await;
         read(&cache, "m", 1, &reads).await;
         assert_eq!(reads.get(), 2);
+        read_since(&cache, "m", 1, &reads, Instant::now()).await;
+        assert_eq!(reads.get(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_change_concerns_calls_that_name_the_integration_and_calls_that_name_none() {
+        let (cache, reads) = (Cache::new(), Cell::new(0));
+        let ask = async |named: Option<&str>| {
+            let found = async {
+                reads.set(reads.get() + 1);
+                Ok::<_, Infallible>(Choice::Open { candidates: Vec::new() })
+            };
+            cache.choice(&holder("c"), named, "m", cache.created_at, found).await.unwrap();
+            reads.get()
+        };
+        for (named, count) in [(Some("u"), 1), (Some("v"), 2), (None, 3), (Some("u"), 3)] {
+            assert_eq!(ask(named).await, count);
+        }
+        cache.changed(&holder("c"), "u").await;
+        for (named, count) in [(Some("v"), 3), (Some("u"), 4), (None, 5)] {
+            assert_eq!(ask(named).await, count);
+        }
     }
 
     #[tokio::test]
     async fn a_row_keeps_its_credential_while_its_version_and_its_module_stay_the_same() {
         let (cache, reads) = (Cache::new(), Cell::new(0));
         let first = read(&cache, "m", 1, &reads).await;
-        cache.changed(&holder("c")).await;
-        let same = read(&cache, "m", 1, &reads).await;
-        assert!(Arc::ptr_eq(&first.rows[0], &same.rows[0]));
-        cache.changed(&holder("c")).await;
-        let newer = read(&cache, "m", 2, &reads).await;
-        assert!(!Arc::ptr_eq(&first.rows[0], &newer.rows[0]));
+        let same = read_since(&cache, "m", 1, &reads, Instant::now()).await;
+        assert!(Arc::ptr_eq(&row(&first), &row(&same)));
+        let newer = read_since(&cache, "m", 2, &reads, Instant::now()).await;
+        assert!(!Arc::ptr_eq(&row(&first), &row(&newer)));
         let swapped = read(&cache, "n", 2, &reads).await;
-        assert!(!Arc::ptr_eq(&newer.rows[0], &swapped.rows[0]));
+        assert!(!Arc::ptr_eq(&row(&newer), &row(&swapped)));
     }
 
-    #[tokio::test]
-    async fn a_row_that_is_sealed_again_keeps_its_credential_and_has_the_new_bytes() {
+    #[test]
+    fn a_row_that_is_sealed_again_keeps_its_credential_and_has_the_new_bytes() {
         let credential =
             UnsealedCredential { credential: Credential::bearer("a-token".into()).unwrap(), is_refreshable: true };
-        let read_at = Instant::now();
-        let before = CachedIntegrations::new("m", vec![integration("int_1", 1)], None, read_at);
-        assert!(before.rows[0].credential.set(credential).is_ok());
+        let before = CachedIntegration::with_credential(integration("int_1", 1), Some(credential));
         let mut resealed = integration("int_1", 1);
         resealed.details.secret = Some(Sealed { key_id: "new".to_owned(), bytes: vec![1] });
-        let after = CachedIntegrations::new("m", vec![resealed.clone()], Some(&before), read_at);
-        assert_eq!(after.rows[0].integration, resealed);
-        assert!(after.rows[0].credential.get().is_some());
+        let after = CachedIntegration::reread(resealed.clone(), Some(&before));
+        assert_eq!(after.integration, resealed);
+        assert!(after.credential.get().is_some());
     }
 
     #[test]
     fn the_cache_is_bounded() {
         let cache = Cache::new();
         for number in 0..=CAPACITY {
-            cache.entry(&holder(&number.to_string()));
+            cache.entry(&holder("c"), Some(&number.to_string()));
         }
         assert_eq!(cache.entries.lock().len(), CAPACITY / 2 + 1);
     }

@@ -19,7 +19,7 @@ pub enum NoAuthorization {
     Used,
     /// Its ten minutes are over.
     Expired,
-    /// It was issued for another connector.
+    /// It was issued for another connector, whose callback can still use it.
     OtherConnector,
 }
 
@@ -39,11 +39,9 @@ impl Integrations {
         connector: &str,
         state: &str,
     ) -> Result<Result<Authorization, NoAuthorization>, IntegrationError> {
-        Ok(match self.store.take_authorization(&hash(state)).await? {
-            TakenAuthorization::Fresh(authorization) if authorization.holder.connector == connector => {
-                Ok(*authorization)
-            }
-            TakenAuthorization::Fresh(_) => Err(NoAuthorization::OtherConnector),
+        Ok(match self.store.take_authorization(connector, &hash(state)).await? {
+            TakenAuthorization::Fresh(authorization) => Ok(*authorization),
+            TakenAuthorization::OtherConnector => Err(NoAuthorization::OtherConnector),
             TakenAuthorization::Used => Err(NoAuthorization::Used),
             TakenAuthorization::Expired => Err(NoAuthorization::Expired),
             TakenAuthorization::Unknown => Err(NoAuthorization::Unknown),

@@ -3,12 +3,11 @@
 //! Between the two steps the pipeline admits the call. So a call that is over a limit causes no refresh.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
-use super::cache::CachedIntegration;
+use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
 use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
-use super::lookup::{choose, usable};
 use super::{AccessError, IntegrationError, Integrations, LiveCredential, auth_type};
 use crate::registry::Connector;
 use store::{Holder, Integration};
@@ -38,15 +37,27 @@ impl Integrations {
         holder: &Holder,
         named: Option<&str>,
     ) -> Result<ChosenIntegration, AccessError> {
-        let read = self.store.integrations_of(holder);
-        let found = self.cache.rows(holder, connector.digest(), read).await?;
-        let usable = usable(&found.rows, auth_type(&connector.manifest().auth));
-        let row = choose(&usable, named)?;
-        match Freshness::at(&row.integration.details, SystemTime::now()) {
-            Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
-            Freshness::RetryIn(pause) => Err(not_refreshed(&row.integration, pause)),
-            Freshness::Ended => Err(reauthorize(&row.integration)),
+        let asked_at = Instant::now();
+        let since = asked_at.checked_sub(FRESH_FOR).unwrap_or(asked_at);
+        let found = self.choice(connector, holder, named, since).await?;
+        match decide(&found, named) {
+            // The account may have been connected by another gateway a moment ago.
+            Err(_) if !found.was_read_since(asked_at) => {
+                decide(&*self.choice(connector, holder, named, asked_at).await?, named)
+            }
+            decided => decided,
         }
+    }
+
+    async fn choice(
+        &self,
+        connector: &Connector,
+        holder: &Holder,
+        named: Option<&str>,
+        since: Instant,
+    ) -> Result<Arc<CachedChoice>, IntegrationError> {
+        let read = self.store.choose_integration(holder, auth_type(&connector.manifest().auth), named);
+        Ok(self.cache.choice(holder, named, connector.digest(), since, read).await?)
     }
 
     /// Makes the credential of a chosen integration ready. An expired credential is refreshed first.
@@ -68,7 +79,7 @@ impl Integrations {
                 Freshness::Due => drop(self.refresh(id, *version)),
                 Freshness::Expired => {
                     self.refresh(id, *version).await;
-                    self.cache.changed(holder).await;
+                    self.cache.changed(holder, user_identifier).await;
                     chosen = self.choose(connector, holder, Some(user_identifier)).await?;
                     continue;
                 }
@@ -82,5 +93,42 @@ impl Integrations {
             return Ok(LiveCredential::new(self, connector, Arc::clone(row), unsealed.credential));
         }
         Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
+    }
+}
+
+/// The integration of a call, or the reason why the call cannot run.
+fn decide(found: &CachedChoice, named: Option<&str>) -> Result<ChosenIntegration, AccessError> {
+    let row = match &found.chosen {
+        Ok(row) => row,
+        Err(candidates) => return Err(no_choice(named, candidates.clone())),
+    };
+    match Freshness::at(&row.integration.details, SystemTime::now()) {
+        Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
+        Freshness::RetryIn(pause) => Err(not_refreshed(&row.integration, pause)),
+        Freshness::Ended => Err(reauthorize(&row.integration)),
+    }
+}
+
+/// Why no integration is chosen.
+fn no_choice(named: Option<&str>, candidates: Vec<String>) -> AccessError {
+    match named {
+        None if !candidates.is_empty() => AccessError::Ambiguous { candidates },
+        named => AccessError::Required { named: named.map(str::to_owned), candidates },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_without_a_choice_learns_which_accounts_there_are() {
+        let candidates = || vec!["a".to_owned(), "b".to_owned()];
+        assert!(
+            matches!(no_choice(None, candidates()), AccessError::Ambiguous { candidates } if candidates == ["a", "b"])
+        );
+        assert!(matches!(no_choice(None, Vec::new()), AccessError::Required { named: None, .. }));
+        let unknown = no_choice(Some("c"), candidates());
+        assert!(matches!(unknown, AccessError::Required { named: Some(_), candidates } if candidates == ["a", "b"]));
     }
 }

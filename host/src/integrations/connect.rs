@@ -25,8 +25,7 @@ impl Integrations {
         account: Account,
         secret: &AccountSecret,
     ) -> Result<Integration, IntegrationError> {
-        let account_name = account.email.as_ref().or(account.id.as_ref()).map(String::as_str);
-        let user_identifier = user_identifier.or(account_name).unwrap_or(UNNAMED).to_owned();
+        let user_identifier = identifier(user_identifier, &account);
         let sealed = match secret.to_bytes() {
             None => None,
             Some(bytes) => {
@@ -38,17 +37,30 @@ impl Integrations {
         let tell = self.tell(holder, &user_identifier, Change::Connected).await?;
         let integration =
             self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details, tell).await?;
+        self.note_connected(former, &integration).await;
+        Ok(integration)
+    }
+
+    /// Does all that follows after an account was stored in place of a `former` one.
+    pub(super) async fn note_connected(self: &Arc<Self>, former: Option<Integration>, integration: &Integration) {
+        let Integration { id, holder, user_identifier, .. } = integration;
         self.events.stored();
-        self.cache.changed(holder).await;
+        self.cache.changed(holder, user_identifier).await;
         if let Some(former) = former {
             self.revoke_replaced(former);
         }
         tracing::info!(
-            integration = integration.id,
-            connector = holder.connector,
+            integration = id,
             tenant = holder.tenant,
+            connector = holder.connector,
+            user_identifier,
             "account connected"
         );
-        Ok(integration)
     }
+}
+
+/// The identifier of an integration: the one that the caller chose, else the account's email address, else its id.
+pub(super) fn identifier(chosen: Option<&str>, account: &Account) -> String {
+    let name = account.email.as_ref().or(account.id.as_ref()).map(String::as_str);
+    chosen.or(name).unwrap_or(UNNAMED).to_owned()
 }

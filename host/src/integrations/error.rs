@@ -9,8 +9,8 @@ use super::reason::Reason;
 use crate::oauth::{NoTokens, NotConfigured};
 use crate::webhooks::WebhookError;
 use egress::EgressError;
-use store::StoreError;
 use store::vault::VaultError;
+use store::{AuthType, StoreError};
 
 /// A failure of the gateway itself.
 #[derive(Debug, Error)]
@@ -20,7 +20,7 @@ pub enum IntegrationError {
     Store(#[from] StoreError),
     /// A secret cannot be sealed or unsealed.
     #[error(transparent)]
-    Vault(#[from] VaultError),
+    Vault(VaultError),
     /// A secret was unsealed, but is not usable.
     #[error("the stored credential cannot be used: {0}")]
     Secret(String),
@@ -32,11 +32,20 @@ pub enum IntegrationError {
     Stopping,
 }
 
+impl From<VaultError> for IntegrationError {
+    fn from(error: VaultError) -> Self {
+        match error {
+            VaultError::Store(error) => Self::Store(error),
+            error => Self::Vault(error),
+        }
+    }
+}
+
 impl From<WebhookError> for IntegrationError {
     fn from(error: WebhookError) -> Self {
         match error {
             WebhookError::Store(error) => Self::Store(error),
-            WebhookError::Vault(error) => Self::Vault(error),
+            WebhookError::Vault(error) => error.into(),
             WebhookError::NoRandomness => Self::NoRandomness,
             WebhookError::DamagedSecret => Self::Secret(error.to_string()),
         }
@@ -69,11 +78,13 @@ pub enum AccessError {
     Required {
         /// The identifier that the caller asked for.
         named: Option<String>,
+        /// Identifiers of accounts that the holder has connected, limited in number.
+        candidates: Vec<String>,
     },
     /// The holder has connected several accounts. The caller named none of them, and none is selected.
     #[error("the user has connected several accounts, and none is selected")]
     Ambiguous {
-        /// Their identifiers, oldest first, so that the caller can name one.
+        /// Their identifiers, limited in number, so that the caller can name one.
         candidates: Vec<String>,
     },
     /// The user has to authorize again.
@@ -81,6 +92,8 @@ pub enum AccessError {
     Reauthorize {
         /// The integration.
         user_identifier: String,
+        /// How the user connects it again.
+        auth_type: AuthType,
         /// A sentence that says why.
         detail: String,
     },

@@ -1,17 +1,35 @@
 //! The end of an authorization, as the page that the user is sent to learns it.
 
-use url::Url;
+use secrecy::{ExposeSecret, SecretString};
+use url::form_urlencoded::Serializer;
+use url::{Url, UrlQuery};
 
 use crate::oauth::TokenError;
 use store::Authorization;
 
 /// The end of an authorization. Its codes never change, because applications read them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Finish {
     /// The account is connected.
     Connected {
         /// The integration's identifier.
         user_identifier: String,
+    },
+    /// The account is connected once the caller confirms it.
+    Pending {
+        /// The integration's identifier.
+        user_identifier: String,
+        /// Confirms the grant, once.
+        completion: SecretString,
+    },
+    /// The user has consented with another account than the one behind the identifier. Nothing is changed.
+    OtherAccount {
+        /// The integration's identifier.
+        user_identifier: String,
+        /// The account behind the identifier.
+        connected: String,
+        /// The account that the user has consented with.
+        consented: String,
     },
     /// The account is not connected. The code comes from the provider or from the gateway.
     Failed(String),
@@ -42,14 +60,28 @@ impl Finish {
                 .append_pair("status", "success")
                 .append_pair("connector", &authorization.holder.connector)
                 .append_pair("user_identifier", user_identifier),
-            Self::Failed(error) => query
-                .append_pair("status", "error")
-                .append_pair("error", error)
-                .append_pair("connector", &authorization.holder.connector),
+            Self::Pending { user_identifier, completion } => query
+                .append_pair("status", "pending")
+                .append_pair("connector", &authorization.holder.connector)
+                .append_pair("user_identifier", user_identifier)
+                .append_pair("completion", completion.expose_secret()),
+            Self::OtherAccount { .. } => append_error(&mut query, "other_account", authorization),
+            Self::Failed(error) => append_error(&mut query, error, authorization),
         };
         drop(query);
         Ok(url)
     }
+}
+
+fn append_error<'a, 'q>(
+    query: &'a mut Serializer<'q, UrlQuery<'q>>,
+    error: &str,
+    authorization: &Authorization,
+) -> &'a mut Serializer<'q, UrlQuery<'q>> {
+    query
+        .append_pair("status", "error")
+        .append_pair("error", error)
+        .append_pair("connector", &authorization.holder.connector)
 }
 
 impl From<&TokenError> for Finish {
@@ -75,6 +107,8 @@ mod tests {
             hash: StateHash::default(),
             holder: Holder { tenant: "t".to_owned(), subject: "s".to_owned(), connector: "calendar".to_owned() },
             user_identifier: None,
+            replaces: false,
+            confirms: false,
             callback_url: callback_url.to_owned(),
             redirect_uri: String::new(),
             verifier: None,
@@ -93,11 +127,22 @@ mod tests {
     }
 
     #[test]
+    fn the_callback_url_of_a_pending_grant_has_its_completion_and_the_debug_text_has_not() {
+        let pending = Finish::Pending { user_identifier: "ann".to_owned(), completion: "c-1".into() };
+        let url = pending.location(&authorization("https://app.example/done")).unwrap();
+        assert_eq!(url.query(), Some("status=pending&connector=calendar&user_identifier=ann&completion=c-1"));
+        assert!(!format!("{pending:?}").contains("c-1"));
+    }
+
+    #[test]
     fn the_providers_error_is_passed_on_if_it_is_a_code() {
         let failed = Finish::of_provider("access_denied").location(&authorization("http://localhost/")).unwrap();
         assert_eq!(failed.as_str(), "http://localhost/?status=error&error=access_denied&connector=calendar");
         for odd in ["", "a b", "<script>", &"x".repeat(65)] {
-            assert_eq!(Finish::of_provider(odd), Finish::failed("authorization_failed"));
+            assert!(
+                matches!(Finish::of_provider(odd), Finish::Failed(code) if code == "authorization_failed"),
+                "{odd}"
+            );
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use contract::KeyPlacement;
-use egress::{Credential, EgressError};
+use egress::{Credential, EgressError, SHORTEST_SECRET};
 
 /// Longest accepted key: longer than any in use, and short enough for a header.
 const MAX_CHARACTERS: usize = 4096;
@@ -41,15 +41,16 @@ impl Key {
         };
         let (required, properties) = match placement {
             KeyPlacement::Header(_) | KeyPlacement::Query(_) => {
-                (json!(["api_key"]), json!({"api_key": secret(1, "The user's key at the service.")}))
+                (json!(["api_key"]), json!({"api_key": secret(SHORTEST_SECRET, "The user's key at the service.")}))
             }
             KeyPlacement::Basic => (
                 json!(["username"]),
                 json!({
                     // RFC 7617: the name ends at the first colon.
                     "username": {"type": "string", "minLength": 1, "maxLength": MAX_CHARACTERS, "pattern": "^[^:]*$",
-                        "description": "The user's name at the service, or the key if the service takes it as the name."},
-                    "password": secret(0, "The user's password at the service. Optional if the name is a key."),
+                        "description": "The user's name at the service, or the key if the service takes it as the name. A key has at least \
+                            8 bytes."},
+                    "password": secret(0, "The user's password at the service, at least 8 bytes. Optional if the name is a key."),
                 }),
             ),
         };
@@ -74,6 +75,18 @@ impl Key {
             }
             _ => Err(NoKey),
         }
+    }
+
+    /// The name of the member that is too short to be masked in responses. `None` if the key is long enough.
+    pub fn too_short(&self) -> Option<&'static str> {
+        let password = self.secret.expose_secret();
+        let (member, secret) = match &self.username {
+            None => ("api_key", password),
+            // Some services take the key as the name, without a password.
+            Some(name) if password.is_empty() => ("username", name.as_str()),
+            Some(_) => ("password", password),
+        };
+        (secret.len() < SHORTEST_SECRET).then_some(member)
     }
 
     /// The JSON text to seal.
@@ -124,6 +137,17 @@ mod tests {
         }
         assert_eq!(Key::from_bytes(b"{}").err(), Some(NoKey));
         assert_eq!(Key::from_bytes(br#"{"api_key":1}"#).err(), Some(NoKey));
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_masked_is_too_short() {
+        let too_short = |text: &str| Key::from_bytes(text.as_bytes()).unwrap().too_short();
+        assert_eq!(too_short(r#"{"api_key":"1234567"}"#), Some("api_key"));
+        assert_eq!(too_short(r#"{"api_key":"12345678"}"#), None);
+        assert_eq!(too_short(r#"{"username":"me","password":"1234567"}"#), Some("password"));
+        assert_eq!(too_short(r#"{"username":"me","password":"12345678"}"#), None);
+        assert_eq!(too_short(r#"{"username":"1234567"}"#), Some("username"));
+        assert_eq!(too_short(r#"{"username":"12345678","password":""}"#), None);
     }
 
     #[test]

@@ -85,10 +85,9 @@ impl Integrations {
 
     /// Reads an integration again. Fails if it is gone or no longer active.
     async fn reread(&self, known: &Integration) -> Result<Integration, AccessError> {
-        self.cache.changed(&known.holder).await;
+        self.cache.changed(&known.holder, &known.user_identifier).await;
         let integration = self.store.integration_by_id(&known.id).await?;
-        let integration =
-            integration.ok_or_else(|| AccessError::Required { named: Some(known.user_identifier.clone()) })?;
+        let integration = integration.ok_or_else(|| gone(known))?;
         if integration.details.status == Status::Active { Ok(integration) } else { Err(reauthorize(&integration)) }
     }
 
@@ -104,13 +103,15 @@ impl Integrations {
         let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Refused(&reason)).await?;
         self.store.update_integration(&integration.id, integration.version, details, tell).await?;
         self.events.stored();
-        self.cache.changed(&integration.holder).await;
+        self.cache.changed(&integration.holder, &integration.user_identifier).await;
         tracing::info!(
             integration = integration.id,
+            tenant = integration.holder.tenant,
             connector = integration.holder.connector,
+            user_identifier = integration.user_identifier,
             "the service refuses a credential that cannot be refreshed; the user has to authorize again"
         );
-        Ok(AccessError::Reauthorize { user_identifier: integration.user_identifier.clone(), detail: reason.detail })
+        Ok(reauthorize_because(integration, reason.detail))
     }
 }
 
@@ -147,8 +148,7 @@ impl LiveCredential {
 
     /// The error for a credential that the connector reports as refused and that was not refreshed.
     pub fn refused(&self, detail: String) -> AccessError {
-        let user_identifier = self.current.lock().0.integration.user_identifier.clone();
-        AccessError::Reauthorize { user_identifier, detail }
+        reauthorize_because(&self.current.lock().0.integration, detail)
     }
 
     /// Refreshes the credential, once in an operation.
@@ -198,9 +198,14 @@ fn pause(details: &Details) -> Option<Duration> {
 
 pub(super) fn reauthorize(integration: &Integration) -> AccessError {
     let reason = Reason::at(&integration.details, SystemTime::now());
+    reauthorize_because(integration, reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail))
+}
+
+fn reauthorize_because(integration: &Integration, detail: String) -> AccessError {
     AccessError::Reauthorize {
         user_identifier: integration.user_identifier.clone(),
-        detail: reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail),
+        auth_type: integration.auth_type,
+        detail,
     }
 }
 
@@ -212,4 +217,9 @@ pub(super) fn not_refreshed(integration: &Integration, retry_after: Duration) ->
         reason: reason.unwrap_or_else(unknown),
         retry_after,
     }
+}
+
+/// The error of a call whose integration was removed in the middle of the call.
+fn gone(known: &Integration) -> AccessError {
+    AccessError::Required { named: Some(known.user_identifier.clone()), candidates: Vec::new() }
 }

@@ -1,10 +1,7 @@
 //! Finding, listing and selecting integrations.
 
-use std::sync::Arc;
-
-use super::cache::CachedIntegration;
-use super::{AccessError, IntegrationError, Integrations};
-use store::{AuthType, Holder, Integration};
+use super::{IntegrationError, Integrations};
+use store::{AuthType, Choice, Holder, Integration, IntegrationFilter};
 
 /// The answer to the question if a holder has an integration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +21,17 @@ impl Integrations {
         Ok(self.store.integration(holder, user_identifier).await?)
     }
 
-    /// All integrations of a tenant's user, for all connectors.
+    /// A page of the integrations of a tenant's user, for all connectors.
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn list(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, IntegrationError> {
-        Ok(self.store.integrations_of_subject(tenant, subject).await?)
+    pub async fn list(
+        &self,
+        tenant: &str,
+        subject: &str,
+        filter: IntegrationFilter,
+    ) -> Result<Vec<Integration>, IntegrationError> {
+        Ok(self.store.integrations_of_subject(tenant, subject, filter).await?)
     }
 
     /// Selects the integration that operations use if the caller names no other. Returns `None` if it does not exist.
@@ -42,7 +44,7 @@ impl Integrations {
         user_identifier: &str,
     ) -> Result<Option<Integration>, IntegrationError> {
         let selected = self.store.select_integration(holder, user_identifier).await?;
-        self.cache.changed(holder).await;
+        self.cache.changed(holder, user_identifier).await;
         Ok(selected)
     }
 
@@ -56,75 +58,11 @@ impl Integrations {
         auth_type: AuthType,
         named: Option<&str>,
     ) -> Result<Existence, IntegrationError> {
-        let integrations = self.store.integrations_of(holder).await?;
-        let rows: Vec<_> = integrations.into_iter().map(CachedIntegration::new).collect();
-        let rows = usable(&rows, auth_type);
-        let chosen = choose(&rows, named).ok();
-        Ok(Existence {
-            exists: chosen.is_some() || named.is_none() && !rows.is_empty(),
-            user_identifier: chosen.map(|row| row.integration.user_identifier.clone()),
+        Ok(match self.store.choose_integration(holder, auth_type, named).await? {
+            Choice::One(chosen) => Existence { exists: true, user_identifier: Some(chosen.user_identifier) },
+            Choice::Open { candidates } => {
+                Existence { exists: named.is_none() && !candidates.is_empty(), user_identifier: None }
+            }
         })
-    }
-}
-
-/// The integrations of one auth type. A new version of a connector may use another type than the stored integrations.
-pub(super) fn usable(rows: &[Arc<CachedIntegration>], auth_type: AuthType) -> Vec<Arc<CachedIntegration>> {
-    rows.iter().filter(|row| row.integration.auth_type == auth_type).cloned().collect()
-}
-
-/// The integration that an operation uses: the named one, else the selected one, else the only one.
-pub(super) fn choose<'a>(
-    rows: &'a [Arc<CachedIntegration>],
-    named: Option<&str>,
-) -> Result<&'a Arc<CachedIntegration>, AccessError> {
-    if let Some(named) = named {
-        let found = rows.iter().find(|row| row.integration.user_identifier == named);
-        return found.ok_or_else(|| AccessError::Required { named: Some(named.to_owned()) });
-    }
-    match rows {
-        [] => Err(AccessError::Required { named: None }),
-        [only] => Ok(only),
-        several => several.iter().find(|row| row.integration.selected).ok_or_else(|| AccessError::Ambiguous {
-            candidates: several.iter().map(|row| row.integration.user_identifier.clone()).collect(),
-        }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::integrations::tests::integration;
-
-    fn row(user_identifier: &str, selected: bool) -> Arc<CachedIntegration> {
-        CachedIntegration::new(Integration {
-            user_identifier: user_identifier.to_owned(),
-            selected,
-            ..integration(user_identifier, 1)
-        })
-    }
-
-    fn chosen(rows: &[Arc<CachedIntegration>], named: Option<&str>) -> String {
-        match choose(rows, named) {
-            Ok(row) => row.integration.user_identifier.clone(),
-            Err(AccessError::Required { named }) => format!("required {named:?}"),
-            Err(AccessError::Ambiguous { candidates }) => format!("one of {}", candidates.join(", ")),
-            Err(other) => other.to_string(),
-        }
-    }
-
-    #[test]
-    fn the_named_one_wins_then_the_selected_one_then_the_only_one() {
-        let rows = [row("a", false), row("b", true), row("c", false)];
-        assert_eq!(chosen(&rows, Some("c")), "c");
-        assert_eq!(chosen(&rows, None), "b");
-        assert_eq!(chosen(&rows[..1], None), "a");
-    }
-
-    #[test]
-    fn several_integrations_without_a_selection_are_ambiguous() {
-        let rows = [row("a", false), row("c", false)];
-        assert_eq!(chosen(&rows, None), "one of a, c");
-        assert_eq!(chosen(&rows, Some("b")), r#"required Some("b")"#);
-        assert_eq!(chosen(&[], None), "required None");
     }
 }

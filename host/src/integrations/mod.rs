@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - Connecting: `begin` starts an authorization and checks its `destination`; `callback` exchanges the code and `finish`
-//!   says how it ended; `connect` stores the account; `provider` builds the OAuth client; `schema` describes the request body
+//!   says how it ended; `conclude` decides that; `connect` stores the account; `confirm` keeps grants until the caller confirms; `provider` builds the OAuth client; `schema` describes the request body
 //! - Secrets: `account_secret` holds the tokens or the API key of an account; `key` is the API key
 //! - Records: `lookup` finds, lists and selects integrations; `record` is their public form; `remove` revokes and deletes
 //! - Calling: `chosen` is the integration of one operation; `live_credential` is its credential; `cache` holds credentials that
@@ -22,6 +22,8 @@ mod begin;
 mod cache;
 mod callback;
 mod chosen;
+mod conclude;
+mod confirm;
 mod connect;
 mod destination;
 mod error;
@@ -50,9 +52,10 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 pub use self::account_secret::{AccountSecret, auth_type};
-pub use self::begin::redirect_uri;
+pub use self::begin::{Wanted, redirect_uri};
 pub use self::callback::NoAuthorization;
 pub use self::chosen::ChosenIntegration;
+pub use self::confirm::NotConfirmed;
 pub use self::destination::Destination;
 pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::finish::Finish;

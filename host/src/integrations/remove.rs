@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::events::Change;
 use super::freshness::Freshness;
-use super::refresh::{LEASE, POLL};
+use super::refresh::{LEASE, PATIENCE, POLL};
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::oauth::Revocation;
 use contract::AuthScheme;
@@ -40,7 +40,10 @@ impl Integrations {
         let Some(mut integration) = self.store.integration_by_id(id).await? else { return Ok(None) };
         let secret = self.secret_bytes(&integration).await.ok().flatten();
         // Revoked first: if the process dies in between, the integration is still there and can be removed again.
-        let revoked = self.revoke(&integration).await;
+        let revoked = match fence {
+            Some(fence) => self.keep_leased(id, fence, self.revoke(&integration)).await,
+            None => self.revoke(&integration).await,
+        };
         let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Removed).await?;
         while !self.store.delete_integration(id, integration.version, tell.clone()).await? {
             let Some(current) = self.store.integration_by_id(id).await? else { break };
@@ -56,11 +59,12 @@ impl Integrations {
             integration = current;
         }
         self.events.stored();
-        self.cache.changed(&integration.holder).await;
+        self.cache.changed(&integration.holder, &integration.user_identifier).await;
         tracing::info!(
             integration = id,
             connector = integration.holder.connector,
             tenant = integration.holder.tenant,
+            user_identifier = integration.user_identifier,
             revoked,
             "account disconnected"
         );
@@ -86,7 +90,7 @@ impl Integrations {
     /// Returns the fence that gives the lease back. Returns `None` if the integration is gone, or if another process keeps the
     /// lease for too long.
     async fn lease_for_removal(&self, id: &str) -> Result<Option<i64>, IntegrationError> {
-        let give_up_at = Instant::now() + LEASE;
+        let give_up_at = Instant::now() + PATIENCE;
         loop {
             let fence = self.store.lease_refresh(id, LEASE).await?;
             if fence.is_some() || Instant::now() >= give_up_at || self.store.integration_by_id(id).await?.is_none() {
@@ -111,7 +115,14 @@ impl Integrations {
             Ok::<_, String>(revocation == Revocation::Revoked)
         };
         result.await.unwrap_or_else(|error| {
-            tracing::warn!(integration = integration.id, connector = name, error, "the tokens are not revoked");
+            tracing::warn!(
+                integration = integration.id,
+                tenant = integration.holder.tenant,
+                connector = name,
+                user_identifier = integration.user_identifier,
+                error,
+                "the tokens are not revoked"
+            );
             false
         })
     }

@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::oauth::{Provider, Tokens};
 use contract::AuthScheme;
-use store::{AuthType, Integration, Status};
+use store::{AuthType, Holder, Integration, Status};
 
 impl Integrations {
     /// Revokes the tokens of an integration as it was before the user connected the account again. Runs in the background.
@@ -32,8 +32,16 @@ impl Integrations {
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    let connector = former.holder.connector;
-                    tracing::warn!(integration = former.id, connector, %error, "the replaced tokens cannot be read to revoke them");
+                    let Integration { id, holder, user_identifier, .. } = &former;
+                    let Holder { tenant, connector, .. } = holder;
+                    tracing::warn!(
+                        integration = id,
+                        tenant,
+                        connector,
+                        user_identifier,
+                        %error,
+                        "the replaced tokens cannot be read to revoke them"
+                    );
                 }
             }
         });
@@ -49,8 +57,16 @@ impl Integrations {
             }
         };
         if let Err(error) = result.await {
-            let connector = &former.holder.connector;
-            tracing::warn!(integration = former.id, connector, error, "the replaced tokens are not revoked");
+            let Integration { id, holder, user_identifier, .. } = former;
+            let Holder { tenant, connector, .. } = holder;
+            tracing::warn!(
+                integration = id,
+                tenant,
+                connector,
+                user_identifier,
+                error,
+                "the replaced tokens are not revoked"
+            );
         }
     }
 

@@ -38,6 +38,15 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
                 "type": "string", "format": "uri", "minLength": 1, "maxLength": MAX_URL_CHARACTERS,
                 "description": "The page that the user is sent to at the end, with `status` in the query.",
             });
+            properties["replace"] = json!({
+                "type": ["boolean", "null"],
+                "description": "true if another account may replace the one that is connected under `user_identifier`.",
+            });
+            properties["confirm"] = json!({
+                "type": ["boolean", "null"],
+                "description": "true if the account is used only after POST …/integrations/{user_identifier}/confirm, with the \
+                    `completion` that `callback_url` gets.",
+            });
         }
         AuthScheme::ApiKey(key) => {
             required.push("credentials");

@@ -1,4 +1,5 @@
-//! The background task that refreshes credentials ahead of time, so that no call has to wait for a refresh.
+//! The background task that refreshes credentials ahead of time, so that no call has to wait for a refresh. It also ends what nobody
+//! uses any more: tokens that have expired, and grants that were not confirmed.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -6,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use futures_util::StreamExt;
 use futures_util::stream;
 use ring::rand::{SecureRandom, SystemRandom};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::events::Change;
 use super::freshness::Freshness;
@@ -16,6 +17,9 @@ use store::{Details, Status};
 
 /// Time between two looks for credentials that are due.
 const TICK: Duration = Duration::from_secs(2);
+
+/// Time between two looks for grants that nobody confirmed. A provider that does not revoke one is asked again then.
+const BETWEEN_LOOKS_AT_GRANTS: Duration = Duration::from_secs(20);
 
 /// Concurrent refreshes of the sweep. Enough for a thousand in a minute at a slow provider, and too few to look like an attack.
 const PARALLEL: usize = 16;
@@ -29,11 +33,17 @@ impl Integrations {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut is_failing = false;
+        let mut last_look_at_grants = Instant::now();
         loop {
             ticks.tick().await;
             self.cache.forget_idle();
             self.refresh_limit.forget_idle();
-            match self.refresh_due().await.and(self.note_ends().await) {
+            let mut swept = self.refresh_due().await.and(self.note_ends().await);
+            if last_look_at_grants.elapsed() >= BETWEEN_LOOKS_AT_GRANTS {
+                last_look_at_grants = Instant::now();
+                swept = swept.and(self.revoke_expired_grants().await);
+            }
+            match swept {
                 Ok(()) => is_failing = false,
                 Err(error) if !is_failing => {
                     is_failing = true;
@@ -78,7 +88,7 @@ impl Integrations {
             // Another gateway may have stored it meanwhile, or the user has connected the account again.
             if self.store.update_integration(&id, integration.version, details, tell).await?.is_some() {
                 self.events.stored();
-                self.cache.changed(&integration.holder).await;
+                self.cache.changed(&integration.holder, &integration.user_identifier).await;
             }
         }
         Ok(())

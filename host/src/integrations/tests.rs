@@ -11,7 +11,7 @@ use super::*;
 use crate::oauth::Tokens;
 use egress::{Egress, Settings};
 use sandbox::Sandbox;
-use store::{Account, AuthType, Authorization, Details, Holder, Integration, Status};
+use store::{Account, AuthType, Authorization, Details, Holder, Integration, IntegrationFilter, Status};
 
 struct Site {
     integrations: Arc<Integrations>,
@@ -95,6 +95,10 @@ async fn an_account_is_named_by_the_caller_else_by_its_email_else_by_its_id() {
     assert_eq!(connect(None, Account::default()).await, "default");
 }
 
+fn page() -> IntegrationFilter {
+    IntegrationFilter { limit: 10, ..IntegrationFilter::default() }
+}
+
 #[tokio::test]
 async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
     let site = site().await;
@@ -103,8 +107,8 @@ async fn a_holder_sees_selects_and_removes_its_own_integrations_only() {
     for subject in ["ann", "bob"] {
         integrations.connect(&holder(subject), Some("mail"), account("a@example.com"), &secret).await.unwrap();
     }
-    assert_eq!(integrations.list("acme", "ann").await.unwrap().len(), 1);
-    assert_eq!(integrations.list("other", "ann").await.unwrap().len(), 0);
+    assert_eq!(integrations.list("acme", "ann", page()).await.unwrap().len(), 1);
+    assert_eq!(integrations.list("other", "ann", page()).await.unwrap().len(), 0);
     assert!(integrations.select(&holder("ann"), "mail").await.unwrap().unwrap().selected);
     assert!(!integrations.get(&holder("bob"), "mail").await.unwrap().unwrap().selected);
     assert_eq!(integrations.remove(&holder("cid"), "mail").await.unwrap(), None);
@@ -156,6 +160,8 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
         hash: callback::hash(state),
         holder: holder("ann"),
         user_identifier: None,
+        replaces: false,
+        confirms: false,
         callback_url: "http://localhost/".to_owned(),
         redirect_uri: String::new(),
         verifier: None,
@@ -171,6 +177,7 @@ async fn an_authorization_is_taken_once_and_by_its_own_connector_only() {
     assert_eq!(take("calendar", "good").await, Ok(()));
     assert_eq!(take("calendar", "good").await, Err(NoAuthorization::Used));
     assert_eq!(take("mail", "elsewhere").await, Err(NoAuthorization::OtherConnector));
+    assert_eq!(take("calendar", "elsewhere").await, Ok(()), "another connector has not used it up");
     assert_eq!(take("calendar", "late").await, Err(NoAuthorization::Expired));
     assert_eq!(take("calendar", "never").await, Err(NoAuthorization::Unknown));
 }

@@ -6,7 +6,7 @@
 //! - `run`: one job, from its input to its end
 //! - `upkeep`: renews leases, and cares for the jobs of gateways that died
 //! - `end`: writes the end of a job, together with the webhooks that tell of it
-//! - `record`: the public form of a job; `values`: its sealed values; `heavy`: work on large values
+//! - `record`: the public form of a job; `values`: its sealed values
 //! - `error`: why a job has no result, and what can fail
 //!
 //! # Invariants
@@ -18,7 +18,6 @@
 
 mod end;
 mod error;
-mod heavy;
 mod queue;
 mod record;
 mod run;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{JobError, Jobs, heavy};
+use super::{JobError, Jobs};
 use crate::integrations::time;
 use crate::webhooks::callback_records;
 use sandbox::progress::Progress;
@@ -87,7 +87,7 @@ impl Jobs {
             ..Record::listed(job)
         };
         let length = result.as_ref().map_or(0, |result| result.get().len());
-        Ok(heavy::compute(length, || serde_json::to_string(&record))?)
+        Ok(compute::run(length, || serde_json::to_string(&record)).await?)
     }
 
     /// The text of a job's record in a list.

@@ -4,14 +4,14 @@ use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{JobError, Jobs, Parts, heavy};
+use super::{JobError, Jobs, Parts};
 use store::{JobValue, Sealed};
 
 impl Jobs {
     /// Seals a value of a job.
     pub(super) async fn seal(&self, job: &str, value: JobValue, bytes: &[u8]) -> Result<Sealed, JobError> {
         let [room, row] = value.context(job);
-        Ok(heavy::run(bytes.len(), self.parts.vault.seal(&[&room, &row], bytes)).await?)
+        Ok(compute::drive(bytes.len(), self.parts.vault.seal(&[&room, &row], bytes)).await?)
     }
 
     /// Seals a value of a job as JSON.
@@ -29,7 +29,7 @@ impl Jobs {
         let Parts { store, vault, .. } = &self.parts;
         let Some(sealed) = store.job_value(job, value).await? else { return Ok(None) };
         let [room, row] = value.context(job);
-        let bytes = heavy::run(sealed.bytes.len(), vault.unseal(&[&room, &row], &sealed)).await?;
+        let bytes = compute::drive(sealed.bytes.len(), vault.unseal(&[&room, &row], &sealed)).await?;
         let text = std::str::from_utf8(bytes.expose_secret()).map_err(|error| JobError::Value(error.to_string()))?;
         Ok(Some(text.to_owned()))
     }
@@ -41,6 +41,6 @@ impl Jobs {
         value: JobValue,
     ) -> Result<Option<T>, JobError> {
         let Some(text) = self.value(job, value).await? else { return Ok(None) };
-        Ok(Some(heavy::compute(text.len(), || serde_json::from_str(&text))?))
+        Ok(Some(compute::run(text.len(), || serde_json::from_str(&text)).await?))
     }
 }

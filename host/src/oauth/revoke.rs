@@ -46,6 +46,9 @@ enum RevocationMethod {
 impl Revoker {
     /// Returns `None` if neither the manifest nor the operator names a URL. A URL that only the operator names takes a form, as
     /// in RFC 7009.
+    ///
+    /// The manifest's URL is not used if the operator replaced another URL of the provider. The tokens are then another
+    /// provider's, and the manifest's host must not see them.
     pub(super) fn new(
         scheme: &Oauth2,
         settings: &config::Connector,
@@ -58,6 +61,7 @@ impl Revoker {
             Some(contract::Revocation::Bearer(url)) => (RevocationMethod::Bearer, url.as_str()),
             Some(contract::Revocation::Delete(url)) => (RevocationMethod::Delete, url.as_str()),
         };
+        let url = if settings.oauth.replaces_provider() { "" } else { url };
         let mut url = settings.oauth.revocation_url.as_ref().map_or(url, Url::as_str).to_owned();
         let client_id: String = form_urlencoded::byte_serialize(client.client_id.as_bytes()).collect();
         for placeholder in CLIENT_ID {

@@ -9,16 +9,18 @@ use percent_encoding::percent_decode_str;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 use url::Url;
 
-use super::Error;
 use super::body::{Body, full, streamed};
 use super::disposition::{attachment, file_name};
+use super::{Error, compute};
 use crate::media_type::{essence, is_json};
 use crate::metrics::Stages;
 use crate::registry::Operation;
 use contract::Answer as Kind;
 use egress::{EgressError, retry_after};
+use memory::MemoryBudget;
 use sandbox::Limits;
 use sandbox::http::ResponseBody;
 use sandbox::invocation::{Content, File};
@@ -49,6 +51,10 @@ pub struct Form<'a> {
     pub accept: Option<&'a str>,
     /// Limits what is read into memory.
     pub limits: Limits,
+    /// The instant at which the call ends.
+    pub deadline: Instant,
+    /// The memory that answers take until they are sent.
+    pub memory: &'a MemoryBudget,
     /// The operation. Its manifest declares the kind of answer.
     pub operation: &'a Operation,
 }
@@ -97,7 +103,7 @@ async fn of_json_response(
     permit: OwnedSemaphorePermit,
 ) -> Result<Answer, Error> {
     let first = if has_no_content(&response) { None } else { first_byte(&mut response.body).await? };
-    let Some(first) = first else { return of_json(Bytes::from_static(b"{}"), form) };
+    let Some(first) = first else { return of_json(Bytes::from_static(b"{}"), form).await };
     let media_type = media_type(&response.headers);
     let is_declared = is_json(media_type);
     if !is_declared && !media_type.is_empty() && !media_type.eq_ignore_ascii_case("text/plain") {
@@ -109,8 +115,9 @@ async fn of_json_response(
         // Plain text may begin like a number or a word of JSON.
         b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
             let document = response.body.collect(form.limits.response_bytes).await?;
-            serde_json::from_slice::<IgnoredAny>(&document).map_err(|error| not_json(&error.to_string()))?;
-            return of_json(document, form);
+            let check = || serde_json::from_slice::<IgnoredAny>(&document);
+            compute(document.len(), form.deadline, check).await?.map_err(|error| not_json(&error.to_string()))?;
+            return of_json(document, form).await;
         }
         _ => return Err(not_json("it does not begin like JSON")),
     }
@@ -118,7 +125,7 @@ async fn of_json_response(
         return Ok(Answer::json(streamed(response.body, permit)));
     }
     let document = response.body.collect(form.limits.response_bytes).await?;
-    of_json(document, form)
+    of_json(document, form).await
 }
 
 /// The response as a file.
@@ -141,14 +148,14 @@ fn downloaded(response: egress::Response, form: &Form<'_>) -> File {
 /// Answers with a document that the connector composed.
 ///
 /// # Errors
-/// `ConnectorFault` if the operation answers files, or as [`of_json`].
-pub(super) fn of_reply(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
+/// `ConnectorFault` if the operation answers files, `NoMemory`, or as [`of_json`].
+pub(super) async fn of_reply(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
     if form.operation.manifest.answer == Kind::File {
         return Err(Error::ConnectorFault(
             "The operation is declared to answer a file, and it answered JSON.".to_owned(),
         ));
     }
-    of_json(document, form)
+    of_json(form.memory.hold_bytes(document)?, form).await
 }
 
 /// Answers with a file of the connector.
@@ -167,15 +174,19 @@ pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: OwnedSema
 /// Answers with a JSON document.
 ///
 /// # Errors
-/// `NotUnderstood` if the document is to be shaped and is not JSON.
-fn of_json(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
+/// `NotUnderstood` if the document is to be shaped and is not JSON. `OutOfTime` if it cannot be shaped before the deadline.
+async fn of_json(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
     if form.shape.is_identity() {
         return Ok(Answer::json(full(document)));
     }
     let mut stages = Stages::begin();
-    let shaped = form.shape.apply(&document).map_err(|error: ShapeError| not_json(&error.to_string()))?;
+    let shape = || form.shape.apply_while(&document, || Instant::now() < form.deadline);
+    let shaped = compute(document.len(), form.deadline, shape).await?.map_err(|error| match error {
+        ShapeError::OutOfTime => Error::OutOfTime,
+        error => not_json(&error.to_string()),
+    })?;
     stages.end(&form.operation.metrics.shape);
-    Ok(Answer::json(full(shaped)))
+    Ok(Answer::json(full(form.memory.hold_bytes(shaped.into())?)))
 }
 
 /// Answers with the bytes of a file if the caller's `Accept` names its media type, else with the file as JSON.
@@ -205,25 +216,40 @@ async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphorePermit) -> R
             ResponseBody::Failed(error) => return Err(error.into()),
         },
     };
-    let mut document = json!({
-        "file_name": file.file_name,
-        "content_type": file.content_type,
-        "size": content.len(),
+    let bytes = content.len() + file.members.len();
+    let document = compute(bytes, form.deadline, || {
+        file_as_json(&content, file.file_name, file.content_type, &file.members, file.digest)
     });
-    if !file.members.is_empty() {
-        let members: Map<String, Value> = serde_json::from_str(&file.members).map_err(|error| {
+    let document = document.await??;
+    drop(content);
+    of_json(document.into(), form).await
+}
+
+/// The JSON form of a file.
+///
+/// # Errors
+/// `ConnectorFault` if the connector's members are not a JSON object.
+fn file_as_json(
+    content: &[u8],
+    file_name: String,
+    content_type: String,
+    members: &str,
+    digest: bool,
+) -> Result<String, Error> {
+    let mut document = json!({"file_name": file_name, "content_type": content_type, "size": content.len()});
+    if !members.is_empty() {
+        let members: Map<String, Value> = serde_json::from_str(members).map_err(|error| {
             Error::ConnectorFault(format!("the connector's members for a file are not a JSON object: {error}"))
         })?;
         if let Value::Object(document) = &mut document {
             document.extend(members);
         }
     }
-    if file.digest {
-        document["sha256"] = sha256_hex(&content).into();
+    if digest {
+        document["sha256"] = sha256_hex(content).into();
     }
-    document["content_base64"] = STANDARD.encode(&content).into();
-    drop(content);
-    of_json(document.to_string().into(), form)
+    document["content_base64"] = STANDARD.encode(content).into();
+    Ok(document.to_string())
 }
 
 fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {

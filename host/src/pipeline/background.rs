@@ -1,6 +1,5 @@
 //! A call that runs in the background: its answer is read to the end, because nobody takes it as a stream.
 
-use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
 
@@ -22,15 +21,10 @@ pub async fn run_to_result(services: Services<'_>, call: Call<'_>) -> Result<Box
         Err(error) => Error::NotUnderstood(format!("the answer cannot be read: {error}")),
     })?;
     let body = body.to_bytes();
-    // A large document takes long to check, and this thread serves others.
-    let checked = tokio::task::spawn_blocking(move || parse(&body)).await;
-    checked.unwrap_or_else(|error| Err(error.to_string())).map_err(|reason| {
+    let checked: Result<_, serde_json::Error> = compute::run(body.len(), || serde_json::from_slice(&body)).await;
+    checked.map_err(|error| {
         Error::NotUnderstood(format!(
-            "The operation answers JSON, and the answer is not JSON: {reason}. Try again later."
+            "The operation answers JSON, and the answer is not JSON: {error}. Try again later."
         ))
     })
-}
-
-fn parse(body: &Bytes) -> Result<Box<RawValue>, String> {
-    serde_json::from_slice(body).map_err(|error| error.to_string())
 }

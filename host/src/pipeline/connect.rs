@@ -12,7 +12,7 @@ use super::{Call, Error, RunAs, Services, run};
 use crate::integrations::{AccountSecret, Finish, IntegrationError, Key};
 use crate::registry::Connector;
 use contract::{ApiKey, AuthScheme, Identity};
-use egress::Credential;
+use egress::{Credential, SHORTEST_SECRET};
 use store::{Account, Authorization, Holder, Integration, StoreError};
 
 /// The largest answer about an account. Such an answer has some kilobytes.
@@ -50,6 +50,10 @@ pub async fn complete(
         Ok(secret) => secret,
         Err(finish) => return finish,
     };
+    if secret.is_too_short() {
+        tracing::warn!("the access token has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in responses");
+        return Finish::failed("answer_not_understood");
+    }
     let account = match &scheme.identity {
         None => Account::default(),
         Some(identity) => match identify(services, connector, identity, &secret, arrived).await {
@@ -63,11 +67,12 @@ pub async fn complete(
             }
         },
     };
-    match services.integrations.connect(holder, user_identifier.as_deref(), account, &secret).await {
-        Ok(Integration { user_identifier, .. }) => Finish::Connected { user_identifier },
+    match services.integrations.conclude(authorization, account, &secret).await {
+        Ok(finish) => finish,
         Err(IntegrationError::Store(StoreError::TooManyIntegrations { .. })) => Finish::failed("too_many_integrations"),
         Err(error) => {
-            tracing::error!(%error, "the account could not be stored");
+            let Holder { tenant, connector, .. } = holder;
+            tracing::error!(tenant, connector, user_identifier, %error, "the account could not be stored");
             Finish::failed("internal_error")
         }
     }
@@ -105,7 +110,8 @@ async fn identify(
 ) -> Result<Account, Error> {
     let Some(credential) = secret.credential()? else { return Ok(Account::default()) };
     let answer = ask(services, connector, &identity.operation, credential, arrived).await?;
-    let answer: Value = serde_json::from_slice(&answer).map_err(|error| {
+    let parsed: Result<Value, _> = compute::run(answer.len(), || serde_json::from_slice(&answer)).await;
+    let answer = parsed.map_err(|error| {
         Error::NotUnderstood(format!("the service's answer about the account is not JSON: {error}"))
     })?;
     let account = Account {

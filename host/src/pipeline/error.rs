@@ -11,6 +11,7 @@ use crate::integrations::AccessError;
 use crate::schema::{self, InputError, Violation};
 use contract::limit::FAULT_MEMBERS_BYTES;
 use egress::EgressError;
+use memory::Exhausted;
 use sandbox::http;
 use sandbox::{Fault, InvocationError};
 
@@ -40,9 +41,15 @@ pub enum Error {
     /// All permits of the connector are taken.
     #[error("the connector runs as many calls as `limits.concurrency` allows")]
     NoPermit,
+    /// The memory for calls is used up.
+    #[error(transparent)]
+    NoMemory(#[from] Exhausted),
     /// The deadline passed while the store was asked for the account.
     #[error("the store did not answer before the deadline")]
     StoreTimedOut,
+    /// The deadline passed before the body was validated or the answer was shaped.
+    #[error("other calls used the processors until the deadline")]
+    OutOfTime,
     /// The deadline passed while the access token was refreshed.
     #[error("the access token was not refreshed before the deadline")]
     RefreshTimedOut,
@@ -89,6 +96,9 @@ pub struct Explanation {
 
 impl From<EgressError> for Error {
     fn from(error: EgressError) -> Self {
+        if error == EgressError::NoMemory {
+            return Self::NoMemory(Exhausted);
+        }
         Self::Http(http::to_guest(error))
     }
 }

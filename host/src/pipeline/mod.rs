@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 pub use self::answer::Answer;
 pub use self::error::{Error, Explanation};
@@ -34,7 +34,7 @@ use contract::Effect;
 use egress::{Credential, Egress};
 use sandbox::http::Outbound;
 use sandbox::progress::ProgressSender;
-use sandbox::{Fault, InvocationError, Limits, Outcome, storage};
+use sandbox::{CpuBudget, Fault, InvocationError, Limits, Outcome, storage};
 use store::Store;
 
 /// The services that calls use.
@@ -139,11 +139,19 @@ pub async fn run(services: Services<'_>, call: Call<'_>) -> Result<Answer, Error
 async fn prepare<'a>(services: Services<'_>, call: &Call<'a>) -> Result<(Input<'a>, ChosenAccount), Error> {
     let metrics = &call.operation.metrics;
     let mut stages = Stages::begin();
-    let input = call.operation.schema.read(call.body)?;
+    let input = compute(call.body.len(), call.deadline, || call.operation.schema.read(call.body)).await??;
     stages.end(&metrics.validate);
     let chosen = account::choose(services, call).await?;
     stages.end(&metrics.account);
     Ok((input, chosen))
+}
+
+/// Runs a computation on a value of this size.
+///
+/// # Errors
+/// `OutOfTime` if it has not begun before the deadline.
+async fn compute<T>(bytes: usize, deadline: Instant, work: impl FnOnce() -> T) -> Result<T, Error> {
+    timeout_at(deadline, compute::run(bytes, work)).await.map_err(|_| Error::OutOfTime)
 }
 
 /// Runs a call whose body is valid and whose account is chosen.
@@ -174,7 +182,14 @@ async fn complete(
 
     stages.skip();
     let limits = call.limits();
-    let form = Form { shape: &input.shape, accept: call.accept, limits, operation };
+    let form = Form {
+        shape: &input.shape,
+        accept: call.accept,
+        limits,
+        deadline: call.deadline,
+        memory: services.egress.memory(),
+        operation,
+    };
     match outcome {
         Ok(Outcome::Forward(request)) => {
             let response = outbound.send(request, limits.download_bytes).await?;
@@ -185,7 +200,7 @@ async fn complete(
                 false => account.explain(error),
             })
         }
-        Ok(Outcome::Reply(json)) => answer::of_reply(json, &form),
+        Ok(Outcome::Reply(json)) => answer::of_reply(json, &form).await,
         Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
         Err(fault) => Err(account.explain_refusal(fault.into())),
     }
@@ -211,7 +226,8 @@ async fn invoke(
     outbound: &Outbound,
 ) -> Result<Result<Outcome, Fault>, InvocationError> {
     let metrics = &call.operation.metrics;
-    let outcome = invoke_once(services, call, input, account, outbound).await?;
+    let cpu = CpuBudget::new(call.limits().cpu);
+    let outcome = invoke_once(services, call, input, account, outbound, &cpu).await?;
     if !is_unauthorized(&outcome) {
         return Ok(outcome);
     }
@@ -221,7 +237,7 @@ async fn invoke(
     // With one request or none, the upstream has refused all that the operation asked for.
     let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.sent() <= 1;
     if is_refreshed && is_repeatable {
-        return invoke_once(services, call, input, account, outbound).await;
+        return invoke_once(services, call, input, account, outbound, &cpu).await;
     }
     Ok(outcome)
 }
@@ -233,6 +249,7 @@ async fn invoke_once(
     input: &str,
     account: &Account,
     outbound: &Outbound,
+    cpu: &CpuBudget,
 ) -> Result<Result<Outcome, Fault>, InvocationError> {
     let Call { connector, operation, deadline, .. } = call;
     let make_call = || sandbox::Call {
@@ -245,6 +262,7 @@ async fn invoke_once(
             partition,
         }),
         progress: call.background.as_ref().map(|background| background.progress.clone()),
+        cpu: cpu.clone(),
     };
     let manifest = &operation.manifest;
     let mut stages = Stages::begin();

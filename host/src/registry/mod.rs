@@ -12,6 +12,7 @@ mod reach;
 mod refusal;
 mod settings;
 mod token_hosts;
+mod unused_settings;
 mod versions;
 mod watch;
 
@@ -224,7 +225,10 @@ impl Registry {
         let outcome = if loaded.cached { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
         let limits = &self.config.connector(expected.unwrap_or_default()).limits;
-        let call = sandbox::Call::for_description(Instant::now() + Duration::from_secs(limits.timeout_s));
+        let call = sandbox::Call::for_description(
+            Instant::now() + Duration::from_secs(limits.timeout_s),
+            Duration::from_millis(limits.cpu_ms),
+        );
         let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
         let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
         let manifest = described.map_err(|failure| format!("`describe` failed: {failure}"))?;

@@ -44,7 +44,7 @@ fn of_manifest(scheme: &Oauth2, set: &Oauth) -> impl Iterator<Item = (&'static s
     let addresses = [
         ("token-url", Some(scheme.token_url.as_str()).filter(|_| set.token_url.is_none())),
         ("refresh-url", scheme.refresh_url.as_deref().filter(|_| set.token_url.is_none())),
-        ("revocation", revocation.filter(|_| set.revocation_url.is_none())),
+        ("revocation", revocation.filter(|_| set.revocation_url.is_none() && !set.replaces_provider())),
     ];
     addresses.into_iter().filter_map(|(name, url)| Some((name, parse(url?)?)))
 }

@@ -3,8 +3,12 @@
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::Violation;
 use super::explain::explain;
+use super::violations::{Violation, Violations};
+
+/// The schema library builds every violation before it returns the first one. So of a value with more parts than this, it is asked
+/// for the first violation only.
+const MANY_PARTS: usize = 10_000;
 
 /// A JSON Schema (draft 2020-12), parsed and compiled.
 pub struct ValueSchema {
@@ -35,14 +39,41 @@ impl ValueSchema {
         &self.document
     }
 
-    /// Validates a value. Returns every violation.
+    /// Validates a value. Returns its violations, as many as an answer lists.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
-        let mut violations = Vec::new();
-        if !self.validator.is_valid(value) {
-            for error in self.validator.iter_errors(value) {
-                explain(&self.document, &error, &mut violations);
+        let mut violations = Violations::default();
+        self.validate(value, &mut violations);
+        violations.into_list()
+    }
+
+    /// Validates a value, and adds its violations to others.
+    pub(super) fn validate(&self, value: &Value, violations: &mut Violations) {
+        if self.validator.is_valid(value) {
+            return;
+        }
+        if !has_at_most(value, &mut MANY_PARTS.clone()) {
+            if let Err(error) = self.validator.validate(value) {
+                explain(&self.document, &error, violations);
+            }
+            violations.note_more();
+            return;
+        }
+        for error in self.validator.iter_errors(value) {
+            explain(&self.document, &error, violations);
+            if violations.is_over() {
+                return;
             }
         }
-        violations
+    }
+}
+
+/// Returns `true` if a value has at most `left` parts, itself included, and takes their number off `left`.
+fn has_at_most(value: &Value, left: &mut usize) -> bool {
+    let Some(rest) = left.checked_sub(1) else { return false };
+    *left = rest;
+    match value {
+        Value::Array(items) => items.iter().all(|item| has_at_most(item, left)),
+        Value::Object(members) => members.values().all(|member| has_at_most(member, left)),
+        _ => true,
     }
 }

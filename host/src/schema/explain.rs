@@ -6,28 +6,30 @@ use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
-use super::Violation;
+use super::violations::Violations;
 use contract::pointer;
-use contract::words::nearest;
+use contract::words::shortened;
 
 /// Adds the violations that an error of the schema library stands for. They do not repeat values of the caller, which may be
 /// secrets.
-pub(super) fn explain(schema: &Value, error: &ValidationError<'_>, violations: &mut Vec<Violation>) {
+pub(super) fn explain(schema: &Value, error: &ValidationError<'_>, violations: &mut Violations) {
     let parent = error.instance_path().as_str();
-    let mut add = |pointer: String, detail: String| violations.push(Violation { pointer, detail });
     match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
             let declared = declared(schema, error);
             for name in unexpected {
-                add(format!("{parent}{}", pointer::of(name)), unknown_field(name, &declared));
+                if violations.is_over() {
+                    return;
+                }
+                violations.add_unknown_field(parent, name, &declared);
             }
         }
         ValidationErrorKind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
-            add(format!("{parent}{}", pointer::of(name)), format!("`{name}` is required."));
+            violations.add(format!("{parent}{}", pointer::of(name)), format!("`{}` is required.", shortened(name)));
         }
-        kind => add(parent.to_owned(), requirement(kind).unwrap_or_else(|| format!("{}.", error.masked()))),
+        kind => violations.add(parent.to_owned(), requirement(kind).unwrap_or_else(|| format!("{}.", error.masked()))),
     }
 }
 
@@ -89,15 +91,6 @@ fn article(kind: &str) -> String {
         "null" => kind.to_owned(),
         "integer" | "object" | "array" => format!("an {kind}"),
         _ => format!("a {kind}"),
-    }
-}
-
-/// The sentence for a field that is not declared, with the nearest declared one.
-pub fn unknown_field(name: &str, declared: &[&str]) -> String {
-    match nearest(name, declared.iter().copied()) {
-        Some(nearest) => format!("`{name}` is not a field here; did you mean `{nearest}`?"),
-        None if declared.is_empty() => format!("`{name}` is not a field here; no fields are declared."),
-        None => format!("`{name}` is not a field here; the fields are {}.", list(declared.iter())),
     }
 }
 

@@ -2,11 +2,13 @@
 //! the answer.
 //!
 //! - here: the schema of a request body
-//! - `compile`: any JSON Schema; `explain`: violations in words; `members`: the members of an object as text
+//! - `compile`: any JSON Schema; `members`: the members of an object as text
+//! - `violations`: as many as an answer lists; `explain`: violations in words
 
 mod compile;
 mod explain;
 mod members;
+mod violations;
 
 use std::borrow::Cow;
 
@@ -15,21 +17,12 @@ use serde_json::value::RawValue;
 
 use self::members::{Members, join};
 use contract::pointer;
+use contract::words::shortened;
 use shape::Shape;
 
 pub use self::compile::ValueSchema;
-
-/// Maximum number of violations in one answer. Further violations are only counted.
-pub const MAX_VIOLATIONS: usize = 100;
-
-/// A wrong part of a value.
-#[derive(Debug)]
-pub struct Violation {
-    /// JSON Pointer (RFC 6901) into the value.
-    pub pointer: String,
-    /// A sentence that says what to do.
-    pub detail: String,
-}
+use self::violations::Violations;
+pub use self::violations::{MAX_VIOLATIONS, MORE_VIOLATIONS, Violation};
 
 /// The schema of an operation's request body.
 pub struct Schema {
@@ -71,7 +64,7 @@ pub struct Background {
 pub enum InputError {
     /// The body is not JSON. The text says where.
     NotJson(String),
-    /// The body breaks the schema. All violations are here.
+    /// The body breaks the schema. The violations are as many as an answer lists.
     Invalid(Vec<Violation>),
 }
 
@@ -131,25 +124,24 @@ impl Schema {
         text: &'a str,
         members: &[(Cow<'a, str>, &'a RawValue)],
     ) -> Result<Input<'a>, InputError> {
-        let mut violations = Vec::new();
+        let mut violations = Violations::default();
         let mut value = serde_json::Map::with_capacity(members.len());
         let (mut fields, mut filters) = (None, None);
         let mut for_connector = Vec::with_capacity(members.len());
         for (name, raw) in members {
             let is_null = raw.get() == "null";
             if self.envelope && name == "response_fields" {
-                fields = Some(serde_json::from_str(raw.get()).map_err(not_json)?);
+                fields = Some(*raw);
             } else if self.envelope && name == "response_filters" {
-                filters = Some(serde_json::from_str(raw.get()).map_err(not_json)?);
+                filters = Some(*raw);
             } else if name == "query" && is_null {
                 // Every operation accepts an empty `query`, so that callers may always send the member.
             } else {
                 let member = serde_json::from_str(raw.get()).map_err(not_json)?;
                 if value.insert(name.clone().into_owned(), member).is_some() {
-                    violations.push(Violation {
-                        pointer: pointer::of(name),
-                        detail: format!("The body contains `{name}` more than once; send it once."),
-                    });
+                    let pointer = pointer::of(name);
+                    let name = shortened(name);
+                    violations.add(pointer, format!("The body contains `{name}` more than once; send it once."));
                 }
                 let is_for_gateway = self.background && matches!(&**name, WAITING | CALLBACK_URLS);
                 if !is_null && !is_for_gateway {
@@ -157,26 +149,23 @@ impl Schema {
                 }
             }
         }
-        let shape = Shape::from_members(fields.as_ref(), filters.as_ref());
-        if let Err(wrong) = &shape {
-            violations.extend(
-                wrong.iter().map(|violation| Violation {
-                    pointer: violation.pointer.clone(),
-                    detail: violation.detail.clone(),
-                }),
-            );
+        let mut shape = Shape::from_members(fields, filters);
+        if let Err(wrong) = &mut shape {
+            for violation in wrong.drain(..) {
+                violations.add(violation.pointer, violation.detail);
+            }
         }
         let mut background = None;
         if self.background {
             match callback_urls(value.get(CALLBACK_URLS)) {
                 Ok(callback_urls) if callback_urls.is_empty() && value.get(WAITING) == Some(&Value::Bool(true)) => {}
                 Ok(callback_urls) => background = Some(Background { callback_urls }),
-                Err(violation) => violations.push(violation),
+                Err(Violation { pointer, detail }) => violations.add(pointer, detail),
             }
         }
-        violations.extend(self.schema.violations(&Value::Object(value)));
+        self.schema.validate(&Value::Object(value), &mut violations);
         let (true, Ok(shape)) = (violations.is_empty(), shape) else {
-            return Err(InputError::Invalid(cut(violations)));
+            return Err(InputError::Invalid(violations.into_list()));
         };
         let is_whole = for_connector.len() == members.len();
         let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(join(&for_connector)) };
@@ -201,17 +190,6 @@ fn callback_urls(member: Option<&Value>) -> Result<Vec<String>, Violation> {
 
 fn not_json(error: serde_json::Error) -> InputError {
     InputError::NotJson(format!("the body is not JSON: {error}"))
-}
-
-/// Leaves out violations over the maximum, and adds their number.
-fn cut(mut violations: Vec<Violation>) -> Vec<Violation> {
-    let over = violations.len().saturating_sub(MAX_VIOLATIONS);
-    if over > 0 {
-        violations.truncate(MAX_VIOLATIONS);
-        violations
-            .push(Violation { pointer: String::new(), detail: format!("{over} more violations are not listed.") });
-    }
-    violations
 }
 
 #[cfg(test)]
@@ -271,6 +249,21 @@ mod tests {
         assert!(text.contains("did you mean `maxResults`?"), "{text}");
         assert!(text.contains("did you mean `calendar_id`?"), "{text}");
         assert!(text.contains("Must be at most 10."), "{text}");
+    }
+
+    #[test]
+    fn a_body_with_very_many_parts_is_told_its_first_violation() {
+        let schema = r#"{"type": "object", "properties": {"ids": {"items": {"type": "string"}}}}"#;
+        let schema = Schema::compile(schema, true).unwrap();
+        let found = |count: usize| match schema.read(format!(r#"{{"ids": [1{}]}}"#, ",1".repeat(count - 1)).as_bytes()) {
+            Err(InputError::Invalid(violations)) => violations,
+            _ => panic!("the body is not valid"),
+        };
+        assert_eq!(found(MAX_VIOLATIONS).len(), MAX_VIOLATIONS);
+        let over = found(9000);
+        assert_eq!((over.len(), over[MAX_VIOLATIONS].detail.as_str()), (MAX_VIOLATIONS + 1, MORE_VIOLATIONS));
+        let many = found(20_000);
+        assert_eq!((many.len(), many[0].pointer.as_str(), many[1].detail.as_str()), (2, "/ids/0", MORE_VIOLATIONS));
     }
 
     #[test]

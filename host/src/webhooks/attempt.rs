@@ -6,7 +6,6 @@ use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use secrecy::ExposeSecret;
-use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::receiver::{Receiver, private};
@@ -15,7 +14,7 @@ use super::{WebhookError, Webhooks};
 use crate::metrics::WebhookLabels;
 use egress::{Body, EgressError, Headers, Request, Target};
 use store::vault::VaultError;
-use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Sealed, StoreError, WebhookSource};
+use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Sealed, WebhookSource};
 
 /// Time for a receiver to respond.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -86,22 +85,19 @@ impl Webhooks {
         payload: Sealed,
         at: SystemTime,
     ) -> Result<Option<Signed>, WebhookError> {
-        let (this, webhook_id, tenant) = (self.clone(), webhook_id.to_owned(), tenant.to_owned());
-        let signing = async move {
-            let secrets = this.signing_secrets(&tenant).await?;
+        let bytes = payload.bytes.len();
+        let signing = async {
+            let secrets = self.signing_secrets(tenant).await?;
             if secrets.is_empty() {
                 return Ok(None);
             }
-            let payload = this.vault.unseal(&NewDelivery::context(&tenant, &webhook_id), &payload).await?;
+            let payload = self.vault.unseal(&NewDelivery::context(tenant, webhook_id), &payload).await?;
             let payload = Bytes::copy_from_slice(payload.expose_secret());
             let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            let signature = signatures(&secrets, &webhook_id, timestamp, &payload);
+            let signature = signatures(&secrets, webhook_id, timestamp, &payload);
             Ok(Some(Signed { payload, timestamp, signature }))
         };
-        // A result of many megabytes takes long to unseal and to sign, and this thread serves callers.
-        let runtime = Handle::current();
-        let signed = tokio::task::spawn_blocking(move || runtime.block_on(signing)).await;
-        signed.unwrap_or(Err(WebhookError::Store(StoreError::Closed)))
+        compute::drive(bytes, signing).await
     }
 
     /// Posts a webhook. Returns the status of the response, or why there is none.

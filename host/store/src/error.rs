@@ -59,6 +59,12 @@ pub enum StoreError {
         /// Version of the tables that this gateway creates.
         known: i64,
     },
+    /// The database file was removed or moved while the gateway used it.
+    #[error("the database {} is gone; put it back, or restart the gateway to begin with an empty one", path.display())]
+    Missing {
+        /// The database file.
+        path: PathBuf,
+    },
     /// The disk is full.
     #[error("the disk with the database {} is full; free some space", path.display())]
     Full {
@@ -105,4 +111,19 @@ pub enum StoreError {
     /// Any other failure of SQLite.
     #[error("the database failed: {0}")]
     Database(#[source] rusqlite::Error),
+}
+
+impl StoreError {
+    /// Returns whether the database failed. All other errors are answers of a database that works.
+    pub fn is_failure(&self) -> bool {
+        !matches!(
+            self,
+            Self::Duplicate
+                | Self::TooManyAuthorizations { .. }
+                | Self::TooManyIntegrations { .. }
+                | Self::TooManyJobs { .. }
+                | Self::DataKeyInUse
+                | Self::NoRandomness
+        )
+    }
 }

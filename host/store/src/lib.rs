@@ -20,6 +20,7 @@
 //! - [`keys`]: API keys of callers
 //! - [`integrations`]: accounts that users connected, and the leases under which gateways refresh tokens
 //! - [`authorizations`]: OAuth authorizations under way
+//! - [`pending_grants`]: grants of users that the caller has not confirmed yet
 //! - [`jobs`]: operations that run in the background, and the queue that gateways share
 //! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new key
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
@@ -35,7 +36,8 @@
 //! - [`value`]: parameters, columns and rows, in the types that both databases have
 //! - [`sqlite`], [`postgres`]: the two databases, each with its migrations
 //! - [`pool`]: idle connections, and the threads that database work runs on
-//! - [`process_lock`]: a lock that one process at a time holds
+//! - [`process_lock`]: a lock that one process at a time holds; [`serving`]: the lock of the gateway that serves
+//! - [`health`]: the failures of the database that this process has seen
 //! - [`time`]: times as the databases store them
 //! - [`error`]: [`StoreError`], with messages for the operator
 //!
@@ -52,13 +54,16 @@ pub mod digest;
 mod error;
 pub mod files;
 mod grants;
+mod health;
 mod id;
 mod integrations;
 mod jobs;
 mod keys;
+mod pending_grants;
 mod pool;
 mod postgres;
 mod process_lock;
+mod serving;
 mod sqlite;
 mod storage;
 mod time;
@@ -73,16 +78,19 @@ use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use secrecy::SecretString;
 
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
-pub use self::integrations::{Account, AuthType, Details, Holder, Integration, Status};
+pub use self::integrations::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
 pub use self::jobs::{Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
+pub use self::pending_grants::{FoundGrant, PendingGrant};
 pub use self::postgres::PostgresError;
+pub use self::serving::Serving;
 pub use self::storage::{StorageError, StorageScope};
 pub use self::webhooks::{
     AttemptResult, ClaimLimits, ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, WebhookSecret,
@@ -90,6 +98,7 @@ pub use self::webhooks::{
 };
 
 use self::connection::{Connection, Durability};
+use self::health::Health;
 use self::postgres::Postgres;
 use self::sqlite::Sqlite;
 
@@ -109,6 +118,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Store {
     backend: Backend,
+    health: Arc<Health>,
 }
 
 #[derive(Clone, Debug)]
@@ -126,7 +136,7 @@ impl Store {
     pub async fn connect(settings: &Settings) -> Result<Self, StoreError> {
         match &settings.database_url {
             None => Self::open(&settings.data_dir).await,
-            Some(url) => Ok(Self { backend: Backend::Postgres(Postgres::open(url).await?) }),
+            Some(url) => Ok(Self::new(Backend::Postgres(Postgres::open(url).await?))),
         }
     }
 
@@ -136,7 +146,11 @@ impl Store {
     /// As [`Store::connect`].
     pub async fn open(data_dir: &Path) -> Result<Self, StoreError> {
         create_private_folder(data_dir).map_err(|source| StoreError::DataDir { path: data_dir.to_owned(), source })?;
-        Ok(Self { backend: Backend::Sqlite(Sqlite::open(&data_dir.join(FILE)).await?) })
+        Ok(Self::new(Backend::Sqlite(Sqlite::open(&data_dir.join(FILE)).await?)))
+    }
+
+    fn new(backend: Backend) -> Self {
+        Self { backend, health: Arc::default() }
     }
 
     /// Checks that the database answers.
@@ -164,10 +178,12 @@ impl Store {
         &self,
         read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        match &self.backend {
+        let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(read).await,
             Backend::Postgres(postgres) => postgres.read(read).await,
-        }
+        };
+        self.health.observe(&result);
+        result
     }
 
     /// Runs statements in one transaction. If `write` fails, no statement has an effect. The transaction is finished even if
@@ -177,10 +193,12 @@ impl Store {
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        match &self.backend {
+        let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability, write).await,
             Backend::Postgres(postgres) => postgres.write(durability, write).await,
-        }
+        };
+        self.health.observe_write(&result);
+        result
     }
 }
 

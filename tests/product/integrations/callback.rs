@@ -52,8 +52,9 @@ fn a_callback_belongs_to_one_connector(store: &Store) {
     assert_ne!(callback, elsewhere);
     assert_page(&browser::open(&elsewhere), "not known");
     assert_eq!(provider.count(Endpoint::Exchange), 0);
-    assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": []}));
-    // The attempt has used the state up.
+    assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}));
+    // The attempt has not used the state up.
+    assert_eq!(ended(&browser::open(&callback)), success("account", &email("ada")));
     assert_page(&browser::open(&callback), "used before");
 }
 
@@ -140,7 +141,7 @@ fn a_person_who_declines_is_redirected_with_the_providers_error_code() {
     let callback = Person::named("ada").declines(&begin(&gateway.client(), "account"));
     assert_eq!(error_of(&browser::open(&callback)), "access_denied");
     assert_page(&browser::open(&callback), "used before");
-    assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": []}));
+    assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}));
 }
 
 #[test]
@@ -175,7 +176,7 @@ fn a_code_of_another_authorization_connects_nothing() {
     let mixed = format!("{here}?code={}&state={}", part(&of_ada, "code"), part(&of_mallory, "state"));
     assert_eq!(error_of(&browser::open(&mixed)), "exchange_refused");
     for client in [&mallory, &gateway.client()] {
-        assert_eq!(client.get("/integrations").ok(), json!({"integrations": []}));
+        assert_eq!(client.get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}));
     }
 }
 
@@ -269,7 +270,7 @@ fn a_failed_exchange_is_reported_to_the_application() {
         provider.break_tokens(reply);
         assert_eq!(attempt(), error);
     }
-    assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": []}));
+    assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}));
     provider.repair();
     connect(&gateway.client(), "account", "ada");
     assert_eq!(record(&gateway.client(), "ada")["status"], "active");

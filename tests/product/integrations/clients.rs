@@ -121,3 +121,15 @@ fn no_foreign_connector_takes_the_name_of_a_provider_of_a_live_connector() {
         assert_eq!(gateway.connector(&provider), None);
     }
 }
+
+#[test]
+fn a_section_that_no_connector_uses_is_logged_with_the_nearest_name() {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let setup = Setup::new().account("account", &provider).config("[connectors.acount]\nlimits.timeout_s = 5");
+    let gateway = started(setup, &provider);
+    let line = gateway.wait_for_log("the warning", |line| line["section"] == "[connectors.acount]");
+    assert_eq!(
+        (&line["level"], &line["nearest"]),
+        (&serde_json::json!("WARN"), &serde_json::json!("[connectors.account]"))
+    );
+}

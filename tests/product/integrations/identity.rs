@@ -27,7 +27,7 @@ fn no_account_is_connected_while_the_service_tells_no_identity() {
         let callback = Person::named("ada").consents(&begin(&client, "account"));
         assert_eq!(error_of(&browser::open(&callback)), "identity_unavailable");
         assert_eq!(provider.count(Endpoint::Exchange), 1);
-        assert_eq!(client.get("/integrations").ok(), json!({"integrations": []}));
+        assert_eq!(client.get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}));
         who(&client).problem(424, "integration-required");
 
         provider

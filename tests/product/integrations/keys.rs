@@ -71,7 +71,7 @@ fn try_keep_and_use(store: &Store, placement: &str) {
     let refused = post("not-the-key-0123456789");
     assert_eq!(refused.violations()[0].0, "/credentials");
     assert!(!refused.text().contains("not-the-key"), "{}", refused.text());
-    assert_eq!(client.get("/integrations").ok(), json!({"integrations": []}), "nothing was stored");
+    assert_eq!(client.get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}), "nothing was stored");
     let connected = post(GOOD);
     let record = connected.ok();
     assert_eq!((&record["auth_type"], &record["status"]), (&json!("api_key"), &json!("active")));
@@ -91,7 +91,7 @@ fn a_key_that_the_service_cannot_check_is_not_stored() {
     let answer =
         gateway.client().post("/connectors/account/integrations", with_credentials(credentials("header", GOOD)));
     answer.problem(502, "upstream-failed");
-    assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": []}));
+    assert_eq!(gateway.client().get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}));
 }
 
 #[test]
@@ -135,4 +135,22 @@ fn a_key_with_a_line_break_adds_no_header() {
     let answer = gateway.client().post("/connectors/account/integrations", with_credentials(smuggled));
     assert_eq!(answer.violations()[0].0, "/credentials");
     assert!(service.seen().is_empty());
+}
+
+#[test]
+fn a_key_that_is_too_short_to_be_masked_is_not_stored() {
+    let service = service();
+    for (placement, credentials, pointer) in [
+        ("header", json!({"api_key": "1234567"}), "/credentials/api_key"),
+        ("basic", json!({"username": "ada", "password": "1234567"}), "/credentials/password"),
+        ("basic", json!({"username": "ada"}), "/credentials/username"),
+    ] {
+        let gateway = gateway(&Store::Sqlite, &service, placement);
+        let answer = gateway.client().post("/connectors/account/integrations", with_credentials(credentials));
+        let violations = answer.violations();
+        assert_eq!((violations.len(), violations[0].0.as_str()), (1, pointer), "{violations:?}");
+        assert!(violations[0].1.contains("at least 8"), "{violations:?}");
+        assert_eq!(gateway.client().get("/integrations").ok()["integrations"], json!([]));
+    }
+    assert!(service.seen().is_empty(), "a short key is not even tried");
 }

@@ -66,7 +66,7 @@ fn the_record_shows_everything_but_secrets(store: &Store) {
         assert!(!answer.text().contains(&secret));
     }
     let listed = client.get("/integrations").ok();
-    assert_eq!(listed, json!({"integrations": [client.get(&path("account", "ada")).ok()]}));
+    assert_eq!(listed, json!({"integrations": [client.get(&path("account", "ada")).ok()], "next_cursor": null}));
 }
 
 fn the_caller_may_choose_the_identifier(store: &Store) {

@@ -61,7 +61,7 @@ fn a_new_account_with_the_name_of_a_removed_one_gets_none_of_its_data(store: &St
     let gateway = gateway(store, &provider);
     let client = gateway.client();
     let connect = |name: &str| {
-        let body = json!({"auth_type": "oauth2", "callback_url": DONE, "user_identifier": "work"});
+        let body = json!({"auth_type": "oauth2", "callback_url": DONE, "user_identifier": "work", "replace": true});
         let begun = client.post("/connectors/account/integrations", body).ok();
         let callback = Person::named(name).consents(begun["authorization_url"].as_str().unwrap());
         assert_eq!(ended(&browser::open(&callback)), success("account", "work"));

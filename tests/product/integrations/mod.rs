@@ -4,12 +4,15 @@
 mod apart;
 mod callback;
 mod clients;
+mod consent;
 mod crash;
 mod identity;
 mod keys;
 mod leaks;
 mod lifecycle;
 mod limits;
+mod many;
+mod outage;
 mod processes;
 mod providers;
 mod refresh;

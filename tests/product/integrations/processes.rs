@@ -4,7 +4,7 @@ use serde_json::json;
 use support::oauth::browser;
 use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Person, Setup, Store};
 
-use super::{begin, connect, email, ended, me, path, registered, started, success, who};
+use super::{begin, connect, email, ended, me, path, registered, started, success, who, who_as};
 
 /// Two gateways on one PostgreSQL database, with one master key.
 fn two(store: &Store, provider: &OAuthProvider) -> [Gateway; 2] {
@@ -74,8 +74,11 @@ fn each_gateway_sees_the_changes_of_the_other() {
         support::wait_for(what, || Some(who(&other)).filter(|answer| answer.status == status))
     };
     who(&other).problem(424, "integration-required");
+    who_as(&other, "ada").problem(424, "integration-required");
     connect(&one, "account", "ada");
-    assert_eq!(sees("the account", 200).ok(), me("ada"));
+    // At once: a call is refused only after another look.
+    assert_eq!(who(&other).ok(), me("ada"));
+    assert_eq!(who_as(&other, "ada").ok(), me("ada"));
     connect(&one, "account", "bob");
     sees("the second account", 424).problem(424, "selection-required");
     one.request("POST", &path("account", "bob")).send().ok();

@@ -179,7 +179,9 @@ fn a_revoked_grant_makes_the_user_authorize_again(store: &Store) {
         let problem = who(&client).problem(424, "reauthorization-required");
         assert_eq!(problem["owner"], "user");
         assert_eq!(problem["user_identifier"], email("ada"));
-        assert_eq!(problem["action"], json!({"method": "POST", "path": "/connectors/account/integrations"}));
+        let body = json!({"auth_type": "oauth2", "user_identifier": email("ada")});
+        let action = json!({"method": "POST", "path": "/connectors/account/integrations", "body": body});
+        assert_eq!(problem["action"], action);
     }
     client.call("account/composed", json!({"path": "/me"})).problem(424, "reauthorization-required");
     assert_eq!(provider.count(Endpoint::Refresh), 1, "it is not tried again");

@@ -83,5 +83,6 @@ fn an_unknown_name_is_refused_and_no_other_account_is_used(store: &Store) {
     let problem = who_as(&client, "bob").problem(424, "integration-required");
     assert_eq!(problem["action"], json!({"method": "POST", "path": "/connectors/account/integrations"}));
     assert!(problem["detail"].as_str().unwrap().contains("bob@example.com"), "{problem}");
-    who_as(&client, "ADA").problem(424, "integration-required");
+    let candidates = who_as(&client, "ADA").problem(424, "integration-required")["candidates"].clone();
+    assert_eq!(candidates, json!([email("ada")]));
 }

@@ -29,7 +29,7 @@ fn a_refused_token_without_a_refresh_token_must_be_replaced_by_the_user(store: &
         let problem = who(&client).problem(424, "reauthorization-required");
         assert_eq!(problem["owner"], "user");
         assert_eq!(problem["user_identifier"], email("ada"));
-        assert_eq!(problem["action"], json!({"method": "POST", "path": "/connectors/account/integrations"}));
+        assert_eq!(problem["action"]["body"], json!({"auth_type": "oauth2", "user_identifier": email("ada")}));
     }
     client.call("account/composed", json!({"path": "/me"})).problem(424, "reauthorization-required");
     assert_eq!(provider.api_calls().len(), before + 1, "the service is not called again");

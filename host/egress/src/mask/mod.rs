@@ -6,6 +6,10 @@
 //!
 //! This is a second line of defence against honest services that echo. It cannot stop an upstream that reveals the secret on
 //! purpose, for example reversed.
+//!
+//! The search takes linear time for every secret and text. A text of many long beginnings of the secret could take much longer,
+//! because each beginning is compared up to the place at which it differs. Such a text is made for this purpose. When the search has
+//! compared several times more bytes than the text has, it masks these beginnings too, and does not compare them again.
 
 use std::sync::Arc;
 
@@ -19,7 +23,17 @@ use secrecy::{ExposeSecret, SecretString};
 use super::needle::{Alphabet, Found, Needle};
 
 /// Length of the shortest secret that is masked, in bytes. Shorter ones occur in ordinary text.
-const SHORTEST: usize = 8;
+pub const SHORTEST_SECRET: usize = 8;
+
+/// Length of a beginning of a secret that is long, in bytes. Comparing shorter ones takes little time.
+const LONG_BEGINNING: usize = 64;
+
+/// Bytes of long beginnings that are compared in vain for each byte of the text. Tokens of one issuer begin alike, and take less
+/// than one.
+const VAIN_PER_BYTE: u64 = 8;
+
+/// Bytes of long beginnings that are compared in vain in every text.
+const VAIN_AT_LEAST: u64 = 64 << 10;
 
 /// Finds the secrets of one credential in responses. Costly to make, so a credential makes it once.
 pub struct Masker {
@@ -40,7 +54,7 @@ impl Masker {
         let mut needles = Vec::new();
         for secret in secrets {
             let bytes = secret.expose_secret().as_bytes();
-            if bytes.len() >= SHORTEST {
+            if bytes.len() >= SHORTEST_SECRET {
                 needles.push(Needle::new(bytes.to_vec(), Alphabet::Exact));
                 needles.extend((0..3).map(|offset| Needle::new(base64_at(bytes, offset), Alphabet::Base64)));
                 let digits = bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
@@ -57,7 +71,7 @@ impl Masker {
 
     /// Returns `true` if a complete text contains one of the secrets.
     pub fn finds(&self, text: &[u8]) -> bool {
-        !self.spans(text, true).0.is_empty()
+        !self.spans(text, true, &mut Effort::default()).0.is_empty()
     }
 
     /// Masks a complete text.
@@ -71,7 +85,7 @@ impl Masker {
     /// Masks the values of all headers.
     pub(super) fn mask_headers(&self, headers: &mut HeaderMap) {
         for value in headers.values_mut() {
-            let spans = self.spans(value.as_bytes(), true).0;
+            let spans = self.spans(value.as_bytes(), true, &mut Effort::default()).0;
             if !spans.is_empty() {
                 let mut masked = value.as_bytes().to_vec();
                 blot(&mut masked, &spans);
@@ -83,23 +97,52 @@ impl Masker {
 
     /// The places of secrets in a text, and the length of the text that is decided. The rest may be the beginning of a secret.
     /// `last` says that no more text follows.
-    fn spans(&self, text: &[u8], last: bool) -> (Vec<(usize, usize)>, usize) {
+    fn spans(&self, text: &[u8], last: bool, effort: &mut Effort) -> (Vec<(usize, usize)>, usize) {
         let mut spans = Vec::new();
         let Some(search) = &self.search else { return (spans, text.len()) };
         let mut at = 0;
         while let Some(candidate) = search.automaton.find(Input::new(text).range(at..)) {
             let start = candidate.start();
-            let found = self.needles.iter().map(|needle| needle.find(&text[start..], last)).max();
-            match found.unwrap_or(Found::Nothing) {
-                Found::Perhaps => return (spans, start),
-                Found::Secret(length) => {
-                    spans.push((start, start + length));
-                    at = start + length;
+            let compared = self.needles.iter().map(|needle| needle.find(&text[start..], last));
+            let (found, agreed) =
+                compared.fold((Found::Nothing, 0), |best, one| (best.0.max(one.0), best.1.max(one.1)));
+            let masked = match found {
+                Found::Perhaps => {
+                    effort.passed += start as u64;
+                    return (spans, start);
                 }
-                Found::Nothing => at = start + 1,
+                Found::Secret(length) => Some(length),
+                Found::Nothing => effort.is_too_much(start, agreed).then_some(agreed),
+            };
+            if let Some(length) = masked {
+                spans.push((start, start + length));
             }
+            at = start + masked.unwrap_or(1);
         }
-        (spans, if last { text.len() } else { search.undecided(text, at) })
+        let decided = if last { text.len() } else { search.undecided(text, at) };
+        effort.passed += decided as u64;
+        (spans, decided)
+    }
+}
+
+/// The work of the search in one text.
+#[derive(Default)]
+struct Effort {
+    /// Bytes of the text that are decided.
+    passed: u64,
+    /// Bytes of long beginnings of secrets that were no secrets.
+    vain: u64,
+}
+
+impl Effort {
+    /// Counts a beginning of `agreed` bytes that is no secret, `start` bytes behind the text that is decided. Returns `true` if it
+    /// is long, and too many bytes have been compared in vain.
+    fn is_too_much(&mut self, start: usize, agreed: usize) -> bool {
+        if agreed < LONG_BEGINNING {
+            return false;
+        }
+        self.vain += agreed as u64;
+        self.vain > VAIN_AT_LEAST + VAIN_PER_BYTE * (self.passed + start as u64)
     }
 }
 
@@ -145,24 +188,29 @@ fn blot(text: &mut [u8], spans: &[(usize, usize)]) {
     }
 }
 
-/// Masks a text that arrives in pieces. It holds back a piece that may be the beginning of a secret, at most as long as the
+/// Masks a text that arrives in pieces. It holds back a piece that may be the beginning of a secret, at most twice as long as the
 /// longest spelling of a secret.
 pub struct MaskStream {
     masker: Arc<Masker>,
     held: BytesMut,
+    /// Until so many bytes are held, they are not compared again. Otherwise a text in tiny pieces would be compared as often as it
+    /// has pieces.
+    enough: usize,
+    effort: Effort,
 }
 
 impl MaskStream {
     /// For a new text.
     pub fn new(masker: Arc<Masker>) -> Self {
-        Self { masker, held: BytesMut::new() }
+        Self { masker, held: BytesMut::new(), enough: 0, effort: Effort::default() }
     }
 
     /// Takes the next piece, and returns the text that is decided. A piece without a possible secret is not copied.
     pub fn push(&mut self, piece: Bytes) -> Bytes {
         if self.held.is_empty() {
-            let (spans, decided) = self.masker.spans(&piece, false);
+            let (spans, decided) = self.masker.spans(&piece, false, &mut self.effort);
             self.held.extend_from_slice(&piece[decided..]);
+            self.enough = 2 * self.held.len();
             if spans.is_empty() {
                 return piece.slice(..decided);
             }
@@ -171,7 +219,7 @@ impl MaskStream {
             return masked.freeze();
         }
         self.held.extend_from_slice(&piece);
-        self.decide(false)
+        if self.held.len() < self.enough { Bytes::new() } else { self.decide(false) }
     }
 
     /// Returns the rest at the end of the text.
@@ -180,9 +228,11 @@ impl MaskStream {
     }
 
     fn decide(&mut self, last: bool) -> Bytes {
-        let (spans, decided) = self.masker.spans(&self.held, last);
+        let (spans, decided) = self.masker.spans(&self.held, last, &mut self.effort);
         blot(&mut self.held, &spans);
-        self.held.split_to(decided).freeze()
+        let decided = self.held.split_to(decided).freeze();
+        self.enough = 2 * self.held.len();
+        decided
     }
 
     /// The number of bytes that are held back.

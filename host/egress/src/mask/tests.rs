@@ -110,6 +110,55 @@ fn the_longest_of_several_secrets_is_masked() {
     assert_eq!(masker.mask(text.into()), "******** ************* ************ ********-lon");
 }
 
+/// A text of beginnings of a secret, each of which differs from it in its last character.
+fn beginnings(secret: &str, bytes: usize) -> Bytes {
+    format!("{}-", &secret[..secret.len() - 1]).repeat(bytes / secret.len()).into()
+}
+
+#[test]
+fn the_search_takes_linear_time_whatever_the_secret() {
+    let secrets = ["a".repeat(4096), "ab".repeat(2048), "41".to_owned() + &"A".repeat(4000), "\\".repeat(300) + "%41%"];
+    for secret in secrets {
+        for spelling in [secret.clone(), percent_all(&secret), json(&secret)] {
+            let text = beginnings(&spelling, 1 << 20);
+            let mut stream = MaskStream::new(masker(&[&secret]));
+            let mut masked = Vec::new();
+            for piece in text.chunks(1000) {
+                masked.extend_from_slice(&stream.push(text.slice_ref(piece)));
+            }
+            masked.extend_from_slice(&stream.finish());
+            let most = super::VAIN_AT_LEAST + super::VAIN_PER_BYTE * text.len() as u64;
+            let (vain, longest) = (stream.effort.vain, 6 * secret.len() as u64);
+            assert!(vain <= most + masked_bytes(&masked) + longest, "{vain} bytes in vain");
+            assert_eq!(masked, masker(&[&secret]).mask(text), "split or not is the same");
+        }
+    }
+}
+
+fn masked_bytes(text: &[u8]) -> u64 {
+    text.iter().filter(|byte| **byte == b'*').count() as u64
+}
+
+#[test]
+fn pieces_of_one_byte_are_not_compared_again_with_each_piece() {
+    let (secret, mut decided) = ("a".repeat(4096), 0);
+    let mut stream = MaskStream::new(masker(&[&secret]));
+    for _ in 0..4000 {
+        let enough = stream.enough;
+        assert!(stream.push(Bytes::from_static(b"a")).is_empty());
+        decided += usize::from(stream.enough != enough);
+    }
+    assert!(decided < 20, "compared {decided} times");
+    assert_eq!(stream.finish().len(), 4000);
+}
+
+#[test]
+fn texts_that_begin_like_the_secret_pass_unchanged() {
+    let header = "eyJhbGciOiJSUzI1NiIsImtpZCI6IjEyMyJ9.".repeat(12);
+    let others: String = (0..500).map(|number| format!("{header}{}.{number}\n", "another-token-".repeat(40))).collect();
+    assert_eq!(mask(&format!("{header}{}", "this-token-".repeat(40)), &others), others);
+}
+
 #[test]
 fn credentials_mask_what_they_send() {
     let sent = STANDARD.encode("ada:a-password");

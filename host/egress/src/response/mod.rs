@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
+use memory::MemoryBudget;
 use tokio::time::{Instant, Sleep, sleep_until};
 use url::Url;
 
@@ -46,6 +47,7 @@ impl Response {
         hop: &Hop,
         answer: reqwest::Response,
         permit: Option<Permit>,
+        memory: &MemoryBudget,
     ) -> Result<Self, EgressError> {
         let mut url = answer.url().clone();
         url.set_query(None);
@@ -78,6 +80,7 @@ impl Response {
             ended: None,
             permit,
             upstream: upstream.shared_name(),
+            memory: memory.clone(),
         };
         let carried_credential = hop.home && request.carried(upstream).is_some();
         Ok(Self { url, status: head.status, is_own: hop.home, carried_credential, headers: head.headers, body })
@@ -99,6 +102,7 @@ pub struct ResponseBody {
     ended: Option<Result<(), EgressError>>,
     permit: Option<Permit>,
     upstream: Arc<str>,
+    memory: MemoryBudget,
 }
 
 impl ResponseBody {
@@ -133,7 +137,7 @@ impl ResponseBody {
     /// The rest of the body in one piece.
     ///
     /// # Errors
-    /// `TooLarge` if it is larger than `limit`, and the errors of reading.
+    /// `TooLarge` if it is larger than `limit`, `NoMemory` if the memory for calls is used up, and the errors of reading.
     pub async fn collect(mut self, limit: u64) -> Result<Bytes, EgressError> {
         let too_large = EgressError::TooLarge { limit: limit.min(self.limit) };
         if self.size_hint().lower() > limit {
@@ -142,15 +146,17 @@ impl ResponseBody {
         let Some(first) = self.next().await.transpose()? else { return Ok(Bytes::new()) };
         let mut whole = None;
         let mut size = first.len() as u64;
+        let mut held = self.memory.part();
         loop {
             if size > limit {
                 return Err(too_large);
             }
+            held.grow_to(size as usize)?;
             let Some(piece) = self.next().await.transpose()? else { break };
             size += piece.len() as u64;
             whole.get_or_insert_with(|| BytesMut::from(&first[..])).extend_from_slice(&piece);
         }
-        Ok(whole.map_or(first, BytesMut::freeze))
+        Ok(held.of(whole.map_or(first, BytesMut::freeze)))
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {

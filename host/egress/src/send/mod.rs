@@ -43,7 +43,7 @@ impl Egress {
         loop {
             let answer = self.attempts(upstream, request, &hop, &mut permit).await?;
             let Some(next) = hop.next(upstream, request, &answer)? else {
-                let mut response = Response::new(upstream, request, &hop, answer, permit)?;
+                let mut response = Response::new(upstream, request, &hop, answer, permit, self.memory())?;
                 throttle::recognize(&mut response).await;
                 return Ok(response);
             };

@@ -170,7 +170,7 @@ impl HostResponse for Guest {
             Some(Err(_)) => return Ok(Err(Error::BadAnswer("the header is not text".to_owned()))),
             None => return Ok(Ok(None)),
         };
-        self.compute(|guest| guest.add_link(&response, &address))
+        self.add_link(&response, &address)
     }
 
     async fn body_link(
@@ -182,19 +182,20 @@ impl HostResponse for Guest {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
-        self.compute(|guest| {
-            let document = match Document::parse(body) {
+        let find = |guest: &mut Guest| {
+            let document = match Document::parse(body.clone()) {
                 Ok(document) => document,
                 Err(error) => return Ok(Err(not_json(&error))),
             };
-            let end = guest.cpu.end();
+            let end = guest.call.cpu.end();
             let found = document.pointer(&pointer, &mut guest.host_memory, end)?;
             let Some(found) = found.filter(|found| found.kind() != Kind::Null) else { return Ok(Ok(None)) };
             match found.as_string(&guest.host_memory)? {
                 Some(address) => guest.add_link(&response, &address),
                 None => Ok(Err(Error::BadAnswer("the value at this JSON Pointer is not text".to_owned()))),
             }
-        })
+        };
+        self.compute(body.len(), find).await
     }
 
     async fn peek(&mut self, response: Resource<Response>, length: u32) -> wasmtime::Result<Result<Vec<u8>, Error>> {
@@ -211,10 +212,11 @@ impl HostResponse for Guest {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
-        self.compute(|guest| {
+        let copy = |guest: &mut Guest| {
             guest.host_memory.admit(body.len())?;
             Ok(Ok(body.to_vec()))
-        })
+        };
+        self.compute(body.len(), copy).await
     }
 
     async fn text(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<String, Error>> {
@@ -222,7 +224,7 @@ impl HostResponse for Guest {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
-        self.compute(|guest| Ok(Ok(guest.lossy(&body)?)))
+        self.compute(body.len(), |guest| Ok(Ok(guest.lossy(&body)?))).await
     }
 
     async fn document(&mut self, response: Resource<Response>) -> wasmtime::Result<Result<Resource<Document>, Error>> {
@@ -231,12 +233,14 @@ impl HostResponse for Guest {
             Ok(body) => body,
             Err(error) => return Ok(Err(error)),
         };
-        self.compute(|guest| {
+        let bytes = body.len();
+        let parse = |guest: &mut Guest| {
             Ok(match Document::parse(body) {
                 Ok(document) => Ok(guest.table.push(document)?),
                 Err(error) => Err(not_json(&error)),
             })
-        })
+        };
+        self.compute(bytes, parse).await
     }
 
     fn drop(&mut self, response: Resource<Response>) -> wasmtime::Result<()> {

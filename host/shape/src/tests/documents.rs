@@ -139,7 +139,8 @@ fn nesting_is_limited_in_kept_and_skipped_values() {
         (objects(limit, "a"), objects(limit + 1, "a")),
         (objects(limit, "x"), objects(limit + 1, "x")),
     ] {
-        let deep = super::shape(&[&path], &serde_json::Value::Null);
+        // The envelope refuses so long a path.
+        let deep = Shape::new(std::slice::from_ref(&path), Vec::new());
         for shape in
             [&deep, &super::shape(&["q"], &serde_json::Value::Null), &super::shape(&[], &serde_json::Value::Null)]
         {

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::Shape;
+use super::super::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES, MAX_VIOLATIONS};
+use super::{apply, from_values, shape};
 
 #[track_caller]
 fn violations(fields: &Value, filters: &Value) -> Vec<(String, String)> {
-    let violations = Shape::from_members(Some(fields), Some(filters)).expect_err("the envelope has violations");
+    let violations = from_values(Some(fields), Some(filters)).expect_err("the envelope has violations");
     violations.into_iter().map(|violation| (violation.pointer, violation.detail)).collect()
 }
 
@@ -19,14 +20,14 @@ fn check(fields: &Value, filters: &Value, expected: &[&str]) {
 #[test]
 fn absent_null_and_empty_members_shape_nothing() {
     for value in [None, Some(&Value::Null), Some(&json!([]))] {
-        assert!(Shape::from_members(value, value).is_ok_and(|shape| shape.is_identity()));
+        assert!(from_values(value, value).is_ok_and(|shape| shape.is_identity()));
     }
 }
 
 #[test]
 fn a_shape_with_a_filter_is_not_the_identity() {
     let filter = json!([{"field_name": "a", "type": "string_list", "values": []}]);
-    assert!(Shape::from_members(None, Some(&filter)).is_ok_and(|shape| !shape.is_identity()));
+    assert!(from_values(None, Some(&filter)).is_ok_and(|shape| !shape.is_identity()));
 }
 
 #[test]
@@ -97,9 +98,69 @@ fn a_message_says_what_is_wrong_and_what_to_do() {
         details,
         [
             "This is a number. Give a dotted path as a string.",
-            "A filter has no member \"vals\", only field_name, type, values, root. Remove it.",
-            "There is no filter type \"regex\". The only filter type is \"string_list\".",
+            "A filter has only the members field_name, type, values, root. Remove this one.",
+            "There is no such filter type. The only filter type is \"string_list\".",
             "The member is missing. Give an array of the strings to match.",
         ]
     );
+}
+
+/// A filter with this number of values.
+fn filter_of(values: usize) -> Value {
+    let values: Vec<String> = (0..values).map(|number| number.to_string()).collect();
+    json!({"field_name": "a", "type": "string_list", "values": values})
+}
+
+#[test]
+fn an_envelope_at_its_limits_is_accepted() {
+    let path = "é".repeat(MAX_PATH_CHARACTERS);
+    let filters = vec![filter_of(MAX_VALUES); MAX_FILTERS];
+    assert!(from_values(Some(&json!(vec![path; MAX_FIELDS])), Some(&json!(filters))).is_ok());
+}
+
+#[test]
+fn a_list_over_its_limit_is_one_violation_and_its_entries_are_not_read() {
+    check(
+        &json!(vec![1; MAX_FIELDS + 1]),
+        &json!(vec![1; MAX_FILTERS + 1]),
+        &["/response_fields", "/response_filters"],
+    );
+    check(&Value::Null, &json!([filter_of(MAX_VALUES + 1)]), &["/response_filters/0/values"]);
+    let found = violations(&Value::Null, &json!(vec![1; 140_000]));
+    assert_eq!(found[0].1, "The list has 140000 entries. Give at most 100.");
+}
+
+#[test]
+fn a_long_path_is_refused_and_not_repeated() {
+    let path = "a".repeat(MAX_PATH_CHARACTERS + 1);
+    let filter = json!({"field_name": path, "type": "string_list", "values": [], "root": path});
+    let found = violations(&json!([path]), &json!([filter]));
+    let pointers: Vec<&str> = found.iter().map(|(pointer, _)| pointer.as_str()).collect();
+    assert_eq!(pointers, ["/response_fields/0", "/response_filters/0/field_name", "/response_filters/0/root"]);
+    assert!(found.iter().all(|(_, detail)| detail.len() < 100), "{found:?}");
+}
+
+#[test]
+fn reading_stops_when_there_are_more_violations_than_an_answer_lists() {
+    let unknown: serde_json::Map<_, _> = (0..10_000).map(|number| (format!("m{number}"), Value::Null)).collect();
+    let wrong = json!({"field_name": "a", "type": "string_list", "values": vec![1; MAX_VALUES]});
+    for (fields, filters) in [
+        (json!(vec![1; MAX_FIELDS]), Value::Null),
+        (Value::Null, json!([unknown])),
+        (Value::Null, json!(vec![wrong; MAX_FILTERS])),
+    ] {
+        assert_eq!(violations(&fields, &filters).len(), MAX_VIOLATIONS + 1);
+    }
+}
+
+#[test]
+fn shaping_ends_when_there_is_no_time_for_the_next_filter() {
+    let shape = shape(&[], &json!([filter_of(1), filter_of(1), filter_of(1)]));
+    let asked = std::cell::Cell::new(0);
+    let ended = shape.apply_while(b"[]", || {
+        asked.set(asked.get() + 1);
+        asked.get() < 2
+    });
+    assert_eq!((ended, asked.get()), (Err(super::ShapeError::OutOfTime), 2));
+    assert_eq!(apply(&shape, "[]"), "[]");
 }

@@ -97,7 +97,7 @@ fn a_response_that_is_neither_object_nor_list_is_unchanged() {
 #[test]
 fn without_fields_there_is_no_projection() {
     for nothing in [None, Some(&Value::Null), Some(&Value::Array(Vec::new()))] {
-        let shape = super::Shape::from_members(nothing, nothing).unwrap();
+        let shape = super::from_values(nothing, nothing).unwrap();
         assert!(shape.is_identity());
         assert_eq!(apply(&shape, r#" {"a": 1} "#), r#" {"a": 1} "#);
     }

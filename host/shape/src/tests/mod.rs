@@ -15,10 +15,16 @@ mod properties;
 
 use serde_json::{Value, json};
 
-use super::{Shape, ShapeError};
+use super::{Shape, ShapeError, Violation};
 
 fn shape(fields: &[&str], filters: &Value) -> Shape {
-    Shape::from_members(Some(&json!(fields)), Some(filters)).expect("the envelope is valid")
+    from_values(Some(&json!(fields)), Some(filters)).expect("the envelope is valid")
+}
+
+fn from_values(fields: Option<&Value>, filters: Option<&Value>) -> Result<Shape, Vec<Violation>> {
+    let raw = |value: &Value| serde_json::value::to_raw_value(value).unwrap();
+    let (fields, filters) = (fields.map(raw), filters.map(raw));
+    Shape::from_members(fields.as_deref(), filters.as_deref())
 }
 
 fn apply(shape: &Shape, document: &str) -> String {

@@ -82,7 +82,7 @@ fn shape(fields: &[String], filters: &[ModelFilter]) -> Shape {
             json!({"type": "string_list", "field_name": filter.field_name, "values": filter.values, "root": filter.root})
         })
         .collect();
-    Shape::from_members(Some(&json!(fields)), Some(&json!(filters))).expect("the envelope is valid")
+    super::from_values(Some(&json!(fields)), Some(&json!(filters))).expect("the envelope is valid")
 }
 
 /// Saves failing cases in `properties.regressions` beside this file.

@@ -17,12 +17,13 @@ use crate::api::connectors;
 use crate::api::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::api::route::HttpCall;
 use crate::gateway::Gateway;
-use crate::integrations::{self, AccountSecret, Destination, Key, record};
+use crate::integrations::{self, AccountSecret, Destination, Key, Wanted, record};
 use crate::pipeline::body::Body;
 use crate::pipeline::connect;
 use crate::registry::Connector;
 use crate::schema::Schema;
 use contract::{ApiKey, AuthScheme, Oauth2};
+use egress::SHORTEST_SECRET;
 use store::{Account, Holder, Integration};
 
 /// The body, after its schema has accepted it.
@@ -30,6 +31,8 @@ use store::{Account, Holder, Integration};
 struct Init<'a> {
     callback_url: Option<String>,
     user_identifier: Option<String>,
+    replace: Option<bool>,
+    confirm: Option<bool>,
     /// Not parsed here, so that no copy of a secret is left in memory.
     #[serde(borrow)]
     credentials: Option<&'a RawValue>,
@@ -40,12 +43,18 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
     let HttpCall { gateway, request, arguments, arrived, .. } = call;
     let connector = connectors::live(gateway, arguments.connector)?;
     let (head, body) = request.into_parts();
-    let body =
-        read_json(&head.headers, body, gateway.config.max_body_mb, arrived + gateway.config.caller_timeout).await?;
+    let body = read_json(
+        &head.headers,
+        body,
+        gateway.config.max_body_mb,
+        gateway.egress.memory(),
+        arrived + gateway.config.caller_timeout,
+    )
+    .await?;
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
-    let input = schema.read(&body).map_err(input_problem)?;
+    let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;
     let init: Init<'_> =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
     let holder = caller.holder(&connector.name());
@@ -71,9 +80,15 @@ async fn authorization(
 ) -> Result<Response<Body>, Problem> {
     let destination = Destination::check(init.callback_url.as_deref().unwrap_or_default(), &gateway.config)
         .map_err(|detail| invalid("/callback_url", detail))?;
+    let wanted = Wanted {
+        user_identifier: init.user_identifier,
+        replaces: init.replace.unwrap_or_default(),
+        confirms: init.confirm.unwrap_or_default(),
+        destination,
+    };
     let begun = gateway
         .integrations
-        .begin(holder, connector, scheme, init.user_identifier, destination)
+        .begin(holder, connector, scheme, wanted)
         .await
         .map_err(|error| begin_problem(error, &gateway.config, &connector.name()))?;
     Ok(private_answer(&json!({
@@ -96,6 +111,10 @@ async fn with_key(
     let credentials = init.credentials.map_or("{}", RawValue::get);
     let key = Key::from_bytes(credentials.as_bytes())
         .map_err(|_| invalid("/credentials", "Must hold the key that the schema names.".to_owned()))?;
+    if let Some(member) = key.too_short() {
+        let detail = format!("Must have at least {SHORTEST_SECRET} bytes. The gateway cannot mask a shorter secret in responses.");
+        return Err(invalid(&format!("/credentials/{member}"), detail));
+    }
     let user_identifier = init.user_identifier.as_deref();
     connect::with_key(gateway.services(), connector, scheme, key, holder, user_identifier, arrived)
         .await

@@ -62,7 +62,13 @@ async fn complete(gateway: &Gateway, connector: &str, returned: Returned, arrive
         (None, Some(code)) => connect::complete(gateway.services(), &authorization, code, arrived).await,
         (None, None) => Finish::failed("answer_not_understood"),
     };
-    send_on(&finish, &authorization)
+    match &finish {
+        Finish::OtherAccount { user_identifier, connected, consented } => {
+            tracing::warn!(user_identifier, "the user has consented with another account than the connected one");
+            other_account(user_identifier, connected, consented)
+        }
+        finish => send_on(finish, &authorization),
+    }
 }
 
 /// Reads the query. Returns `None` if there is no state, or if a parameter is there twice.
@@ -89,6 +95,16 @@ fn send_on(finish: &Finish, authorization: &Authorization) -> Response<Body> {
         // The URL was checked before it was stored.
         None => unavailable(),
     }
+}
+
+/// The user reads this, because only the user knows which account was meant.
+fn other_account(user_identifier: &str, connected: &str, consented: &str) -> Response<Body> {
+    let text = format!(
+        "You have signed in as {consented}, but the account that is connected as {user_identifier} is {connected}. Nothing was \
+         changed. Go back to the application that sent you. Start again and sign in as {connected}, or connect {consented} as \
+         another account there."
+    );
+    page(StatusCode::CONFLICT, "This is another account", &text)
 }
 
 fn refusal(reason: NoAuthorization) -> Response<Body> {
@@ -124,6 +140,16 @@ mod tests {
         for query in ["", "code=a", "state=s&state=t&code=a", "state=s&code=a&code=b", "state=s&error=a&error=b"] {
             assert!(parse(query).is_none(), "{query}");
         }
+    }
+
+    #[tokio::test]
+    async fn the_page_about_another_account_names_both_and_runs_nothing_of_their_names() {
+        let response = other_account("work", "ann@example.com", "<script>alert(1)</script>");
+        assert_eq!(response.status(), StatusCode::CONFLICT);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&body);
+        assert!(html.contains("ann@example.com") && html.contains("&lt;script&gt;alert(1)"), "{html}");
+        assert!(!html.contains("<script"), "{html}");
     }
 
     #[tokio::test]

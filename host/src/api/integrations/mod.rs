@@ -1,13 +1,17 @@
 //! The lifecycle of integrations.
 //!
 //! - [`mod@begin`]: an account is connected; [`mod@callback`]: the user comes back from the provider
+//! - [`mod@confirm`]: the caller confirms what the user has consented to
+//! - [`mod@list`]: the accounts that a user has connected
 //! - [`page`]: what the user sees if there is no application to send them to
 //! - [`problems`]: why an account could not be connected
 //!
-//! The other routes are here: look up, list, select and remove.
+//! The other routes are here: look up, select and remove.
 
 mod begin;
 mod callback;
+mod confirm;
+mod list;
 mod page;
 mod problems;
 
@@ -15,10 +19,12 @@ use std::time::SystemTime;
 
 use hyper::Response;
 use percent_encoding::percent_decode_str;
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(super) use self::begin::begin;
 pub(super) use self::callback::callback;
+pub(super) use self::confirm::{confirm, schema as confirmation};
+pub(super) use self::list::list;
 
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;
@@ -75,15 +81,6 @@ pub(super) async fn auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Pr
     let connector = connectors::live(call.gateway, call.arguments.connector)?;
     let auth = &connector.manifest().auth;
     Ok(json_answer(&integrations::describe(&connector.name(), auth, &call.gateway.config)))
-}
-
-/// GET /integrations: every account that the caller's user has connected.
-pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let found = call.gateway.integrations.list(caller.tenant(), caller.subject()).await;
-    let found = found.map_err(|error| integration_problem(&error))?;
-    let now = SystemTime::now();
-    let records: Vec<Value> = found.iter().map(|integration| record(integration, now)).collect();
-    Ok(private_answer(&json!({"integrations": records})))
 }
 
 /// The holder and the user identifier that a path names.

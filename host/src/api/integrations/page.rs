@@ -1,4 +1,4 @@
-//! The page that users see if there is no application to send them to. It has no script, and nothing from the request.
+//! The page that users see if there is no application to send them to. It has no script, and all text in it is escaped.
 
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
@@ -12,8 +12,9 @@ use crate::pipeline::body::{Body, full};
 const POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 
-/// A page that says what happened and what to do. Both texts are fixed, so the page needs no escaping.
-pub(super) fn page(status: StatusCode, title: &'static str, text: &'static str) -> Response<Body> {
+/// A page that says what happened and what to do.
+pub(super) fn page(status: StatusCode, title: &'static str, text: &str) -> Response<Body> {
+    let text = html_escape::encode_text(text);
     let html = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\

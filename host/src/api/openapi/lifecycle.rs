@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::gateway::ok;
+use crate::api::integrations::confirmation;
 
 /// Members of POST /connectors/{connector}/integrations.
 pub(in crate::api) fn begin() -> Value {
@@ -23,6 +24,16 @@ pub(in crate::api) fn integration() -> Value {
     ok("The integration.", reference("Integration"))
 }
 
+/// Members of POST /connectors/{connector}/integrations/{user_identifier}/confirm.
+pub(in crate::api) fn confirm() -> Value {
+    let mut members = ok("The integration, which is active now.", reference("Integration"));
+    members["requestBody"] = json!({"required": true, "content": {"application/json": {
+        "schema": confirmation(),
+    }}});
+    members["responses"]["422"] = json!({"$ref": "#/components/responses/ValidationError"});
+    members
+}
+
 /// Members of DELETE /connectors/{connector}/integrations/{user_identifier}.
 pub(in crate::api) fn remove() -> Value {
     let schema = json!({
@@ -38,10 +49,21 @@ pub(in crate::api) fn remove() -> Value {
 /// Members of GET /integrations.
 pub(in crate::api) fn list() -> Value {
     let schema = json!({
-        "type": "object", "required": ["integrations"],
-        "properties": {"integrations": {"type": "array", "items": reference("Integration")}},
+        "type": "object", "required": ["integrations", "next_cursor"],
+        "properties": {
+            "integrations": {"type": "array", "items": reference("Integration")},
+            "next_cursor": {"type": ["string", "null"], "description": "The `cursor` of the next page; null on the last page."},
+        },
     });
-    ok("The integrations, oldest first within a connector.", schema)
+    let mut members = ok("A page of integrations, in the order of connectors and user identifiers.", schema);
+    members["parameters"] = json!([
+        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
+        {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the page before."},
+        {"name": "connector", "in": "query", "schema": {"type": "string"}, "description": "Only accounts of this connector."},
+        {"name": "status", "in": "query", "schema": {"enum": ["active", "expired", "revoked"]}},
+    ]);
+    members["responses"]["422"] = json!({"$ref": "#/components/responses/ValidationError"});
+    members
 }
 
 /// Members of GET /connectors/{connector}/integration-exists.
@@ -73,11 +95,15 @@ pub(in crate::api) fn callback() -> Value {
         ],
         "responses": {
             "302": {
-                "description": "To the `callback_url`, with `status=success&connector=…&user_identifier=…` or `status=error&error=…`.",
+                "description": "To the `callback_url`, with `status=success&connector=…&user_identifier=…`, `status=pending` and a `completion`, or `status=error&error=…`.",
                 "headers": {"Location": {"schema": {"type": "string", "format": "uri"}}},
             },
             "400": {
                 "description": "A page that says why the user is not sent on: the state is unknown, used or expired.",
+                "content": {"text/html": {"schema": {"type": "string"}}},
+            },
+            "409": {
+                "description": "A page that says that the user has consented with another account than the connected one.",
                 "content": {"text/html": {"schema": {"type": "string"}}},
             },
         },
@@ -162,6 +188,14 @@ pub(super) fn schemas() -> Map<String, Value> {
                 "type": ["string", "null"],
                 "description": "The name of the integration. The default is the account's email address or id at the service.",
             },
+            "replace": {
+                "type": ["boolean", "null"],
+                "description": "For oauth2: true if another account may replace the one that is connected under `user_identifier`.",
+            },
+            "confirm": {
+                "type": ["boolean", "null"],
+                "description": "For oauth2: true if the account is used only after POST …/integrations/{user_identifier}/confirm. The `callback_url` gets `status=pending` and a `completion` for that.",
+            },
             "credentials": {
                 "type": "object", "writeOnly": true, "description": "For api_key: the key that the user has from the service.",
             },
@@ -182,15 +216,18 @@ pub(super) fn schemas() -> Map<String, Value> {
 /// The answer of an operation that needs an account and has none to run on.
 pub(super) fn account_needed() -> Value {
     json!({
-        "description": "The user must act: `integration-required`, `selection-required` (with `candidates`) or \
-            `reauthorization-required`; `action` says what to call.",
+        "description": "The user must act: `integration-required`, `selection-required` or `reauthorization-required`; \
+            `action` says what to call, and `candidates` which accounts are connected.",
         "content": {"application/problem+json": {"schema": {
             "allOf": [reference("Problem")],
             "type": "object",
             "properties": {
                 "action": {
                     "type": "object", "required": ["method", "path"],
-                    "properties": {"method": {"type": "string"}, "path": {"type": "string"}},
+                    "properties": {
+                        "method": {"type": "string"}, "path": {"type": "string"},
+                        "body": {"type": "object", "description": "The members of the body that name the integration."},
+                    },
                 },
                 "candidates": {"type": "array", "items": {"type": "string"}},
                 "user_identifier": {"type": "string"},

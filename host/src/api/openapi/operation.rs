@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::registry::Operation;
 use contract::{Answer, Effect, NextPage, Pagination};
+use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 
 /// The path item of an operation.
 pub(super) fn path_item(connector: &str, operation: &Operation) -> Value {
@@ -157,7 +158,8 @@ fn with_own_root(schema: &Value, name: &str) -> Value {
 /// The member `response_fields` of the envelope.
 pub(super) fn response_fields() -> Value {
     json!({
-        "type": ["array", "null"], "items": {"type": "string", "minLength": 1},
+        "type": ["array", "null"], "maxItems": MAX_FIELDS,
+        "items": {"type": "string", "minLength": 1, "maxLength": MAX_PATH_CHARACTERS},
         "description": "Dot-notation paths of the fields to keep.",
         "examples": [["id", "authors.name"]],
     })
@@ -166,16 +168,24 @@ pub(super) fn response_fields() -> Value {
 /// The member `response_filters` of the envelope.
 pub(super) fn response_filters() -> Value {
     json!({
-        "type": ["array", "null"],
+        "type": ["array", "null"], "maxItems": MAX_FILTERS,
         "description": "Filters applied to items of the answer, one after the other, before the fields are chosen.",
         "items": {
             "type": "object", "additionalProperties": false,
             "required": ["field_name", "type", "values"],
             "properties": {
-                "field_name": {"type": "string", "minLength": 1, "description": "Field to test; dots lead into objects."},
+                "field_name": {
+                    "type": "string", "minLength": 1, "maxLength": MAX_PATH_CHARACTERS,
+                    "description": "Field to test; dots lead into objects.",
+                },
                 "type": {"const": "string_list"},
-                "values": {"type": "array", "items": {"type": "string"}, "description": "Values to match."},
-                "root": {"type": ["string", "null"], "description": "Path to the array whose elements are tested."},
+                "values": {
+                    "type": "array", "maxItems": MAX_VALUES, "items": {"type": "string"}, "description": "Values to match.",
+                },
+                "root": {
+                    "type": ["string", "null"], "maxLength": MAX_PATH_CHARACTERS,
+                    "description": "Path to the array whose elements are tested.",
+                },
             },
         },
     })

@@ -1,5 +1,8 @@
 //! Problems of a call that has no account, or no good credential for it.
 
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::{
@@ -8,20 +11,24 @@ use super::{
 };
 use crate::integrations::{AccessError, IntegrationError, Owner};
 use egress::whole_seconds;
-use store::StoreError;
+use store::{AuthType, StoreError};
 
 /// By then every authorization that is under way has ended, in seconds.
 const EXPIRED_AFTER_S: u64 = 600;
+
+/// Time between two log lines about a database that fails.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
 /// The problem of an operation that has no account to run on. The member `action` names the call that helps.
 pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
     let begin = json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")});
     match error {
-        AccessError::Required { named } => {
-            let name = named.map(|name| format!(" `{name}`")).unwrap_or_default();
-            INTEGRATION_REQUIRED
+        AccessError::Required { named, candidates } => {
+            let name = named.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default();
+            let problem = INTEGRATION_REQUIRED
                 .because(format!("Connect the account{name} first, with POST /connectors/{connector}/integrations."))
-                .with("action", begin)
+                .with("action", begin);
+            if named.is_some() { problem.with("candidates", candidates) } else { problem }
         }
         AccessError::Ambiguous { candidates } => SELECTION_REQUIRED
             .because(format!(
@@ -33,12 +40,21 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
                 "action",
                 json!({"method": "POST", "path": format!("/connectors/{connector}/integrations/{{user_identifier}}")}),
             ),
-        AccessError::Reauthorize { user_identifier, detail } => REAUTHORIZATION_REQUIRED
-            .because(format!(
-                "{detail} Connect `{user_identifier}` again, with POST /connectors/{connector}/integrations."
-            ))
-            .with("user_identifier", user_identifier)
-            .with("action", begin),
+        AccessError::Reauthorize { user_identifier, auth_type, detail } => {
+            let missing = match auth_type {
+                AuthType::OAuth2 => " Send `action.body`, with your `callback_url` added.",
+                AuthType::ApiKey => " Send `action.body`, with the user's `credentials` added.",
+                AuthType::None => "",
+            };
+            let mut renew = begin;
+            renew["body"] = json!({"auth_type": auth_type.name(), "user_identifier": user_identifier});
+            REAUTHORIZATION_REQUIRED
+                .because(format!(
+                    "{detail} Connect `{user_identifier}` again, with POST /connectors/{connector}/integrations.{missing}"
+                ))
+                .with("user_identifier", user_identifier)
+                .with("action", renew)
+        }
         AccessError::NotRefreshed { user_identifier, reason, retry_after } => {
             let kind = match reason.owner {
                 Owner::Operator => &INTEGRATION_NOT_CONFIGURED,
@@ -55,29 +71,37 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
 /// The problem of a holder that has too much stored, or of a store or vault that failed. A failure's cause goes to the log.
 pub(in crate::api) fn integration_problem(error: &IntegrationError) -> Problem {
     match error {
-        IntegrationError::Store(StoreError::TooManyAuthorizations { limit }) => {
-            return TOO_MANY_AUTHORIZATIONS
-                .because(format!(
-                    "{limit} authorizations are under way, which is the limit. Let users complete theirs, or wait: an \
-                     authorization that nobody completes expires after ten minutes."
-                ))
-                .retry_after(EXPIRED_AFTER_S);
-        }
-        IntegrationError::Store(StoreError::TooManyIntegrations { limit }) => {
-            return TOO_MANY_INTEGRATIONS.because(format!(
-                "{limit} accounts are connected, which is the limit. Disconnect one first, with DELETE \
-                 /connectors/{{connector}}/integrations/{{user_identifier}}."
-            ));
-        }
-        _ => tracing::error!(%error, "an integration cannot be used"),
-    }
-    match error {
-        IntegrationError::Store(_) => {
-            STORE_UNAVAILABLE.because("The integrations cannot be read or written now; try again.").retry_after(1)
+        IntegrationError::Store(StoreError::TooManyAuthorizations { limit }) => TOO_MANY_AUTHORIZATIONS
+            .because(format!(
+                "{limit} authorizations are under way, which is the limit. Let users complete theirs, or wait: an \
+                 authorization that nobody completes expires after ten minutes."
+            ))
+            .retry_after(EXPIRED_AFTER_S),
+        IntegrationError::Store(StoreError::TooManyIntegrations { limit }) => TOO_MANY_INTEGRATIONS.because(format!(
+            "{limit} accounts are connected, which is the limit. Disconnect one first, with DELETE \
+             /connectors/{{connector}}/integrations/{{user_identifier}}."
+        )),
+        IntegrationError::Store(error) => {
+            store_problem(error, "The integrations cannot be read or written now; try again.")
         }
         IntegrationError::Stopping => DRAINING.because("The gateway is about to stop; try again.").retry_after(1),
-        IntegrationError::Vault(_) | IntegrationError::Secret(_) | IntegrationError::NoRandomness => INTERNAL.because(
-            "A credential cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
-        ),
+        IntegrationError::Vault(_) | IntegrationError::Secret(_) | IntegrationError::NoRandomness => {
+            tracing::error!(%error, "an integration cannot be used");
+            INTERNAL.because(
+                "A credential cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
+            )
+        }
     }
+}
+
+/// The problem of a database that failed. The cause goes to the log, once in a second: while the database is away, every call
+/// meets it.
+pub(in crate::api) fn store_problem(error: &StoreError, detail: &str) -> Problem {
+    static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut last_line = LAST_LINE.lock();
+    if last_line.is_none_or(|at| at.elapsed() >= BETWEEN_LINES) {
+        *last_line = Some(Instant::now());
+        tracing::error!(%error, "the database failed");
+    }
+    STORE_UNAVAILABLE.because(detail).retry_after(1)
 }

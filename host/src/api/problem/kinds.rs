@@ -123,6 +123,10 @@ kinds! {
     SELECTION_REQUIRED = ("selection-required", FAILED_DEPENDENCY, "One of several accounts must be selected", User, false, Gateway);
     /// The provider no longer accepts the user's authorization.
     REAUTHORIZATION_REQUIRED = ("reauthorization-required", FAILED_DEPENDENCY, "The user must authorize again", User, false, Gateway);
+    /// No grant waits for this completion.
+    UNKNOWN_COMPLETION = ("unknown-completion", NOT_FOUND, "There is no such completion", Caller, false, Gateway);
+    /// The grant belongs to another user of the tenant.
+    COMPLETION_OF_OTHER_SUBJECT = ("completion-of-other-subject", CONFLICT, "The authorization was begun for another user", Caller, false, Gateway);
     /// The holder has begun too many authorizations.
     TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are under way", Caller, true, Gateway);
     /// The holder has too many integrations.

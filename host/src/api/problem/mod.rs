@@ -21,9 +21,9 @@ use serde_json::{Map, Value, json};
 
 pub use self::kinds::*;
 
-pub(super) use self::access::integration_problem;
+pub(super) use self::access::{integration_problem, store_problem};
 pub(super) use self::jobs::{failure_problem, job_problem};
-pub(super) use self::pipeline::pipeline_problem;
+pub(super) use self::pipeline::{no_memory, pipeline_problem};
 pub(super) use self::violations::{input_problem, invalid};
 pub(super) use self::webhooks::{callback_problem, webhook_problem};
 

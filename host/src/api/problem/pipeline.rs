@@ -15,6 +15,7 @@ use super::{
 use crate::pipeline::{Error, Explanation};
 use contract::words::sentence;
 use egress::whole_seconds;
+use memory::Exhausted;
 use sandbox::{InvocationError, http};
 
 /// The problem of an error of the pipeline.
@@ -31,9 +32,16 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
                 "`{connector}` runs as many calls as `limits.concurrency` allows; try again, or raise this limit."
             ))
             .retry_after(1),
+        Error::NoMemory(exhausted) => no_memory(exhausted),
         Error::StoreTimedOut => {
             STORE_UNAVAILABLE.because("The store did not answer before the call's deadline; try again.").retry_after(1)
         }
+        Error::OutOfTime => BUSY
+            .because(
+                "The call's deadline passed while the body was validated or the answer was shaped. Ask for less, try again, or \
+                 raise `limits.timeout_s`.",
+            )
+            .retry_after(1),
         Error::RefreshTimedOut => UPSTREAM_TIMED_OUT.because(
             "The provider did not refresh the access token before the call's deadline; try again, or raise \
              `limits.timeout_s`.",
@@ -76,6 +84,11 @@ fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
                 .with("connector", connector)
         }
     }
+}
+
+/// The problem of a call that finds no memory left.
+pub(in crate::api) fn no_memory(Exhausted: Exhausted) -> Problem {
+    BUSY.because("The memory for calls is used up; try again, or raise `memory_mb`.").retry_after(1)
 }
 
 fn http_problem(error: http::Error) -> Problem {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{NOT_JSON, Problem, VALIDATION};
-use crate::schema::{InputError, Violation};
+use crate::schema::{InputError, MORE_VIOLATIONS, Violation};
 use contract::words::sentence;
 
 /// The problem of a body that its schema does not accept.
@@ -16,13 +16,20 @@ pub(in crate::api) fn input_problem(error: InputError) -> Problem {
 
 /// The problem of a body with these violations.
 pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
-    let count = violations.len();
+    let (count, has_more) = match violations.split_last() {
+        Some((last, listed)) if last.detail == MORE_VIOLATIONS => (listed.len(), true),
+        _ => (violations.len(), false),
+    };
     let errors: Vec<Value> = violations
         .into_iter()
         .map(|violation| json!({"pointer": violation.pointer, "detail": violation.detail}))
         .collect();
     VALIDATION
-        .because(format!("The body has {count} violation{}; `errors` names each.", if count == 1 { "" } else { "s" }))
+        .because(match (count, has_more) {
+            (count, true) => format!("The body has more than {count} violations; `errors` names {count} of them."),
+            (1, false) => "The body has 1 violation; `errors` names each.".to_owned(),
+            (count, false) => format!("The body has {count} violations; `errors` names each."),
+        })
         .with("errors", errors)
 }
 

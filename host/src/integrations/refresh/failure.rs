@@ -25,7 +25,9 @@ impl Integrations {
         let integration = &lease.integration;
         tracing::warn!(
             integration = integration.id,
+            tenant = integration.holder.tenant,
             connector = integration.holder.connector,
+            user_identifier = integration.user_identifier,
             %error,
             "the provider did not refresh a credential"
         );

@@ -8,15 +8,21 @@ use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::CALL_TIMEOUT;
 use store::{Integration, Status};
 
-/// Duration of a lease. It outlives the call to the provider and the storing of the answer. After a process dies, others wait
-/// this long, which is less than the timeout of an operation.
-pub(in crate::integrations) const LEASE: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 5);
+/// Duration of a lease. After the holder dies, others wait this long, which is less than the timeout of an operation.
+pub(in crate::integrations) const LEASE: Duration = Duration::from_secs(10);
+
+/// Time between two renewals. A lease outlives several that fail.
+const RENEWAL: Duration = Duration::from_secs(2);
 
 /// Time between two attempts to take a lease that another process holds.
 pub(in crate::integrations) const POLL: Duration = Duration::from_millis(100);
 
-/// Part of the lease that must be left for storing the answer.
-const MARGIN: Duration = Duration::from_secs(1);
+/// Longest wait for a lease that another process renews: its call to the provider, the storing of the answer, and some time for
+/// this process's own call.
+pub(in crate::integrations) const PATIENCE: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 30);
+
+/// Part of the lease that must be left when the provider is called.
+const MARGIN: Duration = Duration::from_secs(5);
 
 /// The exclusive right to refresh an integration.
 pub(super) struct RefreshLease {
@@ -29,9 +35,9 @@ pub(super) struct RefreshLease {
 }
 
 impl RefreshLease {
-    /// Returns whether the lease lasts for a call to the provider that takes its longest time.
-    pub(super) fn outlives_call(&self) -> bool {
-        self.taken_at.elapsed() + CALL_TIMEOUT + MARGIN <= LEASE
+    /// Returns whether the lease lasts until its next renewal. It does not if this process was suspended.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.taken_at.elapsed() + MARGIN <= LEASE
     }
 }
 
@@ -39,7 +45,7 @@ impl Integrations {
     /// Waits for the lease of an integration. Returns `None` if another process has refreshed it meanwhile, or if it cannot be
     /// refreshed any more.
     pub(super) async fn lease(&self, id: &str, version: i64) -> Result<Option<RefreshLease>, IntegrationError> {
-        let give_up_at = Instant::now() + 2 * LEASE;
+        let give_up_at = Instant::now() + PATIENCE;
         while self.read_unchanged(id, version).await?.is_some() && Instant::now() < give_up_at {
             let taken_at = Instant::now();
             let Some(fence) = self.store.lease_refresh(id, LEASE).await? else {
@@ -54,6 +60,27 @@ impl Integrations {
             break;
         }
         Ok(None)
+    }
+
+    /// Runs work under a lease, and renews the lease meanwhile.
+    pub(in crate::integrations) async fn keep_leased<T>(
+        &self,
+        id: &str,
+        fence: i64,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let renew = async {
+            loop {
+                sleep(RENEWAL).await;
+                if let Err(error) = self.store.renew_refresh(id, fence, LEASE).await {
+                    tracing::debug!(integration = id, %error, "a refresh lease is not renewed");
+                }
+            }
+        };
+        tokio::select! {
+            result = work => result,
+            never = renew => never,
+        }
     }
 
     /// Reads an integration. Returns `None` if it is not active, or if its version is another.

@@ -2,7 +2,8 @@
 //!
 //! Many providers accept each refresh token once, and some end all access of a user when one is sent twice. So one task in the
 //! process refreshes an integration ([`OngoingRefreshes`]), and only the process that holds the lease in its row does
-//! (`lease`). A task that waited for another process reads the row again and finds new tokens.
+//! (`lease`). A task that waited for another process reads the row again and finds new tokens. If the database is away for longer
+//! than a lease, the process that has new tokens stores them before another one takes over its lease (`store::health`).
 //!
 //! The provider's answer is stored before anybody uses it (`write`), even if the caller has gone away. Only a process that is
 //! killed between the two loses the tokens; the next refresh then finds the integration expired. A failed refresh is stored
@@ -21,7 +22,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 
-pub(super) use self::lease::{LEASE, POLL};
+pub(super) use self::lease::{LEASE, PATIENCE, POLL};
 
 use self::lease::RefreshLease;
 use self::outcome::Outcome;
@@ -29,6 +30,7 @@ use self::write::Written;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::metrics::OutcomeLabels;
 use contract::AuthScheme;
+use store::Integration;
 
 /// Refreshes under way in this process, by the integration's id and the version of its row that is to be replaced.
 #[derive(Default)]
@@ -75,14 +77,15 @@ impl Integrations {
             Ok(None) => Outcome::Superseded,
             Ok(Some(lease)) => {
                 connector.clone_from(&lease.integration.holder.connector);
-                let outcome = self.refresh_leased(&lease).await;
+                let outcome = self.keep_leased(id, lease.fence, self.refresh_leased(&lease)).await;
                 // Storing new tokens has freed the lease. After any other outcome, other processes must not wait for it.
                 if !matches!(outcome, Ok(Outcome::Refreshed))
                     && let Err(error) = self.store.release_refresh(id, lease.fence).await
                 {
                     tracing::warn!(integration = id, %error, "a refresh lease cannot be given back; it will time out");
                 }
-                self.cache.changed(&lease.integration.holder).await;
+                let Integration { holder, user_identifier, .. } = &lease.integration;
+                self.cache.changed(holder, user_identifier).await;
                 outcome.unwrap_or_else(|error| failed(id, &error))
             }
             Err(error) => failed(id, &error),
@@ -110,8 +113,8 @@ impl Integrations {
         let Some(refresh_token) = &former.refresh_token else {
             return self.expire(lease, "The service gave no refresh token.").await;
         };
-        // If the lease ran out during the call, another process would send the same refresh token.
-        if !lease.outlives_call() {
+        // If the lease ran out before its next renewal, another process would send the same refresh token.
+        if !lease.is_fresh() {
             return Ok(Outcome::Late);
         }
         let requested_at = SystemTime::now();
@@ -126,8 +129,15 @@ impl Integrations {
                     Written::Replaced => {}
                     Written::Gone => {
                         if let Err(error) = provider.revoke(&tokens).await {
-                            let integration = &integration.id;
-                            tracing::warn!(integration, %error, "tokens of a removed integration are not revoked");
+                            let Integration { id, holder, user_identifier, .. } = integration;
+                            tracing::warn!(
+                                integration = id,
+                                tenant = holder.tenant,
+                                connector = holder.connector,
+                                user_identifier,
+                                %error,
+                                "tokens of a removed integration are not revoked"
+                            );
                         }
                     }
                 }

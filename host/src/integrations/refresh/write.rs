@@ -11,11 +11,12 @@ use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use store::{Details, Integration, Status};
 
-/// Pause after the first failed write. Each further pause is twice as long, up to the longest. All attempts together outlast the
-/// restart of a database by far.
+/// Pause after the first failed write. Each further pause is twice as long, up to the longest. The longest is so short that the
+/// tokens are stored before another gateway takes over the lease (`store::health`). All attempts together outlast the restart of a
+/// database by far.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-const ATTEMPTS: u32 = 200;
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const ATTEMPTS: u32 = 2000;
 
 /// The result of writing new tokens.
 pub(super) enum Written {
@@ -45,7 +46,17 @@ impl Integrations {
             attempts += 1;
             match written.await {
                 Err(error) if attempts < ATTEMPTS => {
-                    tracing::warn!(integration = lease.integration.id, %error, "new tokens are not stored yet; trying again");
+                    if attempts == 1 {
+                        let Integration { id, holder, user_identifier, .. } = &lease.integration;
+                        tracing::warn!(
+                            integration = id,
+                            tenant = holder.tenant,
+                            connector = holder.connector,
+                            user_identifier,
+                            %error,
+                            "new tokens are not stored yet; trying until the database is back"
+                        );
+                    }
                     sleep(pause).await;
                     pause = LONGEST_PAUSE.min(2 * pause);
                 }

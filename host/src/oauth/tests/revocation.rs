@@ -116,6 +116,22 @@ async fn a_url_that_only_the_operator_sets_takes_a_form() {
 }
 
 #[tokio::test]
+async fn tokens_of_another_provider_are_not_sent_to_the_manifests_revocation_url() {
+    let stub = Stub::start(|_, _| answer(200, &[], "")).await;
+    let scheme = with(contract::Revocation::Form(format!("{}/revoke", stub.url())));
+    let replacements: [fn(&mut Oauth, Url); 2] =
+        [|oauth, url| oauth.token_url = Some(url), |oauth, url| oauth.authorization_url = Some(url)];
+    for replace in replacements {
+        let mut config = config();
+        let oauth = &mut config.connectors.get_mut("demo").unwrap().oauth;
+        replace(oauth, "https://id.corp.example/oauth".parse().unwrap());
+        let provider = Provider::new("demo", &scheme, &config, &Recipients::OfManifest, egress()).unwrap();
+        assert_eq!(provider.revoke(&tokens(Some(REFRESH_TOKEN))).await, Ok(Revocation::NotOffered));
+    }
+    assert!(stub.seen().is_empty());
+}
+
+#[tokio::test]
 async fn a_failed_revocation_says_why_without_the_token() {
     let stub = Stub::start(|seen, _| {
         let body =

@@ -15,7 +15,8 @@ const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 
 /// The columns of an [`Authorization`], in the order in which they are read.
 const COLUMNS: &str =
-    "hash, tenant, subject, connector, user_identifier, callback_url, redirect_uri, data_key, verifier, expires_at";
+    "hash, tenant, subject, connector, user_identifier, replaces, confirms, callback_url, redirect_uri, data_key, verifier,
+    expires_at";
 
 impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.
@@ -35,16 +36,24 @@ impl Store {
         .await
     }
 
-    /// Takes an authorization. If several calls ask for the same one, on any gateway, exactly one gets it.
+    /// Takes an authorization that was begun for this connector. If several calls ask for the same one, on any gateway, exactly one gets it.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn take_authorization(&self, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
-        let hash = *hash;
+    pub async fn take_authorization(
+        &self,
+        connector: &str,
+        hash: &StateHash,
+    ) -> Result<TakenAuthorization, StoreError> {
+        let (hash, connector) = (*hash, connector.to_owned());
         // The callback needs no API key. Requests with an invented `state` must not hold the write lock.
         let found = self.read(move |connection| find(connection, &hash)).await?;
-        if !matches!(found, TakenAuthorization::Fresh(_)) {
-            return Ok(found);
+        match found {
+            TakenAuthorization::Fresh(authorization) if authorization.holder.connector != connector => {
+                return Ok(TakenAuthorization::OtherConnector);
+            }
+            TakenAuthorization::Fresh(_) => {}
+            found => return Ok(found),
         }
         self.write(Durability::PowerLoss, move |connection| take(connection, &hash)).await
     }
@@ -53,13 +62,15 @@ impl Store {
 pub(super) fn insert(connection: &mut dyn Connection, authorization: &Authorization) -> Result<(), StoreError> {
     let verifier = authorization.verifier.as_ref();
     connection.execute(
-        &format!("INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"),
+        &format!("INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"),
         values![
             &authorization.hash,
             &authorization.holder.tenant,
             &authorization.holder.subject,
             &authorization.holder.connector,
             &authorization.user_identifier,
+            authorization.replaces,
+            authorization.confirms,
             &authorization.callback_url,
             &authorization.redirect_uri,
             verifier.map(|sealed| &sealed.key_id),
@@ -109,6 +120,8 @@ impl FromRow for Authorization {
             hash: row.read()?,
             holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
             user_identifier: row.read()?,
+            replaces: row.read()?,
+            confirms: row.read()?,
             callback_url: row.read()?,
             redirect_uri: row.read()?,
             verifier: read_sealed(row)?,

@@ -11,6 +11,7 @@ use crate::{Holder, Sealed, Store, StoreError};
 
 on_every_database!(
     an_authorization_is_taken_once_by_many_that_ask,
+    an_authorization_of_another_connector_is_not_used_up,
     an_expired_authorization_is_reported_and_deleted_a_day_later,
     an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_writers,
     a_user_may_have_a_hundred_authorizations_under_way,
@@ -22,6 +23,8 @@ fn authorization(verifier: Option<Sealed>) -> Authorization {
         hash: [7; 32],
         holder: holder(),
         user_identifier: Some("ann".into()),
+        replaces: true,
+        confirms: false,
         callback_url: "https://app.example.com/back?a=1".into(),
         redirect_uri: "https://gateway.example.com/callback".into(),
         verifier,
@@ -33,12 +36,12 @@ async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
     data_key(&site.store, "dk_1").await;
     let begun = authorization(Some(sealed("dk_1")));
     site.store.save_authorization(begun.clone()).await.unwrap();
-    assert_eq!(site.store.take_authorization(&[8; 32]).await.unwrap(), TakenAuthorization::Unknown);
+    assert_eq!(site.store.take_authorization("calendar", &[8; 32]).await.unwrap(), TakenAuthorization::Unknown);
     let other = site.open_again().await;
     let asking: Vec<_> = (0..10)
         .map(|number| {
             let store = if number % 2 == 0 { &site.store } else { &other }.clone();
-            tokio::spawn(async move { store.take_authorization(&[7; 32]).await.unwrap() })
+            tokio::spawn(async move { store.take_authorization("calendar", &[7; 32]).await.unwrap() })
         })
         .collect();
     let mut fresh = Vec::new();
@@ -53,14 +56,23 @@ async fn an_authorization_is_taken_once_by_many_that_ask(site: Site) {
     assert_eq!(site.execute("DELETE FROM data_keys").await, 1);
 }
 
+async fn an_authorization_of_another_connector_is_not_used_up(site: Site) {
+    let begun = authorization(None);
+    site.store.save_authorization(begun.clone()).await.unwrap();
+    let elsewhere = site.store.take_authorization("mail", &[7; 32]).await.unwrap();
+    assert_eq!(elsewhere, TakenAuthorization::OtherConnector);
+    let taken = site.store.take_authorization("calendar", &[7; 32]).await.unwrap();
+    assert_eq!(taken, TakenAuthorization::Fresh(Box::new(begun)));
+}
+
 async fn an_expired_authorization_is_reported_and_deleted_a_day_later(site: Site) {
     let store = &site.store;
     store.save_authorization(authorization(None)).await.unwrap();
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;
-    assert_eq!(store.take_authorization(&[7; 32]).await.unwrap(), TakenAuthorization::Expired);
+    assert_eq!(store.take_authorization("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Expired);
     site.execute("UPDATE authorizations SET expires_at = expires_at - 24 * 3600000").await;
     store.save_authorization(Authorization { hash: [8; 32], ..authorization(None) }).await.unwrap();
-    assert_eq!(store.take_authorization(&[7; 32]).await.unwrap(), TakenAuthorization::Unknown);
+    assert_eq!(store.take_authorization("calendar", &[7; 32]).await.unwrap(), TakenAuthorization::Unknown);
 }
 
 async fn an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_writers(site: Site) {
@@ -68,7 +80,7 @@ async fn an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_w
     for hash in [[1; 32], [2; 32]] {
         store.save_authorization(Authorization { hash, ..authorization(None) }).await.unwrap();
     }
-    store.take_authorization(&[1; 32]).await.unwrap();
+    store.take_authorization("calendar", &[1; 32]).await.unwrap();
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000 WHERE NOT is_used").await;
     let (is_writing, writing) = tokio::sync::oneshot::channel();
     let (release, released) = std::sync::mpsc::channel::<()>();
@@ -79,7 +91,7 @@ async fn an_authorization_that_cannot_be_taken_is_reported_without_waiting_for_w
         ([2; 32], TakenAuthorization::Expired),
         ([3; 32], TakenAuthorization::Unknown),
     ] {
-        let taking = tokio::time::timeout(Duration::from_secs(20), store.take_authorization(&hash));
+        let taking = tokio::time::timeout(Duration::from_secs(20), store.take_authorization("calendar", &hash));
         assert_eq!(taking.await.unwrap().unwrap(), expected);
     }
     release.send(()).unwrap();
@@ -126,14 +138,14 @@ async fn a_user_may_have_a_hundred_authorizations_under_way(site: Site) {
     }
     let over = begin(store, &holder(), 100).await.unwrap_err();
     assert_eq!(over.to_string(), "the holder has 100 authorizations under way and may not have more");
-    assert_eq!(store.take_authorization(&numbered(100)).await.unwrap(), TakenAuthorization::Unknown);
+    assert_eq!(store.take_authorization("calendar", &numbered(100)).await.unwrap(), TakenAuthorization::Unknown);
     for (number, other) in
         (200..).zip([Holder { subject: "bob".into(), ..holder() }, Holder { connector: "mail".into(), ..holder() }])
     {
         begin(store, &other, number).await.unwrap();
     }
     // A taken authorization no longer counts, and an expired one does not either.
-    store.take_authorization(&first).await.unwrap();
+    store.take_authorization("calendar", &first).await.unwrap();
     begin(store, &holder(), 101).await.unwrap();
     assert!(begin(store, &holder(), 102).await.is_err());
     site.execute("UPDATE authorizations SET expires_at = expires_at - 600000").await;

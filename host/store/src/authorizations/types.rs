@@ -17,6 +17,10 @@ pub struct Authorization {
     pub holder: Holder,
     /// The name that the caller chose for the integration, if any.
     pub user_identifier: Option<String>,
+    /// `true` if another account may replace the one behind the user identifier.
+    pub replaces: bool,
+    /// `true` if the grant is used only after the caller has confirmed it.
+    pub confirms: bool,
     /// The application's URL, to which the gateway sends the user in the end.
     pub callback_url: String,
     /// The gateway's URL, to which the provider sends the user. The token request must repeat it exactly.
@@ -32,6 +36,8 @@ pub struct Authorization {
 pub enum TakenAuthorization {
     /// An authorization that was not taken before. It counts as used from now on.
     Fresh(Box<Authorization>),
+    /// The authorization is for another connector. It can still be taken for that one.
+    OtherConnector,
     /// The authorization was taken before.
     Used,
     /// The authorization has expired.

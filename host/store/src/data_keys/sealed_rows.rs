@@ -25,6 +25,14 @@ pub(super) const SEALED_COLUMNS: &[SealedColumn] = &[
         bound_to: &["tenant", "subject", "connector", "user_identifier"],
     },
     SealedColumn {
+        table: "pending_grants",
+        row: "hash",
+        data_key: "data_key",
+        secret: "secret",
+        context: "pending_grant",
+        bound_to: &["tenant", "subject", "connector", "user_identifier"],
+    },
+    SealedColumn {
         table: "webhook_secrets",
         row: "id",
         data_key: "data_key",

@@ -4,12 +4,16 @@
 //! lease therefore has a number, the fence, which is higher than that of every earlier lease of the integration. A write with
 //! an old fence has no effect, so a slow worker cannot overwrite the tokens of its successor.
 
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::connection::Durability;
 use crate::time::millis;
 use crate::value::values;
 use crate::{Store, StoreError};
+
+/// A call that takes longer than this met a database that did not answer for a while.
+const PROMPT: Duration = Duration::from_secs(2);
 
 impl Store {
     /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that have no lease. The most
@@ -50,17 +54,54 @@ impl Store {
     /// Takes the lease of an integration for the time `life`, by the clock of the database, and returns its fence. Returns
     /// `None` if another worker has the lease, or if there is no such integration.
     ///
+    /// A lease that has ended without a release belongs to a worker that died, or that could not reach the database. If this
+    /// process could not reach it either, that worker gets time to store its result first: the lease is not given away before.
+    ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn lease_refresh(&self, id: &str, life: Duration) -> Result<Option<i64>, StoreError> {
-        let id = id.to_owned();
+        let (id, health, asked_at) = (id.to_owned(), Arc::clone(&self.health), Instant::now());
         // A database server may lose its power while the worker continues. Its lease must not be given to another one then.
         self.write(Durability::PowerLoss, move |connection| {
-            connection.optional(
-                "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
-                 WHERE id = $2 AND (leased_until IS NULL OR leased_until <= now_ms()) RETURNING fence",
-                values![millis(life), &id],
-            )
+            let mut take = |which: &str| {
+                connection.optional(
+                    &format!(
+                        "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
+                         WHERE id = $2 AND {which} RETURNING fence"
+                    ),
+                    values![millis(life), &id],
+                )
+            };
+            let released = take("leased_until IS NULL")?;
+            if released.is_some() || !health.has_recovered() {
+                return Ok(released);
+            }
+            let ended = take("leased_until <= now_ms()")?;
+            if ended.is_some() && asked_at.elapsed() > PROMPT {
+                // The database was away during this call.
+                health.note_failure();
+                connection.execute("UPDATE integrations SET leased_until = now_ms() WHERE id = $1", values![&id])?;
+                return Ok(None);
+            }
+            Ok(ended)
+        })
+        .await
+    }
+
+    /// Makes a lease end later: after the time `life` from now. Does nothing if it was released, or if another worker has taken the
+    /// lease since.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn renew_refresh(&self, id: &str, fence: i64, life: Duration) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.execute(
+                "UPDATE integrations SET leased_until = now_ms() + $1
+                 WHERE id = $2 AND fence = $3 AND leased_until IS NOT NULL",
+                values![millis(life), &id, fence],
+            )?;
+            Ok(())
         })
         .await
     }
@@ -93,6 +134,8 @@ mod tests {
         ended_integrations_are_active_and_have_expired_tokens_that_no_refresh_can_help,
         one_of_many_gets_the_lease_and_the_next_one_after_it_was_released_or_ended,
         a_worker_whose_lease_has_ended_overwrites_nothing_of_its_successor,
+        an_ended_lease_is_not_taken_over_right_after_a_failure_and_a_released_one_is,
+        a_lease_is_renewed_until_it_is_released_or_taken_over,
     );
 
     async fn due_integrations_are_active_late_and_without_a_lease(site: Site) {
@@ -169,5 +212,36 @@ mod tests {
         assert_eq!(written.version, version + 1);
         // The update has also released the lease.
         assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), Some(next + 1));
+    }
+
+    async fn an_ended_lease_is_not_taken_over_right_after_a_failure_and_a_released_one_is(site: Site) {
+        let (store, other) = (&site.store, site.open_again().await);
+        let id = connect(store, "ann").await.id;
+        let fence = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        let failing = other.read(|connection| connection.query("SELECT nothing FROM nowhere", &[]).map(drop));
+        assert!(failing.await.unwrap_err().is_failure());
+        assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), None);
+        assert_eq!(store.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(fence + 1), "it saw no failure");
+        other.health.recover();
+        assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(fence + 2));
+        other.health.note_failure();
+        store.release_refresh(&id, fence + 2).await.unwrap();
+        assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(fence + 3));
+    }
+
+    async fn a_lease_is_renewed_until_it_is_released_or_taken_over(site: Site) {
+        const LONG: Duration = Duration::from_secs(60);
+        let store = &site.store;
+        let id = connect(store, "ann").await.id;
+        let fence = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        store.renew_refresh(&id, fence, LONG).await.unwrap();
+        assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), None);
+        store.renew_refresh(&id, fence, Duration::ZERO).await.unwrap();
+        let next = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        store.renew_refresh(&id, fence, LONG).await.unwrap();
+        assert_eq!(store.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(next + 1));
+        store.release_refresh(&id, next + 1).await.unwrap();
+        store.renew_refresh(&id, next + 1, LONG).await.unwrap();
+        assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), Some(next + 2));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{Account, AuthType, Details, Holder, Integration};
+use super::{Account, AuthType, Details, Holder, Integration, IntegrationFilter};
 use crate::connection::{Connection, Durability};
 use crate::id::random_id;
 use crate::value::{FromRow, FromValue, Row, Value, values};
@@ -20,6 +20,10 @@ const SET_DETAILS: &str =
     expires_at = $7, last_refreshed_at = $8, next_refresh_at = $9, data_key = $10, secret = $11,
     version = version + 1, updated_at = now_ms()";
 
+/// The status at this moment. An active integration has expired when its tokens have, if no refresh can help.
+const STATUS_NOW: &str = "CASE WHEN status = 'active' AND expires_at <= now_ms() AND next_refresh_at IS NULL
+    THEN 'expired' ELSE status END";
+
 impl Store {
     /// Stores an integration. If the holder already has one under this `user_identifier`, that one is overwritten: it keeps
     /// its id and its selection. It also keeps the connector's stored values, unless the account is another one. The same
@@ -36,37 +40,8 @@ impl Store {
         tell: Vec<NewDelivery>,
     ) -> Result<Integration, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        let id = random_id("int_")?;
         self.write(Durability::PowerLoss, move |connection| {
-            prepare_to_connect(connection, &holder, &user_identifier, &details.account)?;
-            webhooks::insert(connection, &tell)?;
-            connection.one(
-                &format!(
-                    "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
-                         last_refreshed_at, next_refresh_at, data_key, secret, id, tenant, subject, connector,
-                         user_identifier, auth_type, created_at, updated_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, now_ms(), now_ms())
-                     ON CONFLICT (tenant, subject, connector, user_identifier) DO UPDATE SET
-                         status = excluded.status, reason = excluded.reason, account_id = excluded.account_id,
-                         account_email = excluded.account_email, account_name = excluded.account_name,
-                         scopes = excluded.scopes, expires_at = excluded.expires_at,
-                         last_refreshed_at = excluded.last_refreshed_at, next_refresh_at = excluded.next_refresh_at,
-                         data_key = excluded.data_key, secret = excluded.secret, auth_type = excluded.auth_type,
-                         version = integrations.version + 1, updated_at = excluded.updated_at
-                     RETURNING {COLUMNS}"
-                ),
-                &with_details(
-                    &details,
-                    values![
-                        &id,
-                        &holder.tenant,
-                        &holder.subject,
-                        &holder.connector,
-                        &user_identifier,
-                        auth_type.name()
-                    ],
-                ),
-            )
+            connect(connection, &holder, &user_identifier, auth_type, &details, &tell)
         })
         .await
     }
@@ -89,11 +64,9 @@ impl Store {
         self.read(move |connection| connection.optional(&select("WHERE id = $1"), values![&id])).await
     }
 
-    /// Returns all integrations of a holder, the oldest first.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn integrations_of(&self, holder: &Holder) -> Result<Vec<Integration>, StoreError> {
+    /// Returns all integrations of a holder, the oldest first. A holder may have so many that only tests read them all.
+    #[cfg(test)]
+    pub(crate) async fn integrations_of(&self, holder: &Holder) -> Result<Vec<Integration>, StoreError> {
         let holder = holder.clone();
         self.read(move |connection| {
             connection.all(
@@ -104,15 +77,31 @@ impl Store {
         .await
     }
 
-    /// Returns all integrations of a user with any connector, the oldest first.
+    /// Returns a page of a user's integrations with any connector, in the order of connectors and user identifiers.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn integrations_of_subject(&self, tenant: &str, subject: &str) -> Result<Vec<Integration>, StoreError> {
+    pub async fn integrations_of_subject(
+        &self,
+        tenant: &str,
+        subject: &str,
+        filter: IntegrationFilter,
+    ) -> Result<Vec<Integration>, StoreError> {
         let (tenant, subject) = (tenant.to_owned(), subject.to_owned());
         self.read(move |connection| {
-            connection
-                .all(&select("WHERE tenant = $1 AND subject = $2 ORDER BY created_at, id"), values![&tenant, &subject])
+            let (connector, user_identifier) = filter.after.unwrap_or_default();
+            let mut condition =
+                "WHERE tenant = $1 AND subject = $2 AND (connector, user_identifier) > ($3, $4)".to_owned();
+            let mut values = values![&tenant, &subject, &connector, &user_identifier, filter.limit].to_vec();
+            if let Some(connector) = &filter.connector {
+                values.push(connector.into());
+                condition += &format!(" AND connector = ${}", values.len());
+            }
+            if let Some(status) = filter.status {
+                values.push(status.name().into());
+                condition += &format!(" AND {STATUS_NOW} = ${}", values.len());
+            }
+            connection.all(&select(&format!("{condition} ORDER BY connector, user_identifier LIMIT $5")), &values)
         })
         .await
     }
@@ -202,6 +191,40 @@ impl Store {
     }
 }
 
+/// Stores an integration. See [`Store::connect_integration`].
+pub(crate) fn connect(
+    connection: &mut dyn Connection,
+    holder: &Holder,
+    user_identifier: &str,
+    auth_type: AuthType,
+    details: &Details,
+    tell: &[NewDelivery],
+) -> Result<Integration, StoreError> {
+    let id = random_id("int_")?;
+    prepare_to_connect(connection, holder, user_identifier, &details.account)?;
+    webhooks::insert(connection, tell)?;
+    connection.one(
+        &format!(
+            "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
+                 last_refreshed_at, next_refresh_at, data_key, secret, id, tenant, subject, connector,
+                 user_identifier, auth_type, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, now_ms(), now_ms())
+             ON CONFLICT (tenant, subject, connector, user_identifier) DO UPDATE SET
+                 status = excluded.status, reason = excluded.reason, account_id = excluded.account_id,
+                 account_email = excluded.account_email, account_name = excluded.account_name,
+                 scopes = excluded.scopes, expires_at = excluded.expires_at,
+                 last_refreshed_at = excluded.last_refreshed_at, next_refresh_at = excluded.next_refresh_at,
+                 data_key = excluded.data_key, secret = excluded.secret, auth_type = excluded.auth_type,
+                 version = integrations.version + 1, updated_at = excluded.updated_at
+             RETURNING {COLUMNS}"
+        ),
+        &with_details(
+            details,
+            values![&id, &holder.tenant, &holder.subject, &holder.connector, user_identifier, auth_type.name()],
+        ),
+    )
+}
+
 /// Checks the limit of a new integration. Deletes the connector's stored values of an existing one if the account is another
 /// one, so that one account never sees the values of another.
 fn prepare_to_connect(
@@ -234,7 +257,7 @@ fn tell_if_written(
     Ok(written)
 }
 
-fn find(
+pub(super) fn find(
     connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
@@ -271,7 +294,7 @@ fn select_one(
     Ok(Some(integration))
 }
 
-fn select(condition: &str) -> String {
+pub(super) fn select(condition: &str) -> String {
     format!("SELECT {COLUMNS} FROM integrations {condition}")
 }
 

@@ -15,6 +15,7 @@ on_every_database!(
     a_user_may_have_a_thousand_integrations_and_connect_them_again,
     an_application_may_have_a_hundred_thousand_integrations,
     a_holder_sees_only_its_own_integrations,
+    a_list_comes_in_pages_and_can_be_filtered,
     one_integration_of_a_holder_is_selected_after_many_selections_at_once,
     of_two_updates_from_one_version_one_succeeds,
     deleting_an_integration_deletes_what_its_connector_stored_for_it,
@@ -123,14 +124,44 @@ async fn a_holder_sees_only_its_own_integrations(site: Site) {
         store.connect_integration(other, "ann", AuthType::None, details(), Vec::new()).await.unwrap();
     }
     let connectors: Vec<_> = store
-        .integrations_of_subject("acme", "ann")
+        .integrations_of_subject("acme", "ann", page(10))
         .await
         .unwrap()
         .into_iter()
         .map(|integration| integration.holder.connector)
         .collect();
     assert_eq!(HashSet::<&str>::from_iter(connectors.iter().map(String::as_str)), ["calendar", "mail"].into());
-    assert_eq!(store.integrations_of_subject("acme", "").await.unwrap().len(), 1);
+    assert_eq!(store.integrations_of_subject("acme", "", page(10)).await.unwrap().len(), 1);
+}
+
+fn page(limit: u32) -> IntegrationFilter {
+    IntegrationFilter { limit, ..IntegrationFilter::default() }
+}
+
+async fn a_list_comes_in_pages_and_can_be_filtered(site: Site) {
+    let store = &site.store;
+    let connect = async |connector: &str, user: &str, details: Details| {
+        let holder = Holder { connector: connector.to_owned(), ..holder() };
+        store.connect_integration(&holder, user, AuthType::OAuth2, details, Vec::new()).await.unwrap();
+    };
+    let late = || Details { expires_at: Some(crate::testing::at_second(1)), next_refresh_at: None, ..details() };
+    connect("mail", "bob", details()).await;
+    connect("calendar", "eve", Details { status: Status::Expired, ..details() }).await;
+    connect("calendar", "ann", details()).await;
+    connect("calendar", "late", late()).await;
+    let listed = async |filter: IntegrationFilter| {
+        let found = store.integrations_of_subject("acme", "ann", filter).await.unwrap();
+        found.into_iter().map(|found| (found.holder.connector, found.user_identifier)).collect::<Vec<_>>()
+    };
+    let row = |connector: &str, user: &str| (connector.to_owned(), user.to_owned());
+    let (ann, eve, late, bob) =
+        (row("calendar", "ann"), row("calendar", "eve"), row("calendar", "late"), row("mail", "bob"));
+    assert_eq!(listed(page(2)).await, [ann.clone(), eve.clone()]);
+    let next = IntegrationFilter { after: Some(eve.clone()), ..page(2) };
+    assert_eq!(listed(next).await, [late.clone(), bob.clone()]);
+    assert_eq!(listed(IntegrationFilter { connector: Some("mail".into()), ..page(9) }).await, std::slice::from_ref(&bob));
+    assert_eq!(listed(IntegrationFilter { status: Some(Status::Expired), ..page(9) }).await, [eve, late]);
+    assert_eq!(listed(IntegrationFilter { status: Some(Status::Active), ..page(9) }).await, [ann, bob]);
 }
 
 async fn one_integration_of_a_holder_is_selected_after_many_selections_at_once(site: Site) {

@@ -28,6 +28,11 @@ impl Holder {
     pub fn verifier_context<'a>(&'a self, user_identifier: Option<&'a str>) -> [&'a str; 5] {
         ["verifier", &self.tenant, &self.subject, &self.connector, user_identifier.unwrap_or_default()]
     }
+
+    /// The context in which a grant is sealed until the caller confirms it.
+    pub fn grant_context<'a>(&'a self, user_identifier: &'a str) -> [&'a str; 5] {
+        ["pending_grant", &self.tenant, &self.subject, &self.connector, user_identifier]
+    }
 }
 
 /// The way in which users connect an account.
@@ -66,7 +71,8 @@ pub enum Status {
 }
 
 impl Status {
-    const ALL: [Self; 3] = [Self::Active, Self::Expired, Self::Revoked];
+    /// All statuses.
+    pub const ALL: [Self; 3] = [Self::Active, Self::Expired, Self::Revoked];
 
     /// The name in answers and in the database.
     pub const fn name(self) -> &'static str {
@@ -157,4 +163,29 @@ pub struct Integration {
     pub version: i64,
     /// The part that changes.
     pub details: Details,
+}
+
+/// The integration that a call runs on, if it is clear.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// This one.
+    One(Box<Integration>),
+    /// There is no integration of the requested name, or there are several and none is selected.
+    Open {
+        /// The identifiers of the holder's integrations, in alphabetical order and limited in number.
+        candidates: Vec<String>,
+    },
+}
+
+/// Selects a page of a user's integrations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IntegrationFilter {
+    /// Only integrations with this connector.
+    pub connector: Option<String>,
+    /// Only integrations in this status now.
+    pub status: Option<Status>,
+    /// Connector and user identifier of the last integration of the page before.
+    pub after: Option<(String, String)>,
+    /// Most integrations in the page.
+    pub limit: u32,
 }

@@ -9,8 +9,9 @@ use url::form_urlencoded;
 
 use super::error::PostgresError;
 
-/// Time without a confirmation of sent data after which the connection counts as broken.
-const UNCONFIRMED: Duration = Duration::from_secs(15);
+/// Time without a confirmation of sent data after which the connection counts as broken. It is shorter than
+/// [`RECOVERY`](crate::health::RECOVERY), so that new tokens are sent again on another connection in that time.
+const UNCONFIRMED: Duration = Duration::from_secs(5);
 
 /// Idle time after which the operating system checks that the server is reachable.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0002_integrations.sql"),
     include_str!("../migrations/postgres/0003_webhooks.sql"),
     include_str!("../migrations/postgres/0004_jobs.sql"),
+    include_str!("../migrations/postgres/0005_accounts.sql"),
 ];
 
 /// Runs the missing migrations.

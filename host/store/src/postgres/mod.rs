@@ -35,8 +35,8 @@ use crate::process_lock::Held;
 /// Maximum number of connections of one gateway. A server with the default settings can serve several gateways.
 const CONNECTIONS: usize = 10;
 
-/// Maximum time for opening a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum time for opening a connection. It is shorter than [`RECOVERY`](crate::health::RECOVERY).
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Settings of each connection. The first two end statements that wait or run for far longer than usual. The third ends the
 /// transaction of a gateway that was stopped in its middle, which would keep other gateways waiting.

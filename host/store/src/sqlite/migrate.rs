@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0002_integrations.sql"),
     include_str!("../migrations/sqlite/0003_webhooks.sql"),
     include_str!("../migrations/sqlite/0004_jobs.sql"),
+    include_str!("../migrations/sqlite/0005_accounts.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

@@ -126,6 +126,10 @@ impl Sqlite {
     ) -> Result<T, StoreError> {
         let path = Arc::clone(&self.path);
         pool.run(move |pool| {
+            // The open connections would still write to a file that was removed, and all that would be lost.
+            if !path.try_exists().unwrap_or(true) {
+                return Err(StoreError::Missing { path: path.to_path_buf() });
+            }
             let failed = |error| error::of_sqlite(&path, error);
             let mut connection = pool.take().map_or_else(|| open(&path), Ok).map_err(failed)?;
             let result = work(&mut connection, &path);

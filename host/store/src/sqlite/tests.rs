@@ -38,6 +38,19 @@ async fn refusal(folder: &TempDir) -> String {
 }
 
 #[tokio::test]
+async fn a_database_that_was_removed_is_noticed_until_it_is_back() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path()).await.unwrap();
+    let (file, away) = (folder.path().join(FILE), folder.path().join("away"));
+    fs::rename(&file, &away).unwrap();
+    let error = store.check().await.unwrap_err();
+    assert!(error.to_string().ends_with("is gone; put it back, or restart the gateway to begin with an empty one"));
+    assert!(!file.exists(), "no empty database took its place");
+    fs::rename(&away, &file).unwrap();
+    store.check().await.unwrap();
+}
+
+#[tokio::test]
 async fn other_users_can_read_none_of_the_files() {
     let folder = TempDir::new().unwrap();
     let data = folder.path().join("deep/data");

@@ -66,6 +66,7 @@ const OPERATIONS: &[Row] = &[
     row("hoard_bodies", hoard::bodies),
     row("parse_without_end", hoard::parse_without_end),
     row("deep_pointer", hoard::deep_pointer),
+    immediate("deep_pointer_at_once", hoard::deep_pointer),
     row("call", network::call),
     immediate("call_at_once", network::call),
     row("follow", network::follow),

@@ -87,6 +87,8 @@ impl Machine {
             hash: [7; 32],
             holder,
             user_identifier: None,
+            replaces: false,
+            confirms: false,
             callback_url: "https://app.example.com".into(),
             redirect_uri: "https://gateway.example.com".into(),
             verifier: Some(verifier),

@@ -1,0 +1,175 @@
+//! A budget of memory that all calls of the gateway share.
+//!
+//! Limits of single calls do not protect the process from many calls: 150 bodies of 10 MB are 1.5 GB. So whatever a caller, an
+//! upstream or a connector can make large takes its size out of one budget, and gives it back when it is freed. If the budget is
+//! used up, the call is refused. The process is not killed.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+
+/// Bytes below this size cost less than counting them. The limits of connections and calls bound them.
+const SMALL_BYTES: usize = 4 << 10;
+
+/// The budget. Clones share it.
+#[derive(Clone, Debug)]
+pub struct MemoryBudget(Arc<Budget>);
+
+#[derive(Debug)]
+struct Budget {
+    limit: u64,
+    held: AtomicU64,
+}
+
+/// There is not enough memory left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the memory for calls is used up")]
+pub struct Exhausted;
+
+/// A part of the budget. Dropping it gives the part back.
+#[derive(Debug)]
+pub struct Held {
+    budget: MemoryBudget,
+    bytes: u64,
+}
+
+impl MemoryBudget {
+    /// A budget of `limit` bytes.
+    pub fn new(limit: u64) -> Self {
+        Self(Arc::new(Budget { limit, held: AtomicU64::new(0) }))
+    }
+
+    /// A budget that is never used up.
+    pub fn unlimited() -> Self {
+        Self::new(u64::MAX)
+    }
+
+    /// Half of the memory that the process may use: of its control group if that has a limit, else of the machine.
+    pub fn half_of_the_machine() -> u64 {
+        memory_of_group().into_iter().chain(memory_of_machine()).min().unwrap_or(DEFAULT_BYTES) / 2
+    }
+
+    /// The bytes that are held now.
+    pub fn held(&self) -> u64 {
+        self.0.held.load(Ordering::Relaxed)
+    }
+
+    /// The size of the budget in bytes.
+    pub fn limit(&self) -> u64 {
+        self.0.limit
+    }
+
+    /// A part of the budget that is empty yet.
+    pub fn part(&self) -> Held {
+        Held { budget: self.clone(), bytes: 0 }
+    }
+
+    /// Takes the size of `bytes` out of the budget until the last reference to them is dropped. Small ones are not counted.
+    ///
+    /// # Errors
+    /// If not so much is left.
+    pub fn hold_bytes(&self, bytes: Bytes) -> Result<Bytes, Exhausted> {
+        let mut held = self.part();
+        held.grow_to(bytes.len())?;
+        Ok(held.of(bytes))
+    }
+}
+
+impl Held {
+    /// Makes the part as large as `size`, if it is smaller. Small sizes are not counted.
+    ///
+    /// # Errors
+    /// If not so much is left. The part stays as large as it is.
+    pub fn grow_to(&mut self, size: usize) -> Result<(), Exhausted> {
+        let bytes = (size as u64).saturating_sub(self.bytes);
+        if size < SMALL_BYTES || bytes == 0 {
+            return Ok(());
+        }
+        let budget = &self.budget.0;
+        let fits = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= budget.limit);
+        budget.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| Exhausted)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Ties the part to `bytes`: it is given back when the last reference to them is dropped.
+    #[must_use]
+    pub fn of(self, bytes: Bytes) -> Bytes {
+        if self.bytes == 0 {
+            return bytes;
+        }
+        Bytes::from_owner(Owner { bytes, _held: self })
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.budget.0.held.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+struct Owner {
+    bytes: Bytes,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for Owner {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The assumed memory if the system does not tell.
+const DEFAULT_BYTES: u64 = 2 << 30;
+
+/// The limit of the control group (version 2), which a container has.
+fn memory_of_group() -> Option<u64> {
+    fs::read_to_string("/sys/fs/cgroup/memory.max").ok()?.trim().parse().ok()
+}
+
+/// The memory of the machine.
+fn memory_of_machine() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_held_until_it_is_dropped() {
+        let budget = MemoryBudget::new(10_000);
+        let mut held = budget.part();
+        held.grow_to(6000).unwrap();
+        assert_eq!(budget.part().grow_to(5000), Err(Exhausted));
+        held.grow_to(10_000).unwrap();
+        assert_eq!(held.grow_to(10_001), Err(Exhausted));
+        assert_eq!(budget.held(), 10_000);
+        budget.part().grow_to(SMALL_BYTES - 1).unwrap();
+        drop(held);
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn bytes_hold_their_part_as_long_as_any_piece_of_them() {
+        let budget = MemoryBudget::new(5000);
+        let bytes = budget.hold_bytes(Bytes::from(vec![7; 5000])).unwrap();
+        let piece = bytes.slice(2..4);
+        drop(bytes);
+        assert_eq!((&piece[..], budget.held()), (&[7, 7][..], 5000));
+        assert_eq!(budget.hold_bytes(Bytes::from(vec![7; 5000])).unwrap_err(), Exhausted);
+        budget.hold_bytes(Bytes::from_static(b"small")).unwrap();
+        drop(piece);
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn the_machine_tells_its_memory() {
+        assert!(MemoryBudget::half_of_the_machine() > 64 << 20);
+    }
+}

@@ -1,0 +1,102 @@
+//! GET /integrations: the accounts that the caller's user has connected, in pages.
+
+use std::time::SystemTime;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hyper::Response;
+use serde_json::{Value, json};
+use url::form_urlencoded;
+
+use crate::api::answer::private_answer;
+use crate::api::authorize::AuthorizedCaller;
+use crate::api::problem::{Problem, integration_problem, invalid};
+use crate::api::route::HttpCall;
+use crate::integrations::record;
+use crate::pipeline::body::Body;
+use store::{Integration, IntegrationFilter, Status};
+
+/// Integrations in a page, if the caller does not say how many.
+const DEFAULT_LIMIT: u32 = 100;
+
+/// Maximum number of integrations in a page.
+const MAX_LIMIT: u32 = 1000;
+
+/// Answers with a page.
+pub(in crate::api) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let filter = read(call.request.uri().query().unwrap_or_default())?;
+    let limit = filter.limit as usize;
+    // One more than asked for says whether there is another page.
+    let filter = IntegrationFilter { limit: filter.limit + 1, ..filter };
+    let found = call.gateway.integrations.list(caller.tenant(), caller.subject(), filter).await;
+    let mut found = found.map_err(|error| integration_problem(&error))?;
+    let has_more = found.len() > limit;
+    found.truncate(limit);
+    let next_cursor = found.last().filter(|_| has_more).map(cursor);
+    let now = SystemTime::now();
+    let records: Vec<Value> = found.iter().map(|integration| record(integration, now)).collect();
+    Ok(private_answer(&json!({"integrations": records, "next_cursor": next_cursor})))
+}
+
+/// The place in the order of the list: connector and user identifier.
+fn cursor(integration: &Integration) -> String {
+    URL_SAFE_NO_PAD.encode(json!([integration.holder.connector, integration.user_identifier]).to_string())
+}
+
+fn place(cursor: &str) -> Option<(String, String)> {
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
+}
+
+/// Reads the query.
+fn read(query: &str) -> Result<IntegrationFilter, Problem> {
+    let mut filter = IntegrationFilter { limit: DEFAULT_LIMIT, ..IntegrationFilter::default() };
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        match &*name {
+            "limit" => {
+                let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+                let detail = || format!("Must be a whole number from 1 to {MAX_LIMIT}.");
+                filter.limit = limit.ok_or_else(|| invalid("/limit", detail()))?;
+            }
+            "cursor" => {
+                let detail = || "Must be the `next_cursor` of the page before.".to_owned();
+                filter.after = Some(place(&value).ok_or_else(|| invalid("/cursor", detail()))?);
+            }
+            "connector" => filter.connector = Some(value.into_owned()),
+            "status" => {
+                let status = Status::ALL.into_iter().find(|status| status.name() == value);
+                let detail = || "Must be active, expired or revoked.".to_owned();
+                filter.status = Some(status.ok_or_else(|| invalid("/status", detail()))?);
+            }
+            other => {
+                let detail = "This list has the parameters `limit`, `cursor`, `connector` and `status`.".to_owned();
+                return Err(invalid(&contract::pointer::of(other), detail));
+            }
+        }
+    }
+    Ok(filter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_of_a_list_is_read() {
+        assert_eq!(read("").unwrap(), IntegrationFilter { limit: DEFAULT_LIMIT, ..IntegrationFilter::default() });
+        let cursor = URL_SAFE_NO_PAD.encode(r#"["mail","ann"]"#);
+        let expected = IntegrationFilter {
+            connector: Some("mail".to_owned()),
+            status: Some(Status::Expired),
+            after: Some(("mail".to_owned(), "ann".to_owned())),
+            limit: 7,
+        };
+        assert_eq!(read(&format!("connector=mail&status=expired&cursor={cursor}&limit=7")).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_wrong_query_is_refused() {
+        for query in ["limit=0", "limit=1001", "limit=", "cursor=", "cursor=abc", "status=done", "state=active"] {
+            assert!(read(query).is_err(), "{query}");
+        }
+    }
+}

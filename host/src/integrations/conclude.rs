@@ -1,0 +1,118 @@
+//! The end of an authorization that the user has consented to: the account is connected, or waits for the caller's confirmation, or
+//! is refused because it is another one than the account behind the identifier.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::connect::identifier;
+use super::{AccountSecret, Finish, IntegrationError, Integrations};
+use contract::AuthScheme;
+use store::{Account, Authorization, Holder};
+
+/// Longest time for which storing a grant is tried while the database is away, and the time between two attempts.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(500);
+
+impl Integrations {
+    /// Ends an authorization with the account that the user has consented with.
+    ///
+    /// # Errors
+    /// If the store or the vault fails. Tokens that are not stored are revoked, if the provider ends nothing else with it.
+    pub async fn conclude(
+        self: &Arc<Self>,
+        authorization: &Authorization,
+        account: Account,
+        secret: &AccountSecret,
+    ) -> Result<Finish, IntegrationError> {
+        let give_up_at = Instant::now() + PATIENCE;
+        loop {
+            // The provider accepts the code once, so the tokens would be lost if the database restarts now.
+            match self.try_to_conclude(authorization, account.clone(), secret).await {
+                Err(IntegrationError::Store(error)) if error.is_failure() && Instant::now() < give_up_at => {
+                    tracing::warn!(%error, "a grant is not stored yet; trying again");
+                    sleep(PAUSE).await;
+                }
+                result => {
+                    if !matches!(result, Ok(Finish::Connected { .. } | Finish::Pending { .. })) {
+                        self.revoke_unused(&authorization.holder, secret).await;
+                    }
+                    return result;
+                }
+            }
+        }
+    }
+
+    async fn try_to_conclude(
+        self: &Arc<Self>,
+        authorization: &Authorization,
+        account: Account,
+        secret: &AccountSecret,
+    ) -> Result<Finish, IntegrationError> {
+        let Authorization { holder, user_identifier, replaces, confirms, .. } = authorization;
+        let user_identifier = identifier(user_identifier.as_deref(), &account);
+        if !replaces
+            && let Some(former) = self.store.integration(holder, &user_identifier).await?
+            && are_different(&former.details.account, &account)
+        {
+            let (connected, consented) = (name(&former.details.account), name(&account));
+            return Ok(Finish::OtherAccount { user_identifier, connected, consented });
+        }
+        if *confirms {
+            let completion = self.hold(holder, &user_identifier, account, secret).await?;
+            return Ok(Finish::Pending { user_identifier, completion });
+        }
+        self.connect(holder, Some(&user_identifier), account, secret).await?;
+        Ok(Finish::Connected { user_identifier })
+    }
+
+    /// Revokes tokens that the gateway does not keep.
+    async fn revoke_unused(&self, holder: &Holder, secret: &AccountSecret) {
+        let AccountSecret::OAuth2 { tokens, .. } = secret else { return };
+        let Some(connector) = self.registry.get(&holder.connector) else { return };
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return };
+        // Other providers might also end the access that the user has given before.
+        if !scheme.revokes_replaced_grants {
+            return;
+        }
+        if let Ok(provider) = self.provider(&connector, scheme)
+            && let Err(error) = provider.revoke(tokens).await
+        {
+            let Holder { tenant, connector, .. } = holder;
+            tracing::warn!(tenant, connector, %error, "tokens that are not kept are not revoked");
+        }
+    }
+}
+
+/// Returns whether both accounts are known and differ.
+fn are_different(one: &Account, other: &Account) -> bool {
+    match ((&one.id, &other.id), (&one.email, &other.email)) {
+        ((Some(one), Some(other)), _) | (_, (Some(one), Some(other))) => one != other,
+        _ => false,
+    }
+}
+
+/// The name by which people know an account.
+fn name(account: &Account) -> String {
+    account.email.as_ref().or(account.name.as_ref()).or(account.id.as_ref()).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(id: Option<&str>, email: Option<&str>) -> Account {
+        Account { id: id.map(str::to_owned), email: email.map(str::to_owned), name: None }
+    }
+
+    #[test]
+    fn accounts_differ_by_their_id_else_by_their_email_address() {
+        let one = account(Some("1"), Some("a@example.com"));
+        assert!(are_different(&one, &account(Some("2"), Some("a@example.com"))));
+        assert!(!are_different(&one, &account(Some("1"), Some("new@example.com"))));
+        assert!(are_different(&one, &account(None, Some("b@example.com"))));
+        assert!(!are_different(&one, &account(None, None)));
+        assert!(!are_different(&account(Some("1"), None), &account(None, Some("b@example.com"))));
+    }
+}

@@ -1,0 +1,215 @@
+//! Grants that wait for the caller's confirmation.
+//!
+//! Anyone can begin an authorization and send its address to somebody else, who then consents. With `confirm`, such a grant is not
+//! used: the completion reaches only the browser of the person who consented, and only the caller that began can confirm with it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use secrecy::{ExposeSecret, SecretSlice, SecretString};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::begin::random_state;
+use super::callback::hash;
+use super::events::Change;
+use super::{AccountSecret, IntegrationError, Integrations};
+use crate::oauth::Tokens;
+use contract::AuthScheme;
+use store::{Account, FoundGrant, Holder, Integration, PendingGrant};
+
+/// Time that the caller has to confirm a grant.
+const LIFETIME: Duration = Duration::from_secs(10 * 60);
+
+/// Time after which an expired grant is deleted even if the provider has not revoked it.
+const REVOCATION: Duration = Duration::from_secs(24 * 3600);
+
+/// Expired grants that are revoked at a time.
+const BATCH: u32 = 50;
+
+/// Why a grant is not confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotConfirmed {
+    /// There is no such grant, or it was confirmed before, or it has expired.
+    Unknown,
+    /// The authorization was begun for another user of the tenant.
+    OtherSubject,
+}
+
+/// The sealed form of a grant. The names never change, because databases contain them.
+#[derive(Serialize, Deserialize)]
+struct GrantJson<'a> {
+    account_id: Option<String>,
+    account_email: Option<String>,
+    account_name: Option<String>,
+    /// As [`Tokens::to_bytes`] writes them.
+    #[serde(borrow)]
+    tokens: Cow<'a, RawValue>,
+    /// The scopes that were requested, and those that the provider gave.
+    requested_scopes: Vec<String>,
+    scopes: Option<Vec<String>>,
+    /// Time of the token request, in seconds since 1970, and the lifetime of the access token from then on.
+    since_s: u64,
+    expires_in_s: Option<u64>,
+}
+
+impl Integrations {
+    /// Stores a grant until the caller confirms it, and returns the completion for that.
+    ///
+    /// # Errors
+    /// If the grant cannot be sealed or the store fails.
+    pub(super) async fn hold(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        account: Account,
+        secret: &AccountSecret,
+    ) -> Result<SecretString, IntegrationError> {
+        let completion = random_state()?;
+        let grant = to_bytes(account, secret)?;
+        let sealed = self.vault.seal(&holder.grant_context(user_identifier), grant.expose_secret()).await?;
+        let grant = PendingGrant {
+            hash: hash(&completion),
+            holder: holder.clone(),
+            user_identifier: user_identifier.to_owned(),
+            sealed,
+            expires_at: SystemTime::now() + LIFETIME,
+        };
+        self.store.save_grant(grant).await?;
+        Ok(completion.into())
+    }
+
+    /// Connects the account of a pending grant. The inner error says why there is no such grant for this holder.
+    ///
+    /// # Errors
+    /// If the grant cannot be unsealed or the store fails.
+    pub async fn confirm(
+        self: &Arc<Self>,
+        holder: &Holder,
+        user_identifier: &str,
+        completion: &str,
+    ) -> Result<Result<Integration, NotConfirmed>, IntegrationError> {
+        let grant = match self.store.pending_grant(holder, user_identifier, &hash(completion)).await? {
+            FoundGrant::Pending(grant) => *grant,
+            FoundGrant::OfOtherSubject => return Ok(Err(NotConfirmed::OtherSubject)),
+            FoundGrant::Unknown => return Ok(Err(NotConfirmed::Unknown)),
+        };
+        let (account, secret) = self.grant(&grant).await?;
+        let sealed = match secret.to_bytes() {
+            Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), bytes.expose_secret()).await?),
+            None => None,
+        };
+        let details = secret.details(account, sealed);
+        let former = self.store.integration(holder, user_identifier).await?;
+        let tell = self.tell(holder, user_identifier, Change::Connected).await?;
+        match self.store.confirm_grant(grant, secret.auth_type(), details, tell).await? {
+            None => Ok(Err(NotConfirmed::Unknown)),
+            Some(integration) => {
+                self.note_connected(former, &integration).await;
+                Ok(Ok(integration))
+            }
+        }
+    }
+
+    /// Revokes and deletes the grants that nobody confirmed in time.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub(super) async fn revoke_expired_grants(&self) -> Result<(), IntegrationError> {
+        for grant in self.store.expired_grants(BATCH).await? {
+            let PendingGrant { holder, user_identifier, .. } = &grant;
+            let revoked = self.revoke_grant(&grant).await;
+            let is_old = grant.expires_at.elapsed().is_ok_and(|age| age > REVOCATION);
+            if revoked.is_ok() || is_old {
+                self.store.delete_grant(&grant.hash).await?;
+            }
+            tracing::info!(
+                tenant = holder.tenant,
+                connector = holder.connector,
+                user_identifier,
+                error = revoked.err(),
+                "a grant was not confirmed in time and is revoked"
+            );
+        }
+        Ok(())
+    }
+
+    async fn revoke_grant(&self, grant: &PendingGrant) -> Result<(), String> {
+        let connector = self.registry.get(&grant.holder.connector).ok_or("the connector is not installed")?;
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
+        let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
+        let (_, secret) = self.grant(grant).await.map_err(|error| error.to_string())?;
+        let AccountSecret::OAuth2 { tokens, .. } = secret else { return Ok(()) };
+        provider.revoke(&tokens).await.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// Unseals a grant.
+    async fn grant(&self, grant: &PendingGrant) -> Result<(Account, AccountSecret), IntegrationError> {
+        let context = grant.holder.grant_context(&grant.user_identifier);
+        let bytes = self.vault.unseal(&context, &grant.sealed).await?;
+        from_bytes(bytes.expose_secret())
+    }
+}
+
+fn to_bytes(account: Account, secret: &AccountSecret) -> Result<SecretSlice<u8>, IntegrationError> {
+    let AccountSecret::OAuth2 { tokens, scopes, since } = secret else {
+        return Err(IntegrationError::Secret("only OAuth 2 grants can wait for a confirmation".to_owned()));
+    };
+    let bytes = tokens.to_bytes();
+    let raw: &RawValue = serde_json::from_slice(bytes.expose_secret()).map_err(|error| damaged(&error))?;
+    let json = GrantJson {
+        account_id: account.id,
+        account_email: account.email,
+        account_name: account.name,
+        tokens: Cow::Borrowed(raw),
+        requested_scopes: scopes.clone(),
+        scopes: tokens.scopes.clone(),
+        since_s: since.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        expires_in_s: tokens.expires_in.map(|lifetime| lifetime.as_secs()),
+    };
+    Ok(serde_json::to_vec(&json).map_err(|error| damaged(&error))?.into())
+}
+
+fn from_bytes(bytes: &[u8]) -> Result<(Account, AccountSecret), IntegrationError> {
+    let json: GrantJson<'_> = serde_json::from_slice(bytes).map_err(|error| damaged(&error))?;
+    let tokens = Tokens {
+        expires_in: json.expires_in_s.map(Duration::from_secs),
+        scopes: json.scopes,
+        ..Tokens::from_bytes(json.tokens.get().as_bytes())?
+    };
+    let account = Account { id: json.account_id, email: json.account_email, name: json.account_name };
+    let since = UNIX_EPOCH + Duration::from_secs(json.since_s);
+    Ok((account, AccountSecret::OAuth2 { tokens, scopes: json.requested_scopes, since }))
+}
+
+/// The message names no part of the grant.
+fn damaged(error: &serde_json::Error) -> IntegrationError {
+    IntegrationError::Secret(format!("the pending grant is damaged (column {})", error.column()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_comes_back_as_it_was_sealed() {
+        let account = Account { id: Some("7".to_owned()), email: None, name: Some("Ann".to_owned()) };
+        let since = UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let tokens = Tokens {
+            access_token: "an-access-token".into(),
+            refresh_token: Some("a-refresh-token".into()),
+            expires_in: Some(Duration::from_secs(3600)),
+            scopes: Some(vec!["read".to_owned()]),
+        };
+        let scopes = vec!["read".to_owned(), "write".to_owned()];
+        let secret = AccountSecret::OAuth2 { tokens, scopes: scopes.clone(), since };
+        let (read_account, read) = from_bytes(to_bytes(account.clone(), &secret).unwrap().expose_secret()).unwrap();
+        assert_eq!(read_account, account);
+        let details = |secret: &AccountSecret| secret.details(account.clone(), None);
+        assert_eq!(details(&read), details(&secret));
+        let bytes = |secret: &AccountSecret| secret.to_bytes().unwrap().expose_secret().to_vec();
+        assert_eq!(bytes(&read), bytes(&secret));
+        assert!(from_bytes(b"{}").is_err());
+    }
+}

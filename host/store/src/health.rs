@@ -1,0 +1,110 @@
+//! The failures of the database that this process has seen.
+//!
+//! Two gateways that share a database lose it at the same time. When it is back, the one that holds new tokens must store them
+//! before the other one takes over its lease. So a gateway that has seen a failure waits before it takes over leases.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::connection::Durability;
+use crate::{Store, StoreError};
+
+/// Time after the last failure until leases of other gateways are taken over. It is longer than the pause between two attempts of
+/// a gateway to store new tokens, together with the time in which it notices that its connection is broken
+/// (`postgres::address`).
+pub(crate) const RECOVERY: Duration = Duration::from_secs(6);
+
+/// Time for which the answer to [`crate::Store::is_answering`] is kept, because anyone may ask for it.
+const KEPT: Duration = Duration::from_secs(1);
+
+/// Longest wait for the database when it is asked whether it answers.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The failures that this process has seen.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    failed_at: Mutex<Option<Instant>>,
+    /// Set while writes fail although reads may succeed, for example because the disk is full.
+    writes_fail: AtomicBool,
+    /// The last answer to [`crate::Store::is_answering`].
+    asked: tokio::sync::Mutex<Option<(Instant, bool)>>,
+}
+
+impl Health {
+    /// Notes the result of a use of the database.
+    pub(crate) fn observe<T>(&self, result: &Result<T, StoreError>) {
+        if result.as_ref().is_err_and(StoreError::is_failure) {
+            self.note_failure();
+        }
+    }
+
+    /// Notes the result of a transaction that writes.
+    pub(crate) fn observe_write<T>(&self, result: &Result<T, StoreError>) {
+        self.observe(result);
+        self.writes_fail.store(result.as_ref().is_err_and(StoreError::is_failure), Ordering::Relaxed);
+    }
+
+    /// Notes that the database did not answer now.
+    pub(crate) fn note_failure(&self) {
+        *self.failed_at.lock() = Some(Instant::now());
+    }
+
+    /// Returns whether other gateways have had time to store what they could not store during the last failure.
+    pub(crate) fn has_recovered(&self) -> bool {
+        self.failed_at.lock().is_none_or(|failed_at| failed_at.elapsed() >= RECOVERY)
+    }
+
+    /// Makes the last failure older, so that tests need not wait.
+    #[cfg(test)]
+    pub(crate) fn recover(&self) {
+        *self.failed_at.lock() = None;
+    }
+}
+
+impl Store {
+    /// Returns whether the database answers, and takes writes if the last one failed.
+    pub async fn is_answering(&self) -> bool {
+        let mut asked = self.health.asked.lock().await;
+        if let Some((at, answer)) = *asked
+            && at.elapsed() < KEPT
+        {
+            return answer;
+        }
+        let answer = tokio::time::timeout(PATIENCE, self.probe()).await.is_ok_and(|result| result.is_ok());
+        *asked = Some((Instant::now(), answer));
+        answer
+    }
+
+    async fn probe(&self) -> Result<(), StoreError> {
+        self.check().await?;
+        if self.health.writes_fail.load(Ordering::Relaxed) {
+            // Writes a row without a change. Every gateway has a data key.
+            self.write(Durability::PowerLoss, |connection| {
+                connection.execute("UPDATE data_keys SET created_at = created_at WHERE retired_at IS NULL", &[])
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Site, on_every_database};
+
+    on_every_database!(a_store_answers_again_once_a_write_succeeds);
+
+    async fn a_store_answers_again_once_a_write_succeeds(site: Site) {
+        assert!(site.store.is_answering().await);
+        let failing =
+            site.store.write(Durability::PowerLoss, |connection| connection.execute("DELETE FROM nowhere", &[]));
+        assert!(failing.await.unwrap_err().is_failure());
+        assert!(site.store.health.writes_fail.load(Ordering::Relaxed));
+        *site.store.health.asked.lock().await = None;
+        assert!(site.store.is_answering().await);
+        assert!(!site.store.health.writes_fail.load(Ordering::Relaxed));
+    }
+}

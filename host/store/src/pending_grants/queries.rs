@@ -1,0 +1,127 @@
+//! Storing, confirming and deleting grants.
+
+use super::{FoundGrant, PendingGrant};
+use crate::connection::Durability;
+use crate::integrations::connect;
+use crate::value::{FromRow, Row, values};
+use crate::{AuthType, Details, Holder, Integration, NewDelivery, Sealed, StateHash, Store, StoreError};
+
+/// The columns of a [`PendingGrant`], in the order in which they are read.
+const COLUMNS: &str = "hash, tenant, subject, connector, user_identifier, data_key, secret, expires_at";
+
+impl Store {
+    /// Stores a grant.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn save_grant(&self, grant: PendingGrant) -> Result<(), StoreError> {
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.execute(
+                &format!("INSERT INTO pending_grants ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"),
+                values![
+                    &grant.hash,
+                    &grant.holder.tenant,
+                    &grant.holder.subject,
+                    &grant.holder.connector,
+                    &grant.user_identifier,
+                    &grant.sealed.key_id,
+                    &grant.sealed.bytes,
+                    grant.expires_at,
+                ],
+            )?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Looks up the grant that a holder wants to confirm.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn pending_grant(
+        &self,
+        holder: &Holder,
+        user_identifier: &str,
+        hash: &StateHash,
+    ) -> Result<FoundGrant, StoreError> {
+        let (holder, user_identifier, hash) = (holder.clone(), user_identifier.to_owned(), *hash);
+        self.read(move |connection| {
+            let found: Option<PendingGrant> = connection.optional(
+                &format!(
+                    "SELECT {COLUMNS} FROM pending_grants
+                     WHERE hash = $1 AND tenant = $2 AND connector = $3 AND user_identifier = $4 AND expires_at > now_ms()"
+                ),
+                values![&hash, &holder.tenant, &holder.connector, &user_identifier],
+            )?;
+            Ok(match found {
+                None => FoundGrant::Unknown,
+                Some(grant) if grant.holder.subject != holder.subject => FoundGrant::OfOtherSubject,
+                Some(grant) => FoundGrant::Pending(Box::new(grant)),
+            })
+        })
+        .await
+    }
+
+    /// Deletes a grant and stores its integration, as [`Store::connect_integration`] does. Returns `None` and changes nothing if
+    /// the grant is no longer there.
+    ///
+    /// # Errors
+    /// As [`Store::connect_integration`].
+    pub async fn confirm_grant(
+        &self,
+        grant: PendingGrant,
+        auth_type: AuthType,
+        details: Details,
+        tell: Vec<NewDelivery>,
+    ) -> Result<Option<Integration>, StoreError> {
+        self.write(Durability::PowerLoss, move |connection| {
+            let deleted = connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&grant.hash])?;
+            if deleted == 0 {
+                return Ok(None);
+            }
+            connect(connection, &grant.holder, &grant.user_identifier, auth_type, &details, &tell).map(Some)
+        })
+        .await
+    }
+
+    /// Returns grants that have expired, the oldest first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn expired_grants(&self, limit: u32) -> Result<Vec<PendingGrant>, StoreError> {
+        self.read(move |connection| {
+            connection.all(
+                &format!(
+                    "SELECT {COLUMNS} FROM pending_grants WHERE expires_at <= now_ms() ORDER BY expires_at LIMIT $1"
+                ),
+                values![limit],
+            )
+        })
+        .await
+    }
+
+    /// Deletes a grant, if it is there.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn delete_grant(&self, hash: &StateHash) -> Result<(), StoreError> {
+        let hash = *hash;
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.execute("DELETE FROM pending_grants WHERE hash = $1", values![&hash])?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+impl FromRow for PendingGrant {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            hash: row.read()?,
+            holder: Holder { tenant: row.read()?, subject: row.read()?, connector: row.read()? },
+            user_identifier: row.read()?,
+            sealed: Sealed { key_id: row.read()?, bytes: row.read()? },
+            expires_at: row.read()?,
+        })
+    }
+}

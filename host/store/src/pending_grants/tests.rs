@@ -1,0 +1,71 @@
+//! Pending grants, on every database.
+
+use std::time::SystemTime;
+
+use super::*;
+use crate::testing::{Site, data_key, details, holder, on_every_database, sealed};
+use crate::time::{from_millis, to_millis};
+use crate::{AuthType, Holder};
+
+on_every_database!(
+    a_grant_is_confirmed_once_and_becomes_an_integration,
+    a_grant_is_found_only_by_the_caller_that_began,
+    an_expired_grant_is_listed_and_cannot_be_confirmed,
+);
+
+async fn pending(site: &Site) -> PendingGrant {
+    data_key(&site.store, "dk_1").await;
+    let grant = PendingGrant {
+        hash: [7; 32],
+        holder: holder(),
+        user_identifier: "ann@example.com".into(),
+        sealed: sealed("dk_1"),
+        expires_at: from_millis(to_millis(SystemTime::now()) + 600_000),
+    };
+    site.store.save_grant(grant.clone()).await.unwrap();
+    grant
+}
+
+async fn look_up(site: &Site, holder: &Holder, user_identifier: &str) -> FoundGrant {
+    site.store.pending_grant(holder, user_identifier, &[7; 32]).await.unwrap()
+}
+
+async fn a_grant_is_confirmed_once_and_becomes_an_integration(site: Site) {
+    let grant = pending(&site).await;
+    assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Pending(Box::new(grant.clone())));
+    assert!(site.store.integrations_of(&holder()).await.unwrap().is_empty());
+    let other = site.open_again().await;
+    let (one, two) = tokio::join!(
+        site.store.confirm_grant(grant.clone(), AuthType::OAuth2, details(), Vec::new()),
+        other.confirm_grant(grant.clone(), AuthType::OAuth2, details(), Vec::new()),
+    );
+    let confirmed: Vec<_> = [one.unwrap(), two.unwrap()].into_iter().flatten().collect();
+    assert_eq!(site.store.integrations_of(&holder()).await.unwrap(), confirmed);
+    assert_eq!((confirmed.len(), confirmed[0].user_identifier.as_str()), (1, "ann@example.com"));
+    assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Unknown);
+}
+
+async fn a_grant_is_found_only_by_the_caller_that_began(site: Site) {
+    pending(&site).await;
+    let user = "ann@example.com";
+    let of = |tenant: &str, subject: &str, connector: &str| Holder {
+        tenant: tenant.into(),
+        subject: subject.into(),
+        connector: connector.into(),
+    };
+    assert_eq!(look_up(&site, &of("acme", "eve", "calendar"), user).await, FoundGrant::OfOtherSubject);
+    assert_eq!(look_up(&site, &of("other", "ann", "calendar"), user).await, FoundGrant::Unknown);
+    assert_eq!(look_up(&site, &of("acme", "ann", "mail"), user).await, FoundGrant::Unknown);
+    assert_eq!(look_up(&site, &holder(), "bob@example.com").await, FoundGrant::Unknown);
+}
+
+async fn an_expired_grant_is_listed_and_cannot_be_confirmed(site: Site) {
+    let grant = pending(&site).await;
+    assert!(site.store.expired_grants(10).await.unwrap().is_empty());
+    site.execute("UPDATE pending_grants SET expires_at = expires_at - 600000").await;
+    assert_eq!(look_up(&site, &holder(), "ann@example.com").await, FoundGrant::Unknown);
+    let expired = site.store.expired_grants(10).await.unwrap();
+    assert_eq!(expired.iter().map(|grant| grant.hash).collect::<Vec<_>>(), [grant.hash]);
+    site.store.delete_grant(&grant.hash).await.unwrap();
+    assert!(site.store.expired_grants(10).await.unwrap().is_empty());
+}

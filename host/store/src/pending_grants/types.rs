@@ -1,0 +1,31 @@
+//! A grant that a user gave and that the caller has not confirmed yet.
+
+use std::time::SystemTime;
+
+use crate::{Holder, Sealed, StateHash};
+
+/// A grant that waits for the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingGrant {
+    /// SHA-256 of the completion. The completion itself is not stored, so that a reader of the database cannot confirm the grant.
+    pub hash: StateHash,
+    /// The holder that began the authorization.
+    pub holder: Holder,
+    /// The identifier that the integration will have.
+    pub user_identifier: String,
+    /// Account and tokens, sealed with [`Holder::grant_context`].
+    pub sealed: Sealed,
+    /// The time from which the grant can no longer be confirmed.
+    pub expires_at: SystemTime,
+}
+
+/// The result of looking up the grant of a completion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FoundGrant {
+    /// This one.
+    Pending(Box<PendingGrant>),
+    /// The grant is of another user of the tenant.
+    OfOtherSubject,
+    /// There is no such grant: it never existed, was confirmed before, or has expired.
+    Unknown,
+}

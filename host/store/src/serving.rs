@@ -1,0 +1,107 @@
+//! The lock of the gateway that serves.
+//!
+//! Only one gateway at a time serves on a SQLite database. After a kill, its leases would make users wait for a process that no
+//! longer exists. The next gateway therefore frees them when it starts, if the lock says that no other gateway is alive.
+
+use std::time::Duration;
+
+use crate::connection::Durability;
+use crate::process_lock::ProcessLock;
+use crate::{Backend, Store, StoreError};
+
+/// Name of the lock.
+const NAME: &str = "serving";
+
+/// Time between two attempts to take the lock while the former gateway ends.
+const POLL: Duration = Duration::from_secs(1);
+
+/// The right of a gateway to serve, as later gateways on the same SQLite database see it.
+#[derive(Debug)]
+pub struct Serving {
+    store: Store,
+    /// `None` while the former gateway on this database ends, and on PostgreSQL.
+    lock: Option<ProcessLock>,
+}
+
+impl Store {
+    /// Prepares the database for a gateway that begins to serve. Call it before the first lease is taken.
+    ///
+    /// On SQLite, leases of a gateway that was killed are free afterwards. On PostgreSQL, where other gateways may be alive, their
+    /// leases end by themselves. The database may have been away until a moment ago, so they are not taken over at once.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer, or the file of the lock cannot be written.
+    pub async fn begin_serving(&self) -> Result<Serving, StoreError> {
+        let lock = match &self.backend {
+            Backend::Sqlite(_) => self.try_process_lock(NAME).await?,
+            Backend::Postgres(_) => {
+                self.health.note_failure();
+                None
+            }
+        };
+        if lock.is_some() {
+            self.write(Durability::ProcessKill, |connection| {
+                connection.execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])
+            })
+            .await?;
+        }
+        Ok(Serving { store: self.clone(), lock })
+    }
+}
+
+impl Serving {
+    /// Holds the lock until the process ends. Takes it as soon as the former gateway has ended.
+    pub async fn hold(mut self) {
+        while matches!(self.store.backend, Backend::Sqlite(_)) && self.lock.is_none() {
+            tokio::time::sleep(POLL).await;
+            // Fails while the disk has a problem. The next attempt may succeed.
+            self.lock = self.store.try_process_lock(NAME).await.unwrap_or_default();
+        }
+        std::future::pending::<()>().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Site, connect};
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn a_gateway_on_sqlite_frees_the_leases_of_one_that_was_killed() {
+        let site = Site::sqlite().await;
+        let killed = site.store.begin_serving().await.unwrap();
+        let id = connect(&site.store, "ann").await.id;
+        let fence = site.store.lease_refresh(&id, LONG).await.unwrap().unwrap();
+        // The operating system frees the lock of a dead process.
+        drop(killed);
+        let next = site.open_again().await;
+        let _serving = next.begin_serving().await.unwrap();
+        assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), Some(fence + 1));
+    }
+
+    #[tokio::test]
+    async fn a_gateway_on_sqlite_leaves_the_leases_of_one_that_is_alive() {
+        let site = Site::sqlite().await;
+        let _alive = site.store.begin_serving().await.unwrap();
+        let id = connect(&site.store, "ann").await.id;
+        site.store.lease_refresh(&id, LONG).await.unwrap().unwrap();
+        let next = site.open_again().await;
+        let _serving = next.begin_serving().await.unwrap();
+        assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn a_gateway_on_postgres_leaves_the_leases_of_others() {
+        let site = Site::postgres().await;
+        let id = connect(&site.store, "ann").await.id;
+        let next = site.open_again().await;
+        let serving = next.begin_serving().await.unwrap();
+        site.store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), None, "the database may have been away");
+        next.health.recover();
+        assert!(next.lease_refresh(&id, LONG).await.unwrap().is_some());
+        drop(serving);
+    }
+}

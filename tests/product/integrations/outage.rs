@@ -1,0 +1,161 @@
+//! The database is away, also while tokens are refreshed. No account is lost: the new tokens are stored when it is back, and no
+//! other gateway sends the old refresh token meanwhile. Callers and the operator learn what fails.
+
+use serde_json::json;
+use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Proxy, Setup, Store};
+
+use super::{connect, gateway, me, registered, started, who, who_as};
+
+const ACCOUNTS: usize = 6;
+
+fn name(number: usize) -> String {
+    format!("user{number}")
+}
+
+/// A gateway whose connection to the database can be cut.
+struct Severable {
+    proxy: Proxy,
+    gateway: Gateway,
+}
+
+impl Severable {
+    fn start(store: &Store, provider: &OAuthProvider, general: &str) -> Self {
+        let (proxy, config) = store.database().behind_proxy();
+        let setup = Setup::new().general(&config).general(general).account("account", provider);
+        Self { proxy, gateway: registered(setup.start(), provider) }
+    }
+
+    /// A second gateway on the same database, with the same master key.
+    fn another(&self, store: &Store, provider: &OAuthProvider) -> Self {
+        let key = format!("master_key_file = {:?}", self.gateway.home().data().join("master.key"));
+        Self::start(store, provider, &key)
+    }
+
+    /// Cuts the connection, and waits until a call has met the failure.
+    fn cut(&self) {
+        self.proxy.cut();
+        let client = self.gateway.client();
+        support::wait_for("a call to meet the failure", || {
+            Some(client.get("/integrations")).filter(|answer| answer.status == 503)
+        })
+        .problem(503, "store-unavailable");
+    }
+}
+
+/// Begins a call for each account. The tokens have expired, so that the call needs a refresh.
+fn begin_all(client: &Client) -> Vec<support::client::Pending> {
+    let begin = |number| {
+        let request = client.request("POST", "/connectors/account/forward").json(&json!({"path": "/me"}));
+        request.header("x-user-identifier", &super::email(&name(number))).begin()
+    };
+    (0..ACCOUNTS).map(begin).collect()
+}
+
+/// Cuts the database off while the first gateway refreshes every account. Its leases end before the database is back.
+fn lose_the_database(store: &Store, provider: &OAuthProvider, gateways: &[&Severable], answered_early: bool) {
+    let client = gateways[0].gateway.client();
+    for number in 0..ACCOUNTS {
+        connect(&client, "account", &name(number));
+    }
+    for round in 1..=3 {
+        let gate = Gate::default();
+        provider.hold_tokens(&gate);
+        provider.expire();
+        let calls = begin_all(&client);
+        provider.wait_for(Endpoint::Refresh, round * ACCOUNTS);
+        gateways.iter().for_each(|one| one.cut());
+        if answered_early {
+            gate.open();
+            let is_waiting = |line: &serde_json::Value| {
+                line["message"].as_str().is_some_and(|text| text.starts_with("new tokens are not stored yet"))
+            };
+            support::wait_for("the writes to fail", || {
+                let waiting = gateways[0].gateway.log().iter().filter(|line| is_waiting(line)).count();
+                (waiting >= round * ACCOUNTS).then_some(())
+            });
+        }
+        store.database().sql("UPDATE integrations SET leased_until = 1 WHERE leased_until IS NOT NULL");
+        gateways.iter().for_each(|one| one.proxy.restore());
+        // Now the others would take over the leases.
+        let others: Vec<_> = gateways[1..].iter().map(|one| begin_all(&one.gateway.client())).collect();
+        gate.open();
+        calls.into_iter().for_each(|call| drop(call.try_wait()));
+        others.into_iter().flatten().for_each(|call| drop(call.try_wait()));
+        for one in gateways {
+            let client = one.gateway.client();
+            for number in 0..ACCOUNTS {
+                let answer = support::wait_for("the account to serve again", || {
+                    Some(who_as(&client, &name(number))).filter(|answer| matches!(answer.status, 200 | 424))
+                });
+                assert_eq!(answer.ok(), me(&name(number)));
+            }
+        }
+        assert_eq!((provider.reuses(), provider.live_grants()), (0, ACCOUNTS));
+        assert_eq!(provider.count(Endpoint::Refresh), round * ACCOUNTS);
+    }
+}
+
+#[test]
+fn a_gateway_that_loses_the_database_during_refreshes_loses_no_account() {
+    for answered_early in [true, false] {
+        let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
+        let one = Severable::start(&store, &provider, "");
+        lose_the_database(&store, &provider, &[&one], answered_early);
+    }
+}
+
+#[test]
+fn of_two_gateways_that_lose_the_database_for_longer_than_a_lease_none_loses_an_account() {
+    for answered_early in [true, false] {
+        let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
+        let one = Severable::start(&store, &provider, "");
+        let other = one.another(&store, &provider);
+        lose_the_database(&store, &provider, &[&one, &other], answered_early);
+    }
+}
+
+#[test]
+fn a_gateway_that_was_killed_during_a_refresh_does_not_wait_for_its_own_lease() {
+    let provider = OAuthProvider::start(Dialect::strict().without_rotation());
+    // Shorter than a lease.
+    let setup = Setup::new().account("account", &provider).config("limits.timeout_s = 5");
+    let gateway = started(setup, &provider);
+    connect(&gateway.client(), "account", "ada");
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.expire();
+    let call = gateway.client().begin("/connectors/account/forward", json!({"path": "/me"}));
+    provider.wait_for(Endpoint::Refresh, 1);
+    gateway.kill();
+    assert!(call.try_wait().is_err());
+    provider.repair();
+    let gateway = gateway.start_again();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
+    assert_eq!(provider.count(Endpoint::Refresh), 2);
+}
+
+#[test]
+fn a_gateway_without_its_database_says_so_and_logs_it_once_a_second() {
+    const CALLS: usize = 200;
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+    let (file, away) = (gateway.home().data().join("gateway.db"), gateway.home().data().join("away"));
+    std::fs::rename(&file, &away).unwrap();
+    for _ in 0..CALLS {
+        client.get("/integrations").problem(503, "store-unavailable");
+    }
+    let is_about_database = |line: &serde_json::Value| line["message"] == "the database failed";
+    let line = gateway.wait_for_log("the cause", is_about_database);
+    assert!(line["error"].as_str().unwrap().contains("is gone; put it back"), "{line}");
+    let lines = gateway.log().into_iter().filter(is_about_database).count();
+    assert!(lines < CALLS / 2, "{lines} lines about {CALLS} calls");
+    let readiness = || gateway.stranger().get("/readyz");
+    let problem =
+        support::wait_for("the gateway to be not ready", || Some(readiness()).filter(|answer| answer.status == 503));
+    assert_eq!(problem.problem(503, "store-unavailable")["failing"], "store");
+    std::fs::rename(&away, &file).unwrap();
+    support::wait_for("the gateway to be ready", || (readiness().status == 200).then_some(()));
+    assert_eq!(who(&client).ok(), me("ada"));
+}
