@@ -9,6 +9,7 @@ use secrecy::ExposeSecret;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
+use super::content;
 use super::receiver::{Receiver, private};
 use super::signature::signatures;
 use super::{WebhookError, Webhooks};
@@ -39,6 +40,7 @@ const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature
 
 /// A body with its signatures, as one attempt sends it.
 struct Signed {
+    url: String,
     payload: Bytes,
     /// Seconds since 1970.
     timestamp: u64,
@@ -54,10 +56,14 @@ impl Webhooks {
         let at = SystemTime::now();
         let webhook_id = delivery.webhook_id;
         let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, payload, at).await {
-            Ok(Some(signed)) => self.post(&webhook_id, &delivery.url, signed).await,
+            Ok(Some(signed)) => self.post(&webhook_id, signed).await,
             Ok(None) => Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned()),
             // It would be the same on the next attempt and on every gateway.
-            Err(WebhookError::Vault(error @ (VaultError::Altered | VaultError::UnknownKey { .. }))) => {
+            Err(
+                error @ (WebhookError::Vault(VaultError::Altered | VaultError::UnknownKey { .. })
+                | WebhookError::DamagedSecret
+                | WebhookError::DamagedDelivery),
+            ) => {
                 tracing::error!(webhook_id, %error, "a webhook cannot be decrypted");
                 Err("the gateway cannot decrypt the stored webhook or its secret".to_owned())
             }
@@ -78,7 +84,7 @@ impl Webhooks {
         }
     }
 
-    /// Unseals a body and signs it. Returns `None` if the tenant has no valid secret.
+    /// Unseals a delivery and signs it. Returns `None` if the tenant has no valid secret.
     async fn sign(
         &self,
         webhook_id: &str,
@@ -92,11 +98,12 @@ impl Webhooks {
             if secrets.is_empty() {
                 return Ok(None);
             }
-            let payload = this.vault.unseal(&NewDelivery::context(&tenant, &webhook_id), &payload).await?;
-            let payload = Bytes::copy_from_slice(payload.expose_secret());
+            let content = this.vault.unseal(&NewDelivery::context(&tenant, &webhook_id), &payload).await?;
+            let (url, payload) = content::split(content.expose_secret()).ok_or(WebhookError::DamagedDelivery)?;
             let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            let signature = signatures(&secrets, &webhook_id, timestamp, &payload);
-            Ok(Some(Signed { payload, timestamp, signature }))
+            let signature = signatures(&secrets, &webhook_id, timestamp, payload);
+            let (url, payload) = (url.to_owned(), Bytes::copy_from_slice(payload));
+            Ok(Some(Signed { url, payload, timestamp, signature }))
         };
         // A result of many megabytes takes long to unseal and to sign, and this thread serves callers.
         let runtime = Handle::current();
@@ -105,10 +112,10 @@ impl Webhooks {
     }
 
     /// Posts a webhook. Returns the status of the response, or why there is none.
-    async fn post(&self, webhook_id: &str, url: &str, signed: Signed) -> Result<u16, String> {
-        let Signed { payload, timestamp, signature } = signed;
+    async fn post(&self, webhook_id: &str, signed: Signed) -> Result<u16, String> {
+        let Signed { url, payload, timestamp, signature } = signed;
         // The operator may have changed the permission since the URL was accepted.
-        let receiver = Receiver::check(url, self.config.callbacks.allow_private_network)?;
+        let receiver = Receiver::check(&url, self.config.callbacks.allow_private_network)?;
         let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
         let headers = HeaderMap::from_iter([
             (WEBHOOK_ID, value(webhook_id)?),

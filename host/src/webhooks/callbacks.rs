@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::content;
 use super::receiver::Receiver;
 use super::{CallbackError, WebhookError, Webhooks};
 use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, WebhookSource};
@@ -54,7 +55,7 @@ impl Webhooks {
         Ok(deliveries)
     }
 
-    /// A delivery with a sealed body.
+    /// A delivery with sealed content.
     pub(super) async fn delivery(
         &self,
         webhook_id: String,
@@ -66,9 +67,9 @@ impl Webhooks {
     ) -> Result<NewDelivery, WebhookError> {
         // A URL that is no longer allowed is stored all the same. Each attempt then says why.
         let receiver = Receiver::check(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
-        let payload = self.vault.seal(&NewDelivery::context(tenant, &webhook_id), payload).await?;
-        let (tenant, url) = (tenant.to_owned(), url.to_owned());
-        Ok(NewDelivery { webhook_id, tenant, source, url, receiver, payload, kept_for })
+        let content = content::join(url, payload);
+        let payload = self.vault.seal(&NewDelivery::context(tenant, &webhook_id), &content).await?;
+        Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, payload, kept_for })
     }
 }
 

@@ -226,13 +226,11 @@ async fn the_end_of_a_job_stores_its_webhooks_and_forgets_the_input(site: Site) 
     let store = &site.store;
     let id = add(store, new("acme")).await;
     let job = take(store, LONG).await;
-    let url = "https://app.example/hook".to_owned();
     let delivery = NewDelivery {
-        webhook_id: NewDelivery::id_of_job(&id, &url),
+        webhook_id: NewDelivery::id_of_job(&id, "https://app.example/hook"),
         tenant: "acme".into(),
         source: WebhookSource::Job(id.clone()),
         receiver: "https://app.example".into(),
-        url,
         payload: sealed("dk_1"),
         kept_for: LONG,
     };

@@ -8,7 +8,7 @@ use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
 /// The columns of a [`Delivery`], in the order in which they are read.
-pub(super) const COLUMNS: &str = "webhook_id, url, status, attempts";
+pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 
 impl Store {
     /// Stores deliveries, to be attempted at once.
@@ -51,27 +51,17 @@ impl Store {
 
 /// Stores deliveries in an open transaction, to be attempted at once. A delivery whose id is already stored stays as it is.
 pub(crate) fn insert(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
-    for NewDelivery { webhook_id, tenant, source, url, receiver, payload, kept_for } in deliveries {
+    for NewDelivery { webhook_id, tenant, source, receiver, payload, kept_for } in deliveries {
         let (kind, job_id) = match source {
             WebhookSource::Job(id) => ("job", Some(id.as_str())),
             WebhookSource::Event => ("event", None),
         };
         connection.execute(
-            "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, url, receiver, data_key, payload, status,
+            "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, receiver, data_key, payload, status,
                  attempts, next_attempt_at, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', '[]', now_ms(), now_ms(), now_ms() + $9)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', '[]', now_ms(), now_ms(), now_ms() + $8)
              ON CONFLICT (webhook_id) DO NOTHING",
-            values![
-                webhook_id,
-                tenant,
-                kind,
-                job_id,
-                url,
-                receiver,
-                &payload.key_id,
-                &payload.bytes,
-                millis(*kept_for)
-            ],
+            values![webhook_id, tenant, kind, job_id, receiver, &payload.key_id, &payload.bytes, millis(*kept_for)],
         )?;
     }
     Ok(())
@@ -79,6 +69,6 @@ pub(crate) fn insert(connection: &mut dyn Connection, deliveries: &[NewDelivery]
 
 impl FromRow for Delivery {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { webhook_id: row.read()?, url: row.read()?, status: row.read()?, attempts: row.read::<Attempts>()?.0 })
+        Ok(Self { webhook_id: row.read()?, status: row.read()?, attempts: row.read::<Attempts>()?.0 })
     }
 }

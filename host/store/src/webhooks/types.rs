@@ -56,11 +56,9 @@ pub struct NewDelivery {
     pub tenant: String,
     /// The job or event that it tells of.
     pub source: WebhookSource,
-    /// The address to send it to.
-    pub url: String,
-    /// The origin of the address. Deliveries to one receiver share a limit of concurrent attempts.
+    /// The origin of the URL. Deliveries to one receiver share a limit of concurrent attempts.
     pub receiver: String,
-    /// The body, sealed with [`NewDelivery::context`].
+    /// The URL and the body, sealed with [`NewDelivery::context`].
     pub payload: Sealed,
     /// Time for which the record of the delivery is kept. A pending delivery is kept in any case.
     pub kept_for: Duration,
@@ -82,7 +80,7 @@ impl NewDelivery {
         random_id("msg_")
     }
 
-    /// The context in which a body is sealed.
+    /// The context in which a payload is sealed.
     pub fn context<'a>(tenant: &'a str, webhook_id: &'a str) -> [&'a str; 3] {
         ["webhook_payload", tenant, webhook_id]
     }
@@ -133,8 +131,6 @@ pub struct DeliveryAttempt {
 pub struct Delivery {
     /// The same on every attempt.
     pub webhook_id: String,
-    /// The address.
-    pub url: String,
     /// The state.
     pub status: DeliveryStatus,
     /// The finished attempts, the oldest first.
@@ -150,7 +146,7 @@ pub struct ClaimedDelivery {
     pub tenant: String,
     /// The job or event that it tells of.
     pub source: WebhookSource,
-    /// The sealed body.
+    /// The sealed URL and body.
     pub payload: Sealed,
     /// Number of the lease.
     pub fence: i64,

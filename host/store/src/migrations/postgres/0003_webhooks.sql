@@ -16,7 +16,6 @@ CREATE TABLE webhook_deliveries (
     tenant          TEXT   NOT NULL,
     kind            TEXT   NOT NULL,
     job_id          TEXT,
-    url             TEXT   NOT NULL,
     receiver        TEXT   NOT NULL,
     data_key        TEXT   REFERENCES data_keys (id),
     payload         BYTEA,

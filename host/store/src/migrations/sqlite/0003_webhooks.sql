@@ -18,10 +18,9 @@ CREATE TABLE webhook_deliveries (
     -- 'job' or 'event'.
     kind            TEXT    NOT NULL,
     job_id          TEXT,
-    url             TEXT    NOT NULL,
     -- The origin of the URL. Of the deliveries to one receiver, only a few are attempted at the same time.
     receiver        TEXT    NOT NULL,
-    -- The sealed body. NULL once no attempt is left.
+    -- The sealed URL and body. A URL may contain a secret. NULL once no attempt is left.
     data_key        TEXT    REFERENCES data_keys (id),
     payload         BLOB,
     -- 'pending', 'delivered' or 'failed'.

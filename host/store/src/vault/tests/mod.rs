@@ -99,7 +99,6 @@ impl Machine {
             webhook_id: "msg_1".into(),
             tenant: "acme".into(),
             source: WebhookSource::Event,
-            url: "https://app.example.com".into(),
             receiver: "https://app.example.com".into(),
             payload: vault.seal(&NewDelivery::context("acme", "msg_1"), b"body").await.unwrap(),
             kept_for: Duration::ZERO,
