@@ -17,6 +17,9 @@ use sandbox::progress::ProgressSender;
 use sandbox::{InvocationError, Limit, http};
 use store::{Job, JobValue};
 
+/// Maximum number of requests of one job. It has more time than a call that waits, and often more to read.
+const MAX_REQUESTS: u32 = 10_000;
+
 /// Time between two writes of progress.
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
 
@@ -157,7 +160,7 @@ impl Jobs {
             body: body.as_bytes(),
             accept: None,
             deadline,
-            background: Some(Background { cpu: config.cpu, progress }),
+            background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
         };
         Ok(run_to_result(self.services(), call).await?)
     }
