@@ -1,5 +1,6 @@
 //! One attempt of a delivery.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -9,14 +10,13 @@ use secrecy::ExposeSecret;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::content;
 use super::receiver::{Receiver, private};
 use super::signature::signatures;
 use super::{WebhookError, Webhooks};
 use crate::metrics::WebhookLabels;
 use egress::{Body, EgressError, Headers, Request, Target};
 use store::vault::VaultError;
-use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Sealed, StoreError, WebhookSource};
+use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Payload, Sealed, StoreError, WebhookSource};
 
 /// Time for a receiver to respond.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -52,10 +52,10 @@ impl Webhooks {
     /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is attempted again after the end
     /// of its lease.
     pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
-        let ClaimedDelivery { delivery, tenant, source, payload, fence } = claimed;
+        let ClaimedDelivery { delivery, tenant, source, url, payload, fence } = claimed;
         let at = SystemTime::now();
         let webhook_id = delivery.webhook_id;
-        let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, payload, at).await {
+        let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, url, payload, at).await {
             Ok(Some(signed)) => self.post(&webhook_id, signed).await,
             Ok(None) => Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned()),
             // It would be the same on the next attempt and on every gateway.
@@ -89,7 +89,8 @@ impl Webhooks {
         &self,
         webhook_id: &str,
         tenant: &str,
-        payload: Sealed,
+        url: Sealed,
+        payload: Arc<Payload>,
         at: SystemTime,
     ) -> Result<Option<Signed>, WebhookError> {
         let (this, webhook_id, tenant) = (self.clone(), webhook_id.to_owned(), tenant.to_owned());
@@ -98,11 +99,12 @@ impl Webhooks {
             if secrets.is_empty() {
                 return Ok(None);
             }
-            let content = this.vault.unseal(&NewDelivery::context(&tenant, &webhook_id), &payload).await?;
-            let (url, payload) = content::split(content.expose_secret()).ok_or(WebhookError::DamagedDelivery)?;
+            let url = this.vault.unseal(&NewDelivery::url_context(&tenant, &webhook_id), &url).await?;
+            let url = str::from_utf8(url.expose_secret()).map_err(|_| WebhookError::DamagedDelivery)?.to_owned();
+            let payload = this.vault.unseal(&Payload::context(&tenant, &payload.id), &payload.sealed).await?;
+            let payload = Bytes::copy_from_slice(payload.expose_secret());
             let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            let signature = signatures(&secrets, &webhook_id, timestamp, payload);
-            let (url, payload) = (url.to_owned(), Bytes::copy_from_slice(payload));
+            let signature = signatures(&secrets, &webhook_id, timestamp, &payload);
             Ok(Some(Signed { url, payload, timestamp, signature }))
         };
         // A result of many megabytes takes long to unseal and to sign, and this thread serves callers.

@@ -5,7 +5,7 @@
 //!
 //! # Layout
 //! - `secrets`: the secrets of tenants, two of which may be valid; `signature`: signs a webhook with them
-//! - `receiver`: the URLs that webhooks may be sent to; `content`: the URL and body of a delivery
+//! - `receiver`: the URLs that webhooks may be sent to
 //! - `callbacks`: the webhooks of jobs; `events`: the webhooks of the operator
 //! - `sender`: takes deliveries that are due; `attempt`: sends one of them once
 //! - `error`: what can fail
@@ -18,7 +18,6 @@
 
 mod attempt;
 mod callbacks;
-mod content;
 mod error;
 mod events;
 mod receiver;

@@ -1,5 +1,6 @@
 //! Secrets and deliveries of webhooks, as they are stored.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value as Json, json};
@@ -58,10 +59,28 @@ pub struct NewDelivery {
     pub source: WebhookSource,
     /// The origin of the URL. Deliveries to one receiver share a limit of concurrent attempts.
     pub receiver: String,
-    /// The URL and the body, sealed with [`NewDelivery::context`].
-    pub payload: Sealed,
+    /// The URL, sealed with [`NewDelivery::url_context`].
+    pub url: Sealed,
+    /// The body.
+    pub payload: Arc<Payload>,
     /// Time for which the record of the delivery is kept. A pending delivery is kept in any case.
     pub kept_for: Duration,
+}
+
+/// The body of webhooks, which several deliveries may share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// Names the body in the store.
+    pub id: String,
+    /// The body, sealed with [`Payload::context`].
+    pub sealed: Sealed,
+}
+
+impl Payload {
+    /// The context in which a body is sealed.
+    pub fn context<'a>(tenant: &'a str, id: &'a str) -> [&'a str; 3] {
+        ["webhook_payload", tenant, id]
+    }
 }
 
 impl NewDelivery {
@@ -80,9 +99,9 @@ impl NewDelivery {
         random_id("msg_")
     }
 
-    /// The context in which a payload is sealed.
-    pub fn context<'a>(tenant: &'a str, webhook_id: &'a str) -> [&'a str; 3] {
-        ["webhook_payload", tenant, webhook_id]
+    /// The context in which a URL is sealed.
+    pub fn url_context<'a>(tenant: &'a str, webhook_id: &'a str) -> [&'a str; 3] {
+        ["webhook_url", tenant, webhook_id]
     }
 }
 
@@ -146,8 +165,10 @@ pub struct ClaimedDelivery {
     pub tenant: String,
     /// The job or event that it tells of.
     pub source: WebhookSource,
-    /// The sealed URL and body.
-    pub payload: Sealed,
+    /// The sealed URL.
+    pub url: Sealed,
+    /// The body.
+    pub payload: Arc<Payload>,
     /// Number of the lease.
     pub fence: i64,
 }
