@@ -67,7 +67,18 @@ pub(crate) fn insert(connection: &mut dyn Connection, deliveries: &[NewDelivery]
                  status, attempts, next_attempt_at, created_at, expires_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', '[]', now_ms(), now_ms(), now_ms() + $10)
              ON CONFLICT (webhook_id) DO NOTHING",
-            values![webhook_id, tenant, kind, job_id, receiver, &url.key_id, &url.bytes, &payload.id, i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX), millis(*kept_for)],
+            values![
+                webhook_id,
+                tenant,
+                kind,
+                job_id,
+                receiver,
+                &url.key_id,
+                &url.bytes,
+                &payload.id,
+                i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX),
+                millis(*kept_for),
+            ],
         )?;
     }
     Ok(())
