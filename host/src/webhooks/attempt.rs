@@ -168,7 +168,15 @@ impl Webhooks {
                 tracing::info!(webhook_id, tenant, kind, job_id, status, error, again_in_s, "webhook not accepted");
             }
             AttemptResult::Failed => {
-                tracing::warn!(webhook_id, tenant, kind, job_id, status, error, "webhook failed; it is not tried again");
+                tracing::warn!(
+                    webhook_id,
+                    tenant,
+                    kind,
+                    job_id,
+                    status,
+                    error,
+                    "webhook failed; it is not tried again"
+                );
             }
         }
         self.metrics.webhooks.get_or_create_owned(&WebhookLabels { kind, outcome }).inc();
