@@ -15,9 +15,9 @@ api           auth config gateway integrations jobs logging media_type metrics o
 gateway       auth config integrations jobs metrics pipeline registry webhooks
 jobs          config integrations logging metrics pipeline registry webhooks
 pipeline      integrations media_type metrics registry schema
-integrations  config metrics oauth registry webhooks
+integrations  caller_url config metrics oauth registry webhooks
 registry      config metrics oauth schema webhooks
-webhooks      config metrics
+webhooks      caller_url config metrics
 oauth         config
 logging       config
 config        auth
@@ -25,6 +25,7 @@ auth
 schema
 metrics
 media_type
+caller_url
 '
 
 wrong_arrows() {

@@ -11,7 +11,7 @@
 //! - `schema`: the schemas of bodies: compile, validate, explain
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
 //! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
-//! - `logging`, `metrics`: what the operator sees; `media_type`: the media types of bodies
+//! - `logging`, `metrics`: what the operator sees; `media_type`: the media types of bodies; `caller_url`: URLs that callers give
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, `memory`, and `shape`.
 //!
@@ -23,6 +23,7 @@
 
 mod api;
 mod auth;
+mod caller_url;
 mod cli;
 mod config;
 mod gateway;

@@ -141,7 +141,8 @@ impl Default for Metrics {
             jobs_pending: add.metric("jobs_pending", "Background jobs that wait, in all gateways of the database"),
             connectors: add.metric("connectors", "Connectors that are live"),
             connections: add.metric("connections", "Open connections of callers"),
-            computations_running: add.metric("computations_running", "Long computations that run, at most one for each core"),
+            computations_running: add
+                .metric("computations_running", "Long computations that run, at most one for each core"),
             computations_waiting: add.metric("computations_waiting", "Long computations that wait for a core"),
             memory_held: add.metric("memory_held_bytes", "Memory that bodies, answers and documents of calls hold"),
             memory_limit: add.metric("memory_limit_bytes", "Memory that calls may hold together"),

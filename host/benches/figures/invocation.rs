@@ -81,6 +81,7 @@ async fn invoke_for(module: Arc<Module>, immediate: bool, started: Instant, time
         output_bytes: 32 << 20,
         response_bytes: 32 << 20,
         download_bytes: 50 << 20,
+        requests: 256,
     };
     let deadline = (started + time + Duration::from_secs(30)).into();
     let mut count = 0;

@@ -22,10 +22,9 @@ pub struct Limits {
     pub response_bytes: u64,
     /// A file that is passed to the caller, in bytes.
     pub download_bytes: u64,
+    /// Number of its requests.
+    pub requests: u32,
 }
-
-/// Maximum number of requests of one invocation.
-pub(super) const MAX_REQUESTS: u32 = 256;
 
 /// Maximum number of documents, responses and links that one invocation holds.
 pub(super) const MAX_HANDLES: usize = 100_000;

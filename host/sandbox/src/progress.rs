@@ -21,6 +21,8 @@ pub type ProgressSender = watch::Sender<Option<Progress>>;
 impl Progress {
     fn new(fraction: f64, mut message: String) -> Self {
         message.truncate(message.floor_char_boundary(PROGRESS_MESSAGE_BYTES));
+        // The report may live long, and a long message took much memory.
+        message.shrink_to_fit();
         // A value that is not a number says nothing about what is done.
         Self { fraction: if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) }, message }
     }

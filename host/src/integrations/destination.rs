@@ -2,6 +2,7 @@
 
 use url::Url;
 
+use crate::caller_url;
 use crate::config::Config;
 use egress::is_loopback;
 
@@ -16,16 +17,7 @@ impl Destination {
     /// # Errors
     /// A sentence that says what is wrong with the URL.
     pub fn check(text: &str, config: &Config) -> Result<Self, String> {
-        let url = Url::parse(text)
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or("Must be an absolute http or https URL, such as https://app.example.com/connected.")?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err("Must not contain a user name or a password.".to_owned());
-        }
-        if url.fragment().is_some() {
-            return Err("Must not have a fragment (`#…`).".to_owned());
-        }
+        let url = caller_url::read(text, "https://app.example.com/connected")?;
         let origin = url.origin();
         if origin == config.public_url.origin()
             || is_loopback(&url)

@@ -47,7 +47,7 @@ impl From<WebhookError> for IntegrationError {
             WebhookError::Store(error) => Self::Store(error),
             WebhookError::Vault(error) => error.into(),
             WebhookError::NoRandomness => Self::NoRandomness,
-            WebhookError::DamagedSecret => Self::Secret(error.to_string()),
+            WebhookError::DamagedSecret | WebhookError::DamagedDelivery => Self::Secret(error.to_string()),
         }
     }
 }

@@ -24,7 +24,7 @@ impl Jobs {
             Ok(result) => return Explained { name: "succeeded", content: Ok(result) },
             Err(failure) => failure,
         };
-        let name = if matches!(failure, Failure::Cancelled) { "cancelled" } else { "failed" };
+        let name = if matches!(failure, Failure::Cancelled { .. }) { "cancelled" } else { "failed" };
         let problem = (self.parts.explain)(failure, &job.connector, &job.id);
         // A document of JSON values can always be written.
         let problem = serde_json::value::to_raw_value(&problem).unwrap_or_default();

@@ -23,7 +23,10 @@ pub enum Failure {
     },
     /// The caller cancelled the job.
     #[error("the job was cancelled")]
-    Cancelled,
+    Cancelled {
+        /// `true` if the operation may have changed data.
+        changes_data: bool,
+    },
     /// The gateway that ran the job ended in the middle of it.
     #[error("the job was cut off {attempts} times")]
     CutOff {

@@ -105,7 +105,9 @@ impl Jobs {
             if job.status.is_end() {
                 return Ok(Some(false));
             }
-            if self.end(&job, &self.explain(&job, Err(Failure::Cancelled))).await? {
+            // A job that was put back has done nothing.
+            let changes_data = job.changes_data && job.status == JobStatus::Running;
+            if self.end(&job, &self.explain(&job, Err(Failure::Cancelled { changes_data }))).await? {
                 // If another gateway runs the job, it notices at its next renewal that it has lost the job.
                 if let Some(running) = self.running.lock().get(id) {
                     running.abandon.cancel();

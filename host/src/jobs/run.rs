@@ -10,6 +10,7 @@ use tracing::Instrument;
 
 use super::record::ProgressRecord;
 use super::{Failure, JobError, Jobs, Parts};
+use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
 use crate::pipeline::background::run_to_result;
 use crate::pipeline::{self, Background, Call, RunAs};
@@ -17,10 +18,13 @@ use sandbox::progress::ProgressSender;
 use sandbox::{InvocationError, Limit, http};
 use store::{Job, JobValue};
 
+/// Maximum number of requests of one job. It has more time than a call that waits, and often more to read.
+const MAX_REQUESTS: u32 = 10_000;
+
 /// Time between two writes of progress.
 const REPORT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time after which a job that found the connector busy is tried again.
+/// Least time after which a job is tried again that found a limit used up, or no answer of the store.
 const BUSY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A job fails if its connector is still missing at this time after the job was added.
@@ -39,13 +43,13 @@ const STORE_ATTEMPTS: u32 = 300;
 enum Run {
     /// The job has ended.
     Ended(Result<Box<RawValue>, Failure>),
-    /// Nothing was done, because a limit of the gateway is used up. The job is put back into the queue.
+    /// Nothing was done, for example because a rate limit is used up. The job is put back into the queue.
     PutBack(Duration),
 }
 
 impl Jobs {
     /// Runs a job that this gateway has taken, and writes its end.
-    pub(super) async fn run(&self, job: Job, abandon: CancellationToken) {
+    pub(super) async fn run(&self, job: Job, abandon: &CancellationToken) {
         // At the level of errors, so that lines of every level are inside.
         let span = tracing::error_span!(
             target: REQUEST_SPAN, "request",
@@ -68,7 +72,7 @@ impl Jobs {
                 Run::Ended(Err(failure)) => tracing::info!(ms, %failure, "the job has failed"),
                 Run::PutBack(pause) => tracing::debug!(pause_ms = pause.as_millis() as u64, "the job waits again"),
             }
-            self.write_end(&job, ended, &abandon).await;
+            self.write_end(&job, ended, abandon).await;
         }
         .instrument(span)
         .await;
@@ -108,22 +112,13 @@ impl Jobs {
     /// Runs the operation.
     async fn execute(&self, job: &Job, progress: ProgressSender) -> Run {
         let deadline = Instant::now() + self.parts.config.timeout;
-        let age = job.created_at.elapsed().unwrap_or_default();
-        let error = match self.call(job, progress, deadline).await {
-            Err(Failure::Call(error)) => error,
-            // The connector may be about to be replaced, or it may be at another gateway.
-            Err(Failure::Gone { .. }) if age < GONE_PATIENCE => return Run::PutBack(GONE_PAUSE),
-            result => return Run::Ended(result),
-        };
-        let pause = match &error {
-            pipeline::Error::NoPermit | pipeline::Error::Invocation(InvocationError::Busy) => Some(BUSY_PAUSE),
-            pipeline::Error::RateLimited { retry_after, .. } => Some(*retry_after),
-            _ => None,
-        };
-        // A job does not wait for ever for a limit that is always used up.
-        if let Some(pause) = pause.filter(|_| age < self.parts.config.keep) {
-            return Run::PutBack(pause.max(BUSY_PAUSE));
+        let result = self.call(job, progress, deadline).await;
+        if let Err(failure) = &result
+            && let Some(pause) = self.pause(job, failure)
+        {
+            return Run::PutBack(pause);
         }
+        let Err(Failure::Call(error)) = result else { return Run::Ended(result) };
         let limit = match &error {
             pipeline::Error::Invocation(InvocationError::TimedOut) | pipeline::Error::Http(http::Error::TimedOut)
                 if Instant::now() >= deadline =>
@@ -137,6 +132,25 @@ impl Jobs {
             Some(limit) => Failure::Limit { limit, changes_data: job.changes_data },
             None => Failure::Call(error),
         }))
+    }
+
+    /// The time after which a job is tried again that failed before it had done anything. `None` if it has failed for good.
+    fn pause(&self, job: &Job, failure: &Failure) -> Option<Duration> {
+        let keep = self.parts.config.keep;
+        let (pause, patience) = match failure {
+            // The connector may be about to be replaced, or it may be at another gateway.
+            Failure::Gone { .. } => (GONE_PAUSE, GONE_PATIENCE),
+            Failure::Call(pipeline::Error::RateLimited { retry_after, .. }) => (BUSY_PAUSE.max(*retry_after), keep),
+            Failure::Failed(JobError::Store(_))
+            | Failure::Call(
+                pipeline::Error::NoPermit
+                | pipeline::Error::Invocation(InvocationError::Busy)
+                | pipeline::Error::Access(AccessError::Failed(IntegrationError::Store(_))),
+            ) => (BUSY_PAUSE, keep),
+            _ => return None,
+        };
+        // A job does not wait for ever for a limit that is always used up.
+        (job.created_at.elapsed().unwrap_or_default() < patience).then_some(pause)
     }
 
     async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {
@@ -157,7 +171,7 @@ impl Jobs {
             body: body.as_bytes(),
             accept: None,
             deadline,
-            background: Some(Background { cpu: config.cpu, progress }),
+            background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
         };
         Ok(run_to_result(self.services(), call).await?)
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -29,16 +29,8 @@ impl Jobs {
             match self.take().await {
                 Ok(Some(job)) => {
                     is_failing = false;
-                    let jobs = Arc::clone(&self);
-                    let abandon = jobs.begin(&job);
-                    self.tasks.spawn(async move {
-                        let id = job.id.clone();
-                        Box::pin(jobs.run(job, abandon)).await;
-                        jobs.finished(&id);
-                        drop(permit);
-                        // The job's tenant may have had all that it may have.
-                        jobs.wake.notify_one();
-                    });
+                    let worker = self.begin(&job, permit);
+                    self.tasks.spawn(async move { Box::pin(worker.jobs.run(job, &worker.abandon)).await });
                     continue;
                 }
                 Ok(None) => is_failing = false,
@@ -72,21 +64,37 @@ impl Jobs {
         self.parts.store.take_job(LEASE, full).await
     }
 
-    /// Notes that a job runs here.
-    fn begin(&self, job: &Job) -> CancellationToken {
+    /// Notes that a job runs here, until the worker is dropped.
+    fn begin(self: &Arc<Self>, job: &Job, permit: OwnedSemaphorePermit) -> Worker {
         let abandon = CancellationToken::new();
         let running = Running { fence: job.fence, tenant: job.tenant.clone(), abandon: abandon.clone() };
         let mut all = self.running.lock();
         all.insert(job.id.clone(), running);
         self.parts.metrics.jobs_running.set(all.len() as i64);
-        abandon
+        Worker { jobs: Arc::clone(self), job: job.id.clone(), fence: job.fence, abandon, _permit: permit }
     }
+}
 
-    /// Notes that a job no longer runs here.
-    fn finished(&self, id: &str) {
-        let mut all = self.running.lock();
-        all.remove(id);
-        self.parts.metrics.jobs_running.set(all.len() as i64);
+/// A worker that has a job. Dropping it frees the worker, also if the run panics. The lease of the job then ends by itself.
+struct Worker {
+    jobs: Arc<Jobs>,
+    job: String,
+    fence: i64,
+    abandon: CancellationToken,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let mut all = self.jobs.running.lock();
+        // A job that was put back may already run here again.
+        if all.get(&self.job).is_some_and(|running| running.fence == self.fence) {
+            all.remove(&self.job);
+        }
+        self.jobs.parts.metrics.jobs_running.set(all.len() as i64);
+        drop(all);
+        // The job's tenant may have had all that it may have.
+        self.jobs.wake.notify_one();
     }
 }
 

@@ -81,6 +81,8 @@ pub struct Call<'a> {
 pub struct Background {
     /// The limit of CPU time, in place of the connector's.
     pub cpu: Duration,
+    /// The number of requests, in place of the connector's.
+    pub requests: u32,
     /// Takes the connector's reports of progress.
     pub progress: ProgressSender,
 }
@@ -91,7 +93,7 @@ impl Call<'_> {
         let limits = self.connector.limits();
         match &self.background {
             None => limits,
-            Some(background) => Limits { cpu: background.cpu, ..limits },
+            Some(background) => Limits { cpu: background.cpu, requests: background.requests, ..limits },
         }
     }
 }

@@ -240,6 +240,9 @@ impl Connector {
     }
 }
 
+/// Maximum number of requests of one invocation.
+const MAX_REQUESTS: u32 = 256;
+
 /// The limits of an invocation, from the configuration.
 pub(super) fn limits(limits: &config::Limits) -> Limits {
     Limits {
@@ -248,6 +251,7 @@ pub(super) fn limits(limits: &config::Limits) -> Limits {
         output_bytes: limits.response_mb << 20,
         response_bytes: (limits.response_mb as u64) << 20,
         download_bytes: (limits.download_mb as u64) << 20,
+        requests: MAX_REQUESTS,
     }
 }
 

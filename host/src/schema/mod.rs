@@ -255,7 +255,8 @@ mod tests {
     fn a_body_with_very_many_parts_is_told_its_first_violation() {
         let schema = r#"{"type": "object", "properties": {"ids": {"items": {"type": "string"}}}}"#;
         let schema = Schema::compile(schema, true).unwrap();
-        let found = |count: usize| match schema.read(format!(r#"{{"ids": [1{}]}}"#, ",1".repeat(count - 1)).as_bytes()) {
+        let found = |count: usize| match schema.read(format!(r#"{{"ids": [1{}]}}"#, ",1".repeat(count - 1)).as_bytes())
+        {
             Err(InputError::Invalid(violations)) => violations,
             _ => panic!("the body is not valid"),
         };

@@ -91,7 +91,9 @@ fn unknown_field(name: &str, declared: &[&str]) -> String {
     match nearest {
         Some(nearest) => format!("`{name}` is not a field here; did you mean `{nearest}`?"),
         None if declared.is_empty() => format!("`{name}` is not a field here; no fields are declared."),
-        None if declared.len() > MAX_NAMES => format!("`{name}` is not a field here; GET /openapi.json has the fields."),
+        None if declared.len() > MAX_NAMES => {
+            format!("`{name}` is not a field here; GET /openapi.json has the fields.")
+        }
         None => format!("`{name}` is not a field here; the fields are {}.", declared.join(", ")),
     }
 }

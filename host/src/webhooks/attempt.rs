@@ -1,5 +1,6 @@
 //! One attempt of a delivery.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -14,7 +15,7 @@ use super::{WebhookError, Webhooks};
 use crate::metrics::WebhookLabels;
 use egress::{Body, EgressError, Headers, Request, Target};
 use store::vault::VaultError;
-use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Sealed, WebhookSource};
+use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Payload, Sealed, WebhookSource};
 
 /// Time for a receiver to respond.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
@@ -38,6 +39,7 @@ const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature
 
 /// A body with its signatures, as one attempt sends it.
 struct Signed {
+    url: String,
     payload: Bytes,
     /// Seconds since 1970.
     timestamp: u64,
@@ -49,14 +51,18 @@ impl Webhooks {
     /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is attempted again after the end
     /// of its lease.
     pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
-        let ClaimedDelivery { delivery, tenant, source, payload, fence } = claimed;
+        let ClaimedDelivery { delivery, tenant, source, url, payload, fence } = claimed;
         let at = SystemTime::now();
         let webhook_id = delivery.webhook_id;
-        let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, payload, at).await {
-            Ok(Some(signed)) => self.post(&webhook_id, &delivery.url, signed).await,
+        let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, url, payload, at).await {
+            Ok(Some(signed)) => self.post(&webhook_id, signed).await,
             Ok(None) => Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned()),
             // It would be the same on the next attempt and on every gateway.
-            Err(WebhookError::Vault(error @ (VaultError::Altered | VaultError::UnknownKey { .. }))) => {
+            Err(
+                error @ (WebhookError::Vault(VaultError::Altered | VaultError::UnknownKey { .. })
+                | WebhookError::DamagedSecret
+                | WebhookError::DamagedDelivery),
+            ) => {
                 tracing::error!(webhook_id, %error, "a webhook cannot be decrypted");
                 Err("the gateway cannot decrypt the stored webhook or its secret".to_owned())
             }
@@ -77,34 +83,37 @@ impl Webhooks {
         }
     }
 
-    /// Unseals a body and signs it. Returns `None` if the tenant has no valid secret.
+    /// Unseals a delivery and signs it. Returns `None` if the tenant has no valid secret.
     async fn sign(
         &self,
         webhook_id: &str,
         tenant: &str,
-        payload: Sealed,
+        url: Sealed,
+        payload: Arc<Payload>,
         at: SystemTime,
     ) -> Result<Option<Signed>, WebhookError> {
-        let bytes = payload.bytes.len();
+        let bytes = payload.sealed.bytes.len();
         let signing = async {
             let secrets = self.signing_secrets(tenant).await?;
             if secrets.is_empty() {
                 return Ok(None);
             }
-            let payload = self.vault.unseal(&NewDelivery::context(tenant, webhook_id), &payload).await?;
+            let url = self.vault.unseal(&NewDelivery::url_context(tenant, webhook_id), &url).await?;
+            let url = str::from_utf8(url.expose_secret()).map_err(|_| WebhookError::DamagedDelivery)?.to_owned();
+            let payload = self.vault.unseal(&Payload::context(tenant, &payload.id), &payload.sealed).await?;
             let payload = Bytes::copy_from_slice(payload.expose_secret());
             let timestamp = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
             let signature = signatures(&secrets, webhook_id, timestamp, &payload);
-            Ok(Some(Signed { payload, timestamp, signature }))
+            Ok(Some(Signed { url, payload, timestamp, signature }))
         };
         compute::drive(bytes, signing).await
     }
 
     /// Posts a webhook. Returns the status of the response, or why there is none.
-    async fn post(&self, webhook_id: &str, url: &str, signed: Signed) -> Result<u16, String> {
-        let Signed { payload, timestamp, signature } = signed;
+    async fn post(&self, webhook_id: &str, signed: Signed) -> Result<u16, String> {
+        let Signed { url, payload, timestamp, signature } = signed;
         // The operator may have changed the permission since the URL was accepted.
-        let receiver = Receiver::check(url, self.config.callbacks.allow_private_network)?;
+        let receiver = Receiver::check(&url, self.config.callbacks.allow_private_network)?;
         let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
         let headers = HeaderMap::from_iter([
             (WEBHOOK_ID, value(webhook_id)?),
@@ -155,7 +164,15 @@ impl Webhooks {
                 tracing::info!(webhook_id, tenant, kind, job_id, status, error, again_in_s, "webhook not accepted");
             }
             AttemptResult::Failed => {
-                tracing::warn!(webhook_id, tenant, kind, job_id, status, error, "webhook failed for ever");
+                tracing::warn!(
+                    webhook_id,
+                    tenant,
+                    kind,
+                    job_id,
+                    status,
+                    error,
+                    "webhook failed; it is not tried again"
+                );
             }
         }
         self.metrics.webhooks.get_or_create_owned(&WebhookLabels { kind, outcome }).inc();

@@ -1,12 +1,13 @@
 //! Callbacks: the webhooks that tell URLs of a caller of the end of a job.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::receiver::Receiver;
 use super::{CallbackError, WebhookError, Webhooks};
-use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, WebhookSource};
+use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSource};
 
 impl Webhooks {
     /// Checks the callback URLs of a call, before its job is stored. Returns them in their normal form, each once.
@@ -45,30 +46,37 @@ impl Webhooks {
         payload: &[u8],
         kept_for: Duration,
     ) -> Result<Vec<NewDelivery>, WebhookError> {
+        // The deliveries share one body, because a result may have many megabytes.
+        let payload = self.payload(tenant, job_id, payload).await?;
         let mut deliveries = Vec::with_capacity(urls.len());
         for url in urls {
             let webhook_id = NewDelivery::id_of_job(job_id, url);
             let source = WebhookSource::Job(job_id.to_owned());
-            deliveries.push(self.delivery(webhook_id, tenant, source, url, payload, kept_for).await?);
+            deliveries.push(self.delivery(webhook_id, tenant, source, url, Arc::clone(&payload), kept_for).await?);
         }
         Ok(deliveries)
     }
 
-    /// A delivery with a sealed body.
+    /// A sealed body.
+    pub(super) async fn payload(&self, tenant: &str, id: &str, payload: &[u8]) -> Result<Arc<Payload>, WebhookError> {
+        let sealed = self.vault.seal(&Payload::context(tenant, id), payload).await?;
+        Ok(Arc::new(Payload { id: id.to_owned(), sealed }))
+    }
+
+    /// A delivery with a sealed URL.
     pub(super) async fn delivery(
         &self,
         webhook_id: String,
         tenant: &str,
         source: WebhookSource,
         url: &str,
-        payload: &[u8],
+        payload: Arc<Payload>,
         kept_for: Duration,
     ) -> Result<NewDelivery, WebhookError> {
         // A URL that is no longer allowed is stored all the same. Each attempt then says why.
         let receiver = Receiver::check(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
-        let payload = self.vault.seal(&NewDelivery::context(tenant, &webhook_id), payload).await?;
-        let (tenant, url) = (tenant.to_owned(), url.to_owned());
-        Ok(NewDelivery { webhook_id, tenant, source, url, receiver, payload, kept_for })
+        let url = self.vault.seal(&NewDelivery::url_context(tenant, &webhook_id), url.as_bytes()).await?;
+        Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, url, payload, kept_for })
     }
 }
 

@@ -20,6 +20,9 @@ pub enum WebhookError {
     /// A stored secret has another form than the gateway writes.
     #[error("a stored webhook secret is damaged; DELETE /webhooks/secrets/{{id}} removes it")]
     DamagedSecret,
+    /// A stored delivery has another form than the gateway writes.
+    #[error("a stored webhook is damaged")]
+    DamagedDelivery,
 }
 
 /// Why the callback URLs of a call are not accepted.

@@ -66,8 +66,9 @@ impl Webhooks {
         let timestamp = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
         let payload = json!({"type": kind.name(), "timestamp": timestamp, "data": data}).to_string();
         let id = NewDelivery::new_event_id()?;
-        let delivery = self.delivery(id, TENANT, WebhookSource::Event, url.as_str(), payload.as_bytes(), KEPT_FOR);
-        Ok(vec![delivery.await?])
+        let payload = self.payload(TENANT, &id, payload.as_bytes()).await?;
+        let delivery = self.delivery(id, TENANT, WebhookSource::Event, url.as_str(), payload, KEPT_FOR).await?;
+        Ok(vec![delivery])
     }
 }
 

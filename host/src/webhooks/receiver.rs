@@ -2,6 +2,7 @@
 
 use url::Url;
 
+use crate::caller_url;
 use egress::{EgressError, Upstream, is_loopback};
 
 /// Longest URL of a receiver.
@@ -25,16 +26,7 @@ impl Receiver {
         if text.len() > MAX_URL_BYTES {
             return Err(format!("Must have at most {MAX_URL_BYTES} bytes."));
         }
-        let url = Url::parse(text)
-            .ok()
-            .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-            .ok_or("Must be an absolute https URL, such as https://app.example.com/webhooks.")?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err("Must not contain a user name or a password.".to_owned());
-        }
-        if url.fragment().is_some() {
-            return Err("Must not have a fragment (`#…`).".to_owned());
-        }
+        let url = caller_url::read(text, "https://app.example.com/webhooks")?;
         if !allow_private_network {
             if url.scheme() == "http" {
                 return Err(

@@ -76,7 +76,7 @@ impl Webhooks {
         for claimed in self.store.claim_deliveries(LEASE, limits).await? {
             // Only this loop takes slots, so that each claimed delivery finds one.
             let Ok(slot) = Arc::clone(&occupied.slots).acquire_owned().await else { return Ok(()) };
-            let size = u32::try_from(claimed.payload.bytes.len()).unwrap_or(u32::MAX);
+            let size = u32::try_from(claimed.payload.sealed.bytes.len()).unwrap_or(u32::MAX);
             let (this, bytes) = (self.clone(), Arc::clone(&occupied.bytes));
             bytes.fetch_add(size, Ordering::Relaxed);
             self.tasks.spawn(async move {

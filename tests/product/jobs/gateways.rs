@@ -78,3 +78,39 @@ fn jobs_of_a_gateway_that_died_are_taken_up_by_another() {
     assert!(wait(&other.client(), &read, "succeeded")["finished_at"].is_string());
     assert_eq!(service.seen().len(), 2);
 }
+
+#[test]
+fn jobs_end_once_although_the_database_drops_connections() {
+    let store = Store::postgres();
+    let Store::Postgres(database) = &store else { unreachable!("the store is PostgreSQL") };
+    let service = Provider::start();
+    service.reply("*", Reply::json(json!({})));
+    let [one, other] = two(&store, &service, [NO_WORKERS, NO_WORKERS]);
+    let begin = |number: usize| begin(&one.client(), "change", json!({"path": format!("/{number}")}));
+    let ids: Vec<String> = (0..100).map(begin).collect();
+    drop(other);
+    let gateway = one.start_again_with("GATEWAY__JOBS__WORKERS", "4");
+    for round in 1..=10 {
+        service.wait_for_requests(8 * round);
+        database.sql(
+            "select pg_terminate_backend(pid) from pg_stat_activity
+             where datname = current_database() and pid <> pg_backend_pid()",
+        );
+    }
+    for id in &ids {
+        let ended = support::wait_for("the job to end", || {
+            let answer = gateway.client().get(&format!("/jobs/{id}"));
+            let record = (answer.status == 200).then(|| answer.json())?;
+            record["finished_at"].is_string().then_some(record)
+        });
+        // A job that was taken in a transaction of unknown outcome has failed, and perhaps it was never run.
+        if ended["status"] != "succeeded" {
+            assert_eq!((kind(&ended), &ended["error"]["outcome"]), ("cut-off", &json!("unknown")), "{ended}");
+        }
+    }
+    let mut paths: Vec<String> = service.seen().into_iter().map(|seen| seen.path).collect();
+    let sent = paths.len();
+    paths.sort();
+    paths.dedup();
+    assert_eq!(paths.len(), sent, "a job was run twice");
+}

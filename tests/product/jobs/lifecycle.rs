@@ -125,6 +125,13 @@ fn a_cancelled_job_sends_nothing_more_and_has_failed(store: &Store) {
     assert_eq!(client.delete(&format!("/jobs/{id}")).ok(), json!({"cancelled": false}));
     assert_eq!(client.delete(&format!("/jobs/{second}")).ok(), json!({"cancelled": false}));
     client.delete("/jobs/job_00000000000000000000000000000000").problem(404, "unknown-job");
+    assert_eq!(failed["error"]["outcome"], json!(null));
+
+    service.reply("/", Reply::json(json!({})).behind(&Gate::default()));
+    let change = begin(&client, "change", json!({"path": "/"}));
+    service.wait_for_requests(3);
+    client.delete(&format!("/jobs/{change}")).ok();
+    assert_eq!(record(&client, &change)["error"]["outcome"], "unknown", "the service may have changed the data");
 }
 
 fn a_job_that_waits_can_be_cancelled(store: &Store) {

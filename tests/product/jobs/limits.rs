@@ -70,6 +70,18 @@ fn a_job_has_its_own_limit_of_cpu_time() {
 }
 
 #[test]
+fn a_job_may_send_more_requests_than_a_call_that_waits() {
+    let service = Provider::start();
+    service.reply("/", Reply::json(json!({})));
+    let gateway = setup(&Store::Sqlite, &service).start();
+    let client = gateway.client();
+    let waiting = client.call("account/collect", json!({"path": "/", "count": 257, "waiting": true}));
+    assert_eq!(waiting.problem(500, "connector-failed")["limit"], "requests");
+    let id = begin(&client, "collect", json!({"path": "/", "count": 257}));
+    assert_eq!(wait(&client, &id, "succeeded")["result"]["count"], 257);
+}
+
+#[test]
 fn a_result_over_the_limit_of_a_response_fails_the_job() {
     let service = Provider::start();
     let of_size = |bytes: usize| Reply::json(json!({"text": "x".repeat(bytes)}));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use support::webhooks::make_secret;
 use support::{Client, Gateway, Provider, Store};
 
-use super::{connect, setup, wait};
+use super::{connect, setup, telling, wait};
 use crate::integrations::{client, on_each_store};
 
 on_each_store!(
@@ -99,11 +99,12 @@ fn no_secret_and_no_body_is_written_in_plain_text(store: &Store) {
     let receiver = Provider::start();
     receiver.reply("*", support::Reply::empty(503));
     // All log lines, so that a line with a secret is found.
-    let gateway = setup(store, &receiver).general("log = \"trace\"").start();
+    let events_url = format!("{}/secret-of-the-url", receiver.url());
+    let gateway = telling(store, &events_url, true).general("log = \"trace\"").start();
     let client = gateway.client();
     let (_, first) = make_secret(&client);
     let (_, second) = make_secret(&client);
-    // The body of this webhook stays in the store, because it is tried again.
+    // The content of this webhook stays in the store, because it is tried again.
     connect(&client, "a-user-of-the-body");
     client.delete("/connectors/account/integrations/a-user-of-the-body").ok();
     let signature = wait(&receiver, 1)[0].header("webhook-signature").to_owned();
@@ -130,6 +131,7 @@ fn no_secret_and_no_body_is_written_in_plain_text(store: &Store) {
     }
     for (name, bytes) in &data {
         assert!(!holds(bytes, b"integration.connected"), "{name} has a body");
+        assert!(!holds(bytes, b"secret-of-the-url"), "{name} has a URL");
     }
     // Without this the test could not fail.
     assert!(data.iter().any(|(_, bytes)| holds(bytes, b"webhook_deliveries")));

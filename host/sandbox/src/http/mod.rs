@@ -18,7 +18,6 @@ use super::bindings::gateway::connector::json::Kind;
 use super::host_memory::{Held, TooMuchHeld};
 use super::invocation::Guest;
 use super::json::Document;
-use super::limits::MAX_REQUESTS;
 use contract::limit::{PARALLEL_REQUESTS, PEEK_BYTES};
 use egress::EgressError;
 
@@ -43,7 +42,7 @@ impl Guest {
     /// Counts a request. Returns `false` if the invocation has sent too many.
     fn admit_request(&mut self) -> bool {
         self.requests = self.requests.saturating_add(1);
-        self.requests <= MAX_REQUESTS
+        self.requests <= self.limits.requests
     }
 
     /// Puts a response into the table of the guest.

@@ -2,7 +2,7 @@
 
 use serde::de::IgnoredAny;
 
-use super::super::{MAX_DEPTH, ShapeError};
+use super::super::{MAX_DEPTH, Shape, ShapeError};
 use super::apply_to_bytes;
 
 #[test]

@@ -25,7 +25,10 @@ pub(in crate::api) fn failure_problem(failure: Failure, connector: &str) -> Prob
             JOB_TIMED_OUT.because(format!("The job did not end in time and was stopped; ask for less, or raise `{limit}`.")),
             changes_data,
         ),
-        Failure::Cancelled => CANCELLED.because("The job was cancelled with DELETE /jobs/{job_id}."),
+        Failure::Cancelled { changes_data } => of_unknown_outcome(
+            CANCELLED.because("The job was cancelled with DELETE /jobs/{job_id}."),
+            changes_data,
+        ),
         Failure::CutOff { changes_data: true, .. } => of_unknown_outcome(
             CUT_OFF.because(
                 "The gateway that ran the job ended in the middle of it. The job was not run again, because it changes data. \

@@ -26,8 +26,8 @@ pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
         .collect();
     VALIDATION
         .because(match (count, has_more) {
-            (count, true) => format!("The body has more than {count} violations; `errors` names {count} of them."),
-            (1, false) => "The body has 1 violation; `errors` names each.".to_owned(),
+            (count, true) => format!("The body has more violations than `errors` names, which are {count}."),
+            (1, false) => "The body has 1 violation; `errors` names it.".to_owned(),
             (count, false) => format!("The body has {count} violations; `errors` names each."),
         })
         .with("errors", errors)

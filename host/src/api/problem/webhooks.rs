@@ -30,7 +30,10 @@ pub(in crate::api) fn webhook_problem(error: &WebhookError) -> Problem {
         WebhookError::Store(_) => {
             STORE_UNAVAILABLE.because("The webhook secrets cannot be read or written now; try again.").retry_after(1)
         }
-        WebhookError::Vault(_) | WebhookError::NoRandomness | WebhookError::DamagedSecret => INTERNAL.because(
+        WebhookError::Vault(_)
+        | WebhookError::NoRandomness
+        | WebhookError::DamagedSecret
+        | WebhookError::DamagedDelivery => INTERNAL.because(
             "A webhook secret cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
         ),
     }

@@ -41,11 +41,19 @@ pub(super) const SEALED_COLUMNS: &[SealedColumn] = &[
         bound_to: &["tenant", "id"],
     },
     SealedColumn {
-        table: "webhook_deliveries",
-        row: "webhook_id",
+        table: "webhook_payloads",
+        row: "id",
         data_key: "data_key",
         secret: "payload",
         context: "webhook_payload",
+        bound_to: &["tenant", "id"],
+    },
+    SealedColumn {
+        table: "webhook_deliveries",
+        row: "webhook_id",
+        data_key: "data_key",
+        secret: "url",
+        context: "webhook_url",
         bound_to: &["tenant", "webhook_id"],
     },
     SealedColumn {

@@ -1,11 +1,12 @@
 //! Jobs, on every database.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::testing::{Site, data_key, on_every_database, sealed};
-use crate::{NewDelivery, Sealed, Store, StoreError, WebhookSource};
+use crate::{NewDelivery, Payload, Sealed, Store, StoreError, WebhookSource};
 
 on_every_database!(
     a_job_comes_back_as_it_was_added,
@@ -226,14 +227,13 @@ async fn the_end_of_a_job_stores_its_webhooks_and_forgets_the_input(site: Site) 
     let store = &site.store;
     let id = add(store, new("acme")).await;
     let job = take(store, LONG).await;
-    let url = "https://app.example/hook".to_owned();
     let delivery = NewDelivery {
-        webhook_id: NewDelivery::id_of_job(&id, &url),
+        webhook_id: NewDelivery::id_of_job(&id, "https://app.example/hook"),
         tenant: "acme".into(),
         source: WebhookSource::Job(id.clone()),
         receiver: "https://app.example".into(),
-        url,
-        payload: sealed("dk_1"),
+        url: sealed("dk_1"),
+        payload: Arc::new(Payload { id: id.clone(), sealed: sealed("dk_1") }),
         kept_for: LONG,
     };
     let ended = Ended { deliveries: vec![delivery], ..ended(true, LONG) };

@@ -1,14 +1,14 @@
 //! Storing and reading deliveries of webhooks.
 
 use super::types::Attempts;
-use super::{Delivery, NewDelivery, WebhookSource};
+use super::{Delivery, NewDelivery, Payload, WebhookSource};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Store, StoreError};
 
 /// The columns of a [`Delivery`], in the order in which they are read.
-pub(super) const COLUMNS: &str = "webhook_id, url, status, attempts";
+pub(super) const COLUMNS: &str = "webhook_id, status, attempts";
 
 impl Store {
     /// Stores deliveries, to be attempted at once.
@@ -51,34 +51,49 @@ impl Store {
 
 /// Stores deliveries in an open transaction, to be attempted at once. A delivery whose id is already stored stays as it is.
 pub(crate) fn insert(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
-    for NewDelivery { webhook_id, tenant, source, url, receiver, payload, kept_for } in deliveries {
+    let mut stored = None;
+    for NewDelivery { webhook_id, tenant, source, receiver, url, payload, kept_for } in deliveries {
+        if stored != Some(&payload.id) {
+            insert_payload(connection, tenant, payload)?;
+            stored = Some(&payload.id);
+        }
+
         let (kind, job_id) = match source {
             WebhookSource::Job(id) => ("job", Some(id.as_str())),
             WebhookSource::Event => ("event", None),
         };
         connection.execute(
-            "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, url, receiver, data_key, payload, status,
-                 attempts, next_attempt_at, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', '[]', now_ms(), now_ms(), now_ms() + $9)
+            "INSERT INTO webhook_deliveries (webhook_id, tenant, kind, job_id, receiver, data_key, url, payload_id, size,
+                 status, attempts, next_attempt_at, created_at, expires_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'pending', '[]', now_ms(), now_ms(), now_ms() + $10)
              ON CONFLICT (webhook_id) DO NOTHING",
             values![
                 webhook_id,
                 tenant,
                 kind,
                 job_id,
-                url,
                 receiver,
-                &payload.key_id,
-                &payload.bytes,
-                millis(*kept_for)
+                &url.key_id,
+                &url.bytes,
+                &payload.id,
+                i64::try_from(payload.sealed.bytes.len()).unwrap_or(i64::MAX),
+                millis(*kept_for),
             ],
         )?;
     }
     Ok(())
 }
 
+fn insert_payload(connection: &mut dyn Connection, tenant: &str, payload: &Payload) -> Result<(), StoreError> {
+    connection.execute(
+        "INSERT INTO webhook_payloads (id, tenant, data_key, payload) VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO NOTHING",
+        values![&payload.id, tenant, &payload.sealed.key_id, &payload.sealed.bytes],
+    )?;
+    Ok(())
+}
+
 impl FromRow for Delivery {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        Ok(Self { webhook_id: row.read()?, url: row.read()?, status: row.read()?, attempts: row.read::<Attempts>()?.0 })
+        Ok(Self { webhook_id: row.read()?, status: row.read()?, attempts: row.read::<Attempts>()?.0 })
     }
 }

@@ -3,11 +3,13 @@
 //! A lease ends by itself, because the gateway that holds it may crash. Each lease of a delivery has a higher fence than the one
 //! before. A result with an old fence is not stored.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::deliveries::COLUMNS;
 use super::types::Attempts;
-use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, WebhookSource};
+use super::{ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, Payload, WebhookSource};
 use crate::connection::{Connection, Durability};
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
@@ -103,7 +105,7 @@ fn claim(
     connection.lock("webhook deliveries")?;
     // Deliveries with a lease come first in each partition, so that they count towards its limit. The conditions at the end are
     // checked again if a late worker stores a result in the meantime.
-    connection.all(
+    let claimed: Vec<Claimed> = connection.all(
         &format!(
             "UPDATE webhook_deliveries SET fence = fence + 1, leased_until = now_ms() + $1 WHERE webhook_id IN (
                  SELECT webhook_id FROM (
@@ -116,7 +118,7 @@ fn claim(
                              SELECT webhook_id, tenant, is_leased, next_attempt_at, size, row_number() OVER (
                                  PARTITION BY tenant, receiver ORDER BY is_leased DESC, next_attempt_at, webhook_id
                              ) AS of_receiver FROM (
-                                 SELECT webhook_id, tenant, receiver, next_attempt_at, length(payload) AS size,
+                                 SELECT webhook_id, tenant, receiver, next_attempt_at, size,
                                      CASE WHEN leased_until > now_ms() THEN 1 ELSE 0 END AS is_leased
                                  FROM webhook_deliveries WHERE status = 'pending' AND next_attempt_at <= now_ms()
                              ) AS due
@@ -125,13 +127,16 @@ fn claim(
                  ) AS by_size WHERE size_up_to_here - size < $4
                  ORDER BY of_tenant, next_attempt_at, webhook_id LIMIT $5
              ) AND status = 'pending' AND next_attempt_at <= now_ms() AND (leased_until IS NULL OR leased_until <= now_ms())
-             RETURNING {COLUMNS}, tenant, job_id, data_key, payload, fence"
+             RETURNING {COLUMNS}, tenant, job_id, data_key, url, payload_id, fence"
         ),
         values![millis(life), limits.of_receiver, limits.of_tenant, limits.bytes, limits.of_claim],
-    )
+    )?;
+    let mut payloads: HashMap<String, Arc<Payload>> = HashMap::new();
+    claimed.into_iter().map(|claimed| claimed.with_payload(connection, &mut payloads)).collect()
 }
 
-/// Ends a delivery. Its body is no longer needed, and the database keeps no secret without need.
+/// Ends a delivery. Its URL is no longer needed, and neither is its body if it was the last one of its deliveries. The database
+/// keeps no secret without need.
 fn end(
     connection: &mut dyn Connection,
     webhook_id: &str,
@@ -139,21 +144,74 @@ fn end(
     attempts: &str,
     status: DeliveryStatus,
 ) -> Result<u64, StoreError> {
-    connection.execute(
-        "UPDATE webhook_deliveries SET attempts = $1, status = $2, data_key = NULL, payload = NULL, leased_until = NULL
+    let payload_id: Option<String> = connection.optional(
+        "SELECT payload_id FROM webhook_deliveries WHERE webhook_id = $1 AND fence = $2 AND status = 'pending'",
+        values![webhook_id, fence],
+    )?;
+    let Some(payload_id) = payload_id else { return Ok(0) };
+    // Without the lock, the last two deliveries of a body that end at once would each see the other one.
+    connection.lock(&format!("webhook payload\0{payload_id}"))?;
+    let ended = connection.execute(
+        "UPDATE webhook_deliveries
+         SET attempts = $1, status = $2, data_key = NULL, url = NULL, payload_id = NULL, leased_until = NULL
          WHERE webhook_id = $3 AND fence = $4 AND status = 'pending'",
         values![attempts, status.name(), webhook_id, fence],
-    )
+    )?;
+    connection.execute(
+        "DELETE FROM webhook_payloads WHERE id = $1
+             AND NOT EXISTS (SELECT 1 FROM webhook_deliveries WHERE payload_id = webhook_payloads.id)",
+        values![&payload_id],
+    )?;
+    Ok(ended)
 }
 
-impl FromRow for ClaimedDelivery {
+/// A claimed delivery, before its body is read.
+struct Claimed {
+    delivery: Delivery,
+    tenant: String,
+    source: WebhookSource,
+    url: Sealed,
+    payload_id: String,
+    fence: i64,
+}
+
+impl Claimed {
+    /// Reads the body, unless another claimed delivery has the same one.
+    fn with_payload(
+        self,
+        connection: &mut dyn Connection,
+        payloads: &mut HashMap<String, Arc<Payload>>,
+    ) -> Result<ClaimedDelivery, StoreError> {
+        let Self { delivery, tenant, source, url, payload_id, fence } = self;
+        let payload = match payloads.get(&payload_id) {
+            Some(payload) => Arc::clone(payload),
+            None => {
+                let payload: Payload = connection
+                    .one("SELECT id, data_key, payload FROM webhook_payloads WHERE id = $1", values![&payload_id])?;
+                let payload = Arc::new(payload);
+                payloads.insert(payload_id, Arc::clone(&payload));
+                payload
+            }
+        };
+        Ok(ClaimedDelivery { delivery, tenant, source, url, payload, fence })
+    }
+}
+
+impl FromRow for Claimed {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
         Ok(Self {
             delivery: Delivery::from_row(row)?,
             tenant: row.read()?,
             source: row.read::<Option<String>>()?.map_or(WebhookSource::Event, WebhookSource::Job),
-            payload: Sealed { key_id: row.read()?, bytes: row.read()? },
+            url: Sealed { key_id: row.read()?, bytes: row.read()? },
+            payload_id: row.read()?,
             fence: row.read()?,
         })
+    }
+}
+
+impl FromRow for Payload {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self { id: row.read()?, sealed: Sealed { key_id: row.read()?, bytes: row.read()? } })
     }
 }

@@ -13,7 +13,7 @@ mod types;
 pub(crate) use self::deliveries::insert;
 pub use self::leases::{AttemptResult, ClaimLimits};
 pub use self::types::{
-    ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, WebhookSecret, WebhookSource,
+    ClaimedDelivery, Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSecret, WebhookSource,
 };
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Secrets and deliveries of webhooks, on every database.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
@@ -17,6 +18,7 @@ on_every_database!(
     one_of_many_gateways_claims_a_delivery,
     a_delivery_whose_gateway_died_is_claimed_again_and_the_late_result_is_not_stored,
     a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_end,
+    a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries,
     a_slow_receiver_and_a_busy_tenant_leave_room_for_others,
     a_claim_returns_bodies_up_to_its_size_and_at_least_one,
     records_are_swept_after_their_end_and_expiry,
@@ -85,11 +87,15 @@ fn delivery(tenant: &str, receiver: &str, number: u32) -> NewDelivery {
         webhook_id: format!("msg_{tenant}_{receiver}_{number}"),
         tenant: tenant.into(),
         source: WebhookSource::Job("job_1".into()),
-        url: format!("https://{receiver}/{number}"),
         receiver: receiver.into(),
-        payload: sealed("dk_1"),
+        url: sealed("dk_1"),
+        payload: payload(&format!("{tenant}_{receiver}_{number}")),
         kept_for: Duration::ZERO,
     }
+}
+
+fn payload(id: &str) -> Arc<Payload> {
+    Arc::new(Payload { id: id.into(), sealed: sealed("dk_1") })
 }
 
 fn limits(of_receiver: u32, of_tenant: u32, of_claim: u32) -> ClaimLimits {
@@ -120,16 +126,12 @@ async fn a_delivery_is_stored_once_and_only_if_its_transaction_commits(site: Sit
     store.add_deliveries(vec![delivery("acme", "one", 1), event]).await.unwrap();
     let claimed = claim_one(store, LEASE).await.unwrap();
     store.add_deliveries(vec![delivery("acme", "one", 1)]).await.unwrap();
-    let expected = Delivery {
-        webhook_id: "msg_acme_one_1".into(),
-        url: "https://one/1".into(),
-        status: DeliveryStatus::Pending,
-        attempts: Vec::new(),
-    };
+    let expected =
+        Delivery { webhook_id: "msg_acme_one_1".into(), status: DeliveryStatus::Pending, attempts: Vec::new() };
     assert_eq!(store.deliveries_of("job_1").await.unwrap(), std::slice::from_ref(&expected));
     let source = WebhookSource::Job("job_1".into());
-    let (tenant, payload) = ("acme".to_owned(), sealed("dk_1"));
-    assert_eq!(claimed, ClaimedDelivery { delivery: expected, tenant, source, payload, fence: 1 });
+    let (tenant, url, payload) = ("acme".to_owned(), sealed("dk_1"), payload("acme_one_1"));
+    assert_eq!(claimed, ClaimedDelivery { delivery: expected, tenant, source, url, payload, fence: 1 });
     assert_eq!(claim_one(store, LEASE).await.unwrap().source, WebhookSource::Event);
     assert_eq!(claim_one(store, LEASE).await, None);
 }
@@ -185,8 +187,47 @@ async fn a_delivery_is_claimed_again_when_its_retry_is_due_and_never_after_its_e
     let stored = store.deliveries_of("job_1").await.unwrap().remove(0);
     assert_eq!((stored.status, stored.attempts), (DeliveryStatus::Failed, attempts));
     assert_eq!(claim_one(store, LEASE).await, None);
-    // The body is gone.
-    assert_eq!(site.execute("UPDATE webhook_deliveries SET url = '' WHERE payload IS NOT NULL").await, 0);
+    // URL and body are gone.
+    assert_eq!(site.execute("UPDATE webhook_deliveries SET kind = kind WHERE url IS NOT NULL").await, 0);
+}
+
+async fn a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries(site: Site) {
+    const URLS: u32 = 8;
+    let store = site_with_key(&site).await;
+    let other = site.open_again().await;
+    let of_job = |number| NewDelivery { payload: payload("job_1"), ..delivery("acme", "one", number) };
+    store.add_deliveries((0..URLS).map(of_job).collect()).await.unwrap();
+    let bodies = async || site.execute("UPDATE webhook_payloads SET tenant = tenant").await;
+    assert_eq!(bodies().await, 1);
+    let mut claimed = store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();
+    assert!(claimed.iter().all(|other| Arc::ptr_eq(&other.payload, &claimed[0].payload)));
+    let last = claimed.pop().unwrap();
+    let end = |store: &Store, claimed: ClaimedDelivery| {
+        let store = store.clone();
+        let ending = async move {
+            store
+                .finish_attempt(&claimed.delivery.webhook_id, claimed.fence, &[], AttemptResult::Delivered)
+                .await
+                .unwrap()
+        };
+        tokio::spawn(ending)
+    };
+    for ended in claimed.into_iter().map(|claimed| end(store, claimed)).collect::<Vec<_>>() {
+        assert!(ended.await.unwrap());
+    }
+    assert_eq!(bodies().await, 1);
+    assert!(end(store, last).await.unwrap());
+    assert_eq!(bodies().await, 0);
+
+    // All of them end at once, on two gateways.
+    let of_job = |number| NewDelivery { payload: payload("job_2"), ..delivery("acme", "two", number) };
+    store.add_deliveries((0..URLS).map(of_job).collect()).await.unwrap();
+    let claimed = store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();
+    let ending = claimed.into_iter().zip([store, &other].into_iter().cycle());
+    for ended in ending.map(|(claimed, store)| end(store, claimed)).collect::<Vec<_>>() {
+        assert!(ended.await.unwrap());
+    }
+    assert_eq!(bodies().await, 0);
 }
 
 async fn a_slow_receiver_and_a_busy_tenant_leave_room_for_others(site: Site) {
@@ -232,6 +273,6 @@ async fn records_are_swept_after_their_end_and_expiry(site: Site) {
     }
     assert_eq!(store.sweep_webhooks().await.unwrap(), 1);
     let left = store.deliveries_of("job_1").await.unwrap();
-    assert_eq!(left.into_iter().map(|delivery| delivery.url).collect::<Vec<_>>(), ["https://one/2"]);
+    assert_eq!(left.into_iter().map(|delivery| delivery.webhook_id).collect::<Vec<_>>(), ["msg_acme_one_2"]);
     assert_eq!(ids(store, "acme").await, ["whs_2"]);
 }

@@ -1,5 +1,6 @@
 //! Secrets and deliveries of webhooks, as they are stored.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value as Json, json};
@@ -56,14 +57,30 @@ pub struct NewDelivery {
     pub tenant: String,
     /// The job or event that it tells of.
     pub source: WebhookSource,
-    /// The address to send it to.
-    pub url: String,
-    /// The origin of the address. Deliveries to one receiver share a limit of concurrent attempts.
+    /// The origin of the URL. Deliveries to one receiver share a limit of concurrent attempts.
     pub receiver: String,
-    /// The body, sealed with [`NewDelivery::context`].
-    pub payload: Sealed,
+    /// The URL, sealed with [`NewDelivery::url_context`].
+    pub url: Sealed,
+    /// The body.
+    pub payload: Arc<Payload>,
     /// Time for which the record of the delivery is kept. A pending delivery is kept in any case.
     pub kept_for: Duration,
+}
+
+/// The body of webhooks, which several deliveries may share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// Names the body in the store.
+    pub id: String,
+    /// The body, sealed with [`Payload::context`].
+    pub sealed: Sealed,
+}
+
+impl Payload {
+    /// The context in which a body is sealed.
+    pub fn context<'a>(tenant: &'a str, id: &'a str) -> [&'a str; 3] {
+        ["webhook_payload", tenant, id]
+    }
 }
 
 impl NewDelivery {
@@ -82,9 +99,9 @@ impl NewDelivery {
         random_id("msg_")
     }
 
-    /// The context in which a body is sealed.
-    pub fn context<'a>(tenant: &'a str, webhook_id: &'a str) -> [&'a str; 3] {
-        ["webhook_payload", tenant, webhook_id]
+    /// The context in which a URL is sealed.
+    pub fn url_context<'a>(tenant: &'a str, webhook_id: &'a str) -> [&'a str; 3] {
+        ["webhook_url", tenant, webhook_id]
     }
 }
 
@@ -133,8 +150,6 @@ pub struct DeliveryAttempt {
 pub struct Delivery {
     /// The same on every attempt.
     pub webhook_id: String,
-    /// The address.
-    pub url: String,
     /// The state.
     pub status: DeliveryStatus,
     /// The finished attempts, the oldest first.
@@ -150,8 +165,10 @@ pub struct ClaimedDelivery {
     pub tenant: String,
     /// The job or event that it tells of.
     pub source: WebhookSource,
-    /// The sealed body.
-    pub payload: Sealed,
+    /// The sealed URL.
+    pub url: Sealed,
+    /// The body.
+    pub payload: Arc<Payload>,
     /// Number of the lease.
     pub fence: i64,
 }

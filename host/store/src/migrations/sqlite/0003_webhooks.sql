@@ -11,6 +11,15 @@ CREATE TABLE webhook_secrets (
 CREATE INDEX webhook_secrets_tenant ON webhook_secrets (tenant);
 CREATE INDEX webhook_secrets_sealed ON webhook_secrets (data_key, id);
 
+-- The bodies of webhooks. The deliveries of one job share a body. It is deleted with the end of the last of them.
+CREATE TABLE webhook_payloads (
+    id       TEXT NOT NULL PRIMARY KEY,
+    tenant   TEXT NOT NULL,
+    data_key TEXT NOT NULL REFERENCES data_keys (id),
+    payload  BLOB NOT NULL
+) STRICT;
+CREATE INDEX webhook_payloads_sealed ON webhook_payloads (data_key, id);
+
 -- Webhooks, each to one URL.
 CREATE TABLE webhook_deliveries (
     webhook_id      TEXT    NOT NULL PRIMARY KEY,
@@ -18,12 +27,14 @@ CREATE TABLE webhook_deliveries (
     -- 'job' or 'event'.
     kind            TEXT    NOT NULL,
     job_id          TEXT,
-    url             TEXT    NOT NULL,
     -- The origin of the URL. Of the deliveries to one receiver, only a few are attempted at the same time.
     receiver        TEXT    NOT NULL,
-    -- The sealed body. NULL once no attempt is left.
+    -- The sealed URL, which may contain a secret. NULL once no attempt is left.
     data_key        TEXT    REFERENCES data_keys (id),
-    payload         BLOB,
+    url             BLOB,
+    payload_id      TEXT    REFERENCES webhook_payloads (id),
+    -- Size of the body.
+    size            INTEGER NOT NULL,
     -- 'pending', 'delivered' or 'failed'.
     status          TEXT    NOT NULL,
     -- A JSON list.
@@ -35,12 +46,14 @@ CREATE TABLE webhook_deliveries (
     created_at      INTEGER NOT NULL,
     -- The row may be deleted from this time on, unless it is pending.
     expires_at      INTEGER NOT NULL,
-    CHECK ((data_key IS NULL) = (payload IS NULL)),
+    CHECK ((data_key IS NULL) = (url IS NULL)),
+    CHECK ((payload_id IS NULL) = (status <> 'pending')),
     CHECK ((job_id IS NULL) = (kind <> 'job'))
 ) STRICT;
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE status = 'pending';
 CREATE INDEX webhook_deliveries_ended ON webhook_deliveries (expires_at) WHERE status <> 'pending';
 CREATE INDEX webhook_deliveries_job ON webhook_deliveries (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX webhook_deliveries_payload ON webhook_deliveries (payload_id) WHERE payload_id IS NOT NULL;
 CREATE INDEX webhook_deliveries_sealed ON webhook_deliveries (data_key, webhook_id) WHERE data_key IS NOT NULL;
 
 -- For finding tokens that have expired and cannot be refreshed, to tell the operator of it.

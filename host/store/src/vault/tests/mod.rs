@@ -12,7 +12,9 @@ use tempfile::TempDir;
 use super::rotation::Rotation;
 use super::*;
 use crate::testing::{Site, details, holder, on_every_database};
-use crate::{AuthType, Authorization, ClaimLimits, Details, Integration, NewDelivery, WebhookSecret, WebhookSource};
+use crate::{
+    AuthType, Authorization, ClaimLimits, Details, Integration, NewDelivery, Payload, WebhookSecret, WebhookSource,
+};
 
 /// More secrets than two batches of a rotation have.
 const SECRETS: usize = 230;
@@ -101,9 +103,12 @@ impl Machine {
             webhook_id: "msg_1".into(),
             tenant: "acme".into(),
             source: WebhookSource::Event,
-            url: "https://app.example.com".into(),
             receiver: "https://app.example.com".into(),
-            payload: vault.seal(&NewDelivery::context("acme", "msg_1"), b"body").await.unwrap(),
+            url: vault.seal(&NewDelivery::url_context("acme", "msg_1"), b"url").await.unwrap(),
+            payload: Arc::new(Payload {
+                id: "payload_1".into(),
+                sealed: vault.seal(&Payload::context("acme", "payload_1"), b"body").await.unwrap(),
+            }),
             kept_for: Duration::ZERO,
         };
         self.store.add_deliveries(vec![delivery]).await.unwrap();
@@ -122,7 +127,9 @@ impl Machine {
         assert_eq!(secret.expose_secret(), b"webhook secret");
         let limits = ClaimLimits { of_receiver: 1, of_tenant: 1, of_claim: 1, bytes: 1000 };
         let claimed = self.store.claim_deliveries(Duration::ZERO, limits).await.unwrap().pop().unwrap();
-        let body = vault.unseal(&NewDelivery::context("acme", "msg_1"), &claimed.payload).await.unwrap();
+        let url = vault.unseal(&NewDelivery::url_context("acme", "msg_1"), &claimed.url).await.unwrap();
+        assert_eq!(url.expose_secret(), b"url");
+        let body = vault.unseal(&Payload::context("acme", "payload_1"), &claimed.payload.sealed).await.unwrap();
         assert_eq!(body.expose_secret(), b"body");
     }
 }

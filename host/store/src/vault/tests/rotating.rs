@@ -21,7 +21,7 @@ async fn a_rotation_exchanges_all_keys_and_seals_every_secret_again(site: Site) 
     let old_key = machine.store.data_keys().await.unwrap().remove(0).id;
 
     let outcome = machine.rotate(true).await;
-    let secrets = SECRETS as u64 + 3;
+    let secrets = SECRETS as u64 + 4;
     assert_eq!(outcome, RotationReport { resumed: false, resealed: secrets, unreadable: 0, finished: true });
     assert_eq!(machine.lines(), 1);
     let keys = machine.store.data_keys().await.unwrap();
@@ -45,6 +45,7 @@ async fn a_rotation_that_was_killed_after_any_step_loses_no_secret_and_the_next_
             "DELETE FROM authorizations",
             "DELETE FROM webhook_secrets",
             "DELETE FROM webhook_deliveries",
+            "DELETE FROM webhook_payloads",
             "DELETE FROM data_keys",
         ] {
             site.execute(table).await;

@@ -1,0 +1,21 @@
+//! URLs that callers give to the gateway.
+
+use url::Url;
+
+/// Reads an absolute http or https URL without user, password and fragment. `example` shows a right one.
+///
+/// # Errors
+/// A sentence that says what is wrong with the URL.
+pub fn read(text: &str, example: &str) -> Result<Url, String> {
+    let url = Url::parse(text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+        .ok_or_else(|| format!("Must be an absolute http or https URL, such as {example}."))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err("Must not contain a user name or a password.".to_owned());
+    }
+    if url.fragment().is_some() {
+        return Err("Must not have a fragment (`#…`).".to_owned());
+    }
+    Ok(url)
+}
