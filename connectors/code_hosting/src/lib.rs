@@ -255,7 +255,8 @@ connector! {
         state?: string one_of ["open", "closed"],
         state_reason?: string one_of ["completed", "not_planned", "duplicate", "reopened"],
         assignees?: [string],
-        milestone?: integer,
+        /// null removes it
+        milestone?: integer nullable,
         labels?: [string],
     }
     example { owner: "octocat", repo: "hello-world", issue_number: 1347, state: "closed", state_reason: "completed" };

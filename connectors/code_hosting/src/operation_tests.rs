@@ -88,7 +88,7 @@ fn rows_are_githubs_methods() {
             r#"{"owner":"o","repo":"r","issue_number":7,"state":"closed","state_reason":"completed","labels":[],"milestone":null}"#,
             Method::Patch,
             "/repos/o/r/issues/7",
-            Some(r#"{"state":"closed","state_reason":"completed","labels":[]}"#),
+            Some(r#"{"state":"closed","state_reason":"completed","milestone":null,"labels":[]}"#),
         ),
         (
             "list_pull_requests",

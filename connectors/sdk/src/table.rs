@@ -219,6 +219,8 @@ pub struct Field {
     pub max_bytes: Option<usize>,
     /// JSON text that is sent if the field is absent.
     pub default: Option<&'static str>,
+    /// `true` if null is sent, and does not mean that the field is absent.
+    pub nullable: bool,
 }
 
 /// The part of the request that takes a value.

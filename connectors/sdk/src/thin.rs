@@ -68,7 +68,7 @@ impl<'a> Values<'a> {
     /// The JSON text of a field's value, or of its default.
     fn get(&self, field: &'static Field) -> Option<&'a str> {
         let given = self.members.iter().find(|member| member.name == field.name).map(|member| member.value);
-        given.filter(|value| *value != "null").or(field.default)
+        given.filter(|value| *value != "null" || field.nullable).or(field.default)
     }
 
     /// Checks sizes in bytes, which the schema cannot limit, and that required fields are there.

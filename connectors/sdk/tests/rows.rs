@@ -47,6 +47,12 @@ connector! {
         deep?: integer as "color.inner.deep",
     };
 
+    /// Change an issue
+    update_issue: PATCH api "/issues/{number}" {
+        title?: string,
+        milestone?: integer as "fields.milestone" nullable,
+    };
+
     /// Create a folder
     create_folder: POST api "/drives/{drive_id}/children" {
         name: string,
@@ -406,4 +412,16 @@ fn the_manifest_says_what_a_row_is() {
     );
     assert_eq!(find("search").rate_limit.as_deref(), Some("searches"));
     assert_eq!((manifest.rate_limits[0].requests, manifest.rate_limits[0].period_seconds), (30, 120));
+}
+
+#[test]
+fn null_of_a_nullable_field_is_sent() {
+    for (input, expected) in [
+        (r#"{"number":"7","milestone":null,"title":null}"#, r#"{"fields":{"milestone":null}}"#),
+        (r#"{"number":"7","milestone":3}"#, r#"{"fields":{"milestone":3}}"#),
+        (r#"{"number":"7","title":"T"}"#, r#"{"title":"T"}"#),
+    ] {
+        let body = forwarded(&CONNECTOR, "update_issue", input).body;
+        assert!(matches!(&body, Some(Body::Json(text)) if text == expected), "{input}: {body:?}");
+    }
 }

@@ -28,4 +28,5 @@ mod bindings {
 pub use bindings::gateway::connector::manifest::*;
 pub use check::check;
 pub use contract_rules::manifest::Violation;
+pub use contract_rules::schema::NULLABLE;
 pub use contract_rules::{address, header, limit, name, pointer};

@@ -54,9 +54,7 @@ pub(super) async fn authorize(
 
 fn unauthenticated(error: &AuthError) -> Problem {
     match error {
-        AuthError::Unavailable(cause) => {
-            problem::store_problem(cause, "The API keys cannot be read now; try again.")
-        }
+        AuthError::Unavailable(cause) => problem::store_problem(cause, "The API keys cannot be read now; try again."),
         AuthError::Jwt(JwtError::KeysUnavailable) => {
             problem::ISSUER_UNAVAILABLE.because(format!("{} Try again.", sentence(&error.to_string()))).retry_after(5)
         }

@@ -16,8 +16,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use self::members::{Members, join};
-use contract::pointer;
 use contract::words::shortened;
+use contract::{NULLABLE, pointer};
 use shape::Shape;
 
 pub use self::compile::ValueSchema;
@@ -31,6 +31,8 @@ pub struct Schema {
     envelope: bool,
     /// `true` if the operation runs in the background unless the caller waits.
     background: bool,
+    /// Members whose null the connector gets. For the others null means that the member is absent.
+    nullable: Vec<String>,
 }
 
 /// The member that says if the caller of a background operation waits.
@@ -44,7 +46,7 @@ const MAX_CALLBACK_URLS: usize = 10;
 
 /// A valid request body.
 pub struct Input<'a> {
-    /// JSON text of an object for the connector: the body without the members of the envelope and without nulls.
+    /// JSON text of an object for the connector: the body without the members of the envelope, and without nulls that mean an absent member.
     pub text: Cow<'a, str>,
     /// How the caller wants the answer shaped.
     pub shape: Shape,
@@ -78,7 +80,10 @@ impl Schema {
         if schema.document().get("type").and_then(Value::as_str) != Some("object") {
             return Err("must have \"type\": \"object\"".to_owned());
         }
-        Ok(Self { schema, envelope, background: false })
+        let properties = schema.document().get("properties").and_then(Value::as_object).into_iter().flatten();
+        let is_nullable = |property: &Value| property.get(NULLABLE) == Some(&Value::Bool(true));
+        let nullable = properties.filter(|(_, property)| is_nullable(property)).map(|(name, _)| name.clone()).collect();
+        Ok(Self { schema, envelope, background: false, nullable })
     }
 
     /// Returns the schema of an operation that runs in the background, unless the member `waiting` is true. The schema declares
@@ -144,7 +149,8 @@ impl Schema {
                     violations.add(pointer, format!("The body contains `{name}` more than once; send it once."));
                 }
                 let is_for_gateway = self.background && matches!(&**name, WAITING | CALLBACK_URLS);
-                if !is_null && !is_for_gateway {
+                let is_absent = is_null && !self.nullable.iter().any(|nullable| nullable == name);
+                if !is_absent && !is_for_gateway {
                     for_connector.push((name, *raw));
                 }
             }
@@ -204,6 +210,7 @@ mod tests {
                     "calendar_id": {"type": "string", "minLength": 1},
                     "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 10},
                     "body": {"type": ["object", "null"]},
+                    "milestone": {"type": ["integer", "null"], "nullable": true},
                     "query": {"type": ["object", "null"], "additionalProperties": false,
                               "properties": {"maxResults": {}, "pageToken": {}}}
                 }
@@ -236,6 +243,13 @@ mod tests {
         let input = schema.read(body).unwrap();
         assert_eq!(input.text, r#"{"calendar_id":"a","body":{"n":1.0}}"#);
         assert!(!input.shape.is_identity());
+    }
+
+    #[test]
+    fn the_connector_gets_null_for_a_nullable_member() {
+        let schema = schema();
+        let input = schema.read(br#"{"calendar_id":"a","milestone":null,"count":null}"#).unwrap();
+        assert_eq!(input.text, r#"{"calendar_id":"a","milestone":null}"#);
     }
 
     #[test]

@@ -70,8 +70,10 @@ pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
             // These say how the value goes to the upstream. The tests of the connectors cover that.
             "required" | "in" | "upstream_name" | "upstream_alias" | "join" | "send_default" | "encoding"
             | "schema" => {}
-            // Every optional field accepts null.
-            "nullable" => assert!(optional, "a nullable field is optional: {field}"),
+            "nullable" => {
+                assert!(optional, "a nullable field is optional: {field}");
+                schema.insert("nullable".to_owned(), value.clone());
+            }
             other => panic!("how does `{other}` of {field} appear in a JSON Schema? Say it here"),
         }
     }

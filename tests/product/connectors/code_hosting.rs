@@ -70,6 +70,12 @@ fn rows() -> Vec<Row> {
             json!({"state": "closed", "state_reason": "completed"}),
         ),
         row(
+            "update_issue",
+            issue(json!({"issue_number": 1347, "milestone": null, "title": null})),
+            "PATCH /github/repos/octocat/hello-world/issues/1347",
+            json!({"milestone": null}),
+        ),
+        row(
             "list_pull_requests",
             issue(json!({"query": {"state": "open"}})),
             "GET /github/repos/octocat/hello-world/pulls?state=open",

@@ -37,6 +37,8 @@ connector_sdk::connector! {
     places: GET api "/a" { a: object, b: [object], c: { d: string } in header };
     /// Places
     body: POST api "/a" { a: entries[b] in body };
+    /// Null
+    nulls: PATCH api "/a/{c}" { a: string nullable, b?: string in query nullable, c: string nullable, d?: { e?: string nullable } };
     /// Body
     whole: POST api "/a" { body: object, c: string } fixed_body { x: 1 };
     /// Members

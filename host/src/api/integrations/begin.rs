@@ -112,7 +112,9 @@ async fn with_key(
     let key = Key::from_bytes(credentials.as_bytes())
         .map_err(|_| invalid("/credentials", "Must hold the key that the schema names.".to_owned()))?;
     if let Some(member) = key.too_short() {
-        let detail = format!("Must have at least {SHORTEST_SECRET} bytes. The gateway cannot mask a shorter secret in responses.");
+        let detail = format!(
+            "Must have at least {SHORTEST_SECRET} bytes. The gateway cannot mask a shorter secret in responses."
+        );
         return Err(invalid(&format!("/credentials/{member}"), detail));
     }
     let user_identifier = init.user_identifier.as_deref();

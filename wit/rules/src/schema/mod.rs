@@ -16,6 +16,9 @@ pub use accept::{Mismatch, accept_object};
 pub use consistent::Part;
 pub use text::{closed, example, input, names, size};
 
+/// The keyword of a property whose null the gateway passes to the connector.
+pub const NULLABLE: &str = "nullable";
+
 /// A field of an operation's input, a member of an object, or a setting.
 #[derive(Clone, Debug)]
 pub struct Field {
@@ -45,6 +48,9 @@ pub struct Field {
     pub without: Vec<String>,
     /// `true` if the value is a secret, which documentation does not show.
     pub secret: bool,
+    /// `true` if null is a value of the field, and does not mean that the field is absent. The schema says so with
+    /// [`NULLABLE`].
+    pub nullable: bool,
     /// Documentation for callers, in CommonMark.
     pub documentation: String,
 }
@@ -101,6 +107,7 @@ impl Field {
             max_bytes: None,
             without: Vec::new(),
             secret: false,
+            nullable: false,
             documentation: String::new(),
         }
     }
@@ -154,6 +161,9 @@ impl Field {
         self.insert_bounds(&mut schema);
         if let Some(default) = &self.default {
             schema.insert("default".to_owned(), default.clone());
+        }
+        if self.nullable {
+            schema.insert(NULLABLE.to_owned(), Value::Bool(true));
         }
         if self.secret {
             schema.insert("writeOnly".to_owned(), Value::Bool(true));
@@ -305,6 +315,12 @@ mod tests {
         let field = Field { values: Some(vec!["a".to_owned()]), ..optional("x", Kind::StringOrList) };
         let text = json!({"type": "string", "enum": ["a"]});
         assert_eq!(field.schema(), json!({"anyOf": [text, {"type": "array", "items": text}, {"type": "null"}]}),);
+    }
+
+    #[test]
+    fn a_nullable_field_says_that_null_is_a_value() {
+        let field = Field { nullable: true, ..optional("x", Kind::Integer) };
+        assert_eq!(field.schema(), json!({"type": ["integer", "null"], "nullable": true}));
     }
 
     #[test]

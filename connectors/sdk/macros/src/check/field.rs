@@ -25,6 +25,13 @@ pub(super) fn check(row: &Row, field: &Field, errors: &mut Errors) {
     if field.spec.default.is_some() && !field.spec.optional {
         errors.at(field.span(Part::Default), format!("a field with a default is optional: `{}?`", field.spec.name));
     }
+    let takes_null = row.is_request() && field.spec.optional && row.place(field) == Place::Body;
+    if field.spec.nullable && (!takes_null || row.is_whole_body(field)) {
+        errors.at(
+            field.name_span,
+            "`nullable` is for an optional member of the body of a request: `name?: type nullable`",
+        );
+    }
     check_type(field, errors);
     if field.encoding != Encoding::Segment && !matches!(field.spec.kind, Kind::String) {
         errors.at(field.kind_span, "`keeps_slashes` and `odata_string` are for a string");

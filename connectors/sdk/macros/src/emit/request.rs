@@ -109,6 +109,7 @@ fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
         quote!(#bytes)
     }));
     let default = optional_text(spec.default.as_ref().filter(|_| field.sent).map(Value::to_string));
+    let nullable = spec.nullable;
     quote!(::connector_sdk::table::Field {
         name: #name,
         place: ::connector_sdk::table::Place::#place,
@@ -117,6 +118,7 @@ fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
         lists: ::connector_sdk::table::Lists::#lists,
         max_bytes: #max_bytes,
         default: #default,
+        nullable: #nullable,
     })
 }
 

@@ -159,7 +159,10 @@ impl Field {
     fn modifier(&mut self, input: ParseStream<'_>) -> syn::Result<()> {
         let span = input.span();
         let modifier = word(input, "expected a modifier of the field, or `,` and the next field")?.to_string();
-        if matches!(modifier.as_str(), "in" | "as" | "joined" | "repeated" | "keeps_slashes" | "odata_string") {
+        if matches!(
+            modifier.as_str(),
+            "in" | "as" | "joined" | "repeated" | "keeps_slashes" | "odata_string" | "nullable"
+        ) {
             self.row_modifier = Some(span);
         }
         match modifier.as_str() {
@@ -200,12 +203,13 @@ impl Field {
                     list(input, |item| item.parse::<Name>())?.into_iter().map(|name| name.text).collect();
             }
             "secret" => self.spec.secret = true,
+            "nullable" => self.spec.nullable = true,
             other => {
                 return Err(Error::new(
                     span,
                     format!(
                         "unknown modifier `{other}`; the modifiers are `in`, `as`, `default`, `one_of`, `max_bytes`, `pattern`, \
-                         `format`, `joined`, `repeated`, `keeps_slashes`, `odata_string`, `without` and `secret`; bounds are in \
+                         `format`, `joined`, `repeated`, `keeps_slashes`, `odata_string`, `without`, `nullable` and `secret`; bounds are in \
                          parentheses after the type, as in `integer(1..=100)`"
                     ),
                 ));
