@@ -80,7 +80,7 @@ test: build guests $(PYTHON_TOOLS) ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
-	@tests/postgres.sh cargo test --workspace --lib --bins $(T)
+	@tests/postgres.sh cargo test --workspace --lib $(T)
 
 test-product: build guests $(PYTHON_TOOLS) ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
