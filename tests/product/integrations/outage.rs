@@ -146,6 +146,10 @@ fn a_gateway_without_its_database_says_so_and_logs_it_once_a_second() {
     for _ in 0..CALLS {
         client.get("/integrations").problem(503, "store-unavailable");
     }
+    for path in ["/jobs", "/webhooks/secrets", "/connectors/account/integration-exists"] {
+        client.get(path).problem(503, "store-unavailable");
+    }
+    client.post("/connectors/account/integrations", super::init()).problem(503, "store-unavailable");
     let is_about_database = |line: &serde_json::Value| line["message"] == "the database failed";
     let line = gateway.wait_for_log("the cause", is_about_database);
     assert!(line["error"].as_str().unwrap().contains("is gone; put it back"), "{line}");

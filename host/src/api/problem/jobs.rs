@@ -1,11 +1,13 @@
 //! Problems of jobs.
 
 use super::{
-    CANCELLED, CONNECTOR_FAILED, CUT_OFF, INTERNAL, JOB_TIMED_OUT, Problem, STORE_UNAVAILABLE, TOO_MANY_JOBS,
-    UNKNOWN_OPERATION, pipeline_problem,
+    CANCELLED, CONNECTOR_FAILED, CUT_OFF, INTERNAL, JOB_TIMED_OUT, Problem, TOO_MANY_JOBS, UNKNOWN_OPERATION,
+    pipeline_problem, store_problem,
 };
 use crate::jobs::{Failure, JobError};
+use crate::webhooks::WebhookError;
 use store::StoreError;
+use store::vault::VaultError;
 
 /// A tenant's queue may have become shorter after this time, in seconds.
 const RETRY_AFTER_S: u64 = 10;
@@ -56,14 +58,18 @@ pub(in crate::api) fn job_problem(error: JobError) -> Problem {
             ))
             .retry_after(RETRY_AFTER_S);
     }
-    tracing::error!(%error, "a job cannot be read or written");
     match error {
-        JobError::Store(_) => {
-            STORE_UNAVAILABLE.because("The jobs cannot be read or written now; try again.").retry_after(1)
+        JobError::Store(error)
+        | JobError::Vault(VaultError::Store(error))
+        | JobError::Webhook(WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error))) => {
+            store_problem(&error, "The jobs cannot be read or written now; try again.")
         }
-        JobError::Vault(_) | JobError::Webhook(_) | JobError::Value(_) => INTERNAL.because(
-            "A value of the job cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
-        ),
+        JobError::Vault(_) | JobError::Webhook(_) | JobError::Value(_) => {
+            tracing::error!(%error, "a job cannot be read or written");
+            INTERNAL.because(
+                "A value of the job cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
+            )
+        }
     }
 }
 

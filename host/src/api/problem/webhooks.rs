@@ -3,9 +3,10 @@
 use serde_json::json;
 
 use super::violations::violations_problem;
-use super::{INTERNAL, Problem, STORE_UNAVAILABLE, WEBHOOK_SECRET_REQUIRED};
+use super::{INTERNAL, Problem, WEBHOOK_SECRET_REQUIRED, store_problem};
 use crate::schema::Violation;
 use crate::webhooks::{CallbackError, WebhookError};
+use store::vault::VaultError;
 
 /// The problem of a call whose `callback_urls` are not accepted.
 pub(in crate::api) fn callback_problem(error: CallbackError) -> Problem {
@@ -25,16 +26,18 @@ pub(in crate::api) fn callback_problem(error: CallbackError) -> Problem {
 
 /// The problem of secrets that cannot be read or written. The cause goes to the log.
 pub(in crate::api) fn webhook_problem(error: &WebhookError) -> Problem {
-    tracing::error!(%error, "webhook secrets cannot be read or written");
     match error {
-        WebhookError::Store(_) => {
-            STORE_UNAVAILABLE.because("The webhook secrets cannot be read or written now; try again.").retry_after(1)
+        WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error)) => {
+            store_problem(error, "The webhook secrets cannot be read or written now; try again.")
         }
         WebhookError::Vault(_)
         | WebhookError::NoRandomness
         | WebhookError::DamagedSecret
-        | WebhookError::DamagedDelivery => INTERNAL.because(
-            "A webhook secret cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
-        ),
+        | WebhookError::DamagedDelivery => {
+            tracing::error!(%error, "webhook secrets cannot be read or written");
+            INTERNAL.because(
+                "A webhook secret cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
+            )
+        }
     }
 }
