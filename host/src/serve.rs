@@ -61,9 +61,9 @@ pub fn open_registry(
     store: Store,
     metrics: &Arc<Metrics>,
     events: Events,
-) -> Result<Registry, ServeError> {
+) -> Result<Arc<Registry>, ServeError> {
     let sandbox = Sandbox::start(config.sandbox_setup())?;
-    Ok(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?)
+    Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?))
 }
 
 /// Serves until SIGTERM or SIGINT, then waits for requests under way to end.
@@ -88,13 +88,10 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
-    let registry = Arc::new(open_registry(&config, store.clone(), &metrics, webhooks.events())?);
+    let registry = open_registry(&config, store.clone(), &metrics, webhooks.events())?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
-    registry.scan(false).await?;
-    registry.check_settings()?;
-    registry.warn_of_unused_settings();
     let integrations = Arc::new(Integrations::new(
         Arc::clone(&config),
         store.clone(),
@@ -128,33 +125,50 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         requests: RequestIds::new(),
         draining: Draining::default(),
     });
-    tracing::info!(
-        address = %config.public_url,
-        listen = %config.listen,
-        admin_listen = config.admin_listen.map(display),
-        connectors = registry.live().len(),
-        ms = started.elapsed().as_millis() as u64,
-        "serving"
-    );
-    welcome::print(&config, &registry, first_key.as_ref());
-
-    let background = [
-        tokio::spawn(registry::watch(registry)),
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut background = vec![
+        tokio::spawn(registry::watch(Arc::clone(&registry))),
         tokio::spawn({
             let authenticator = Arc::clone(&authenticator);
             async move { authenticator.watch().await }
         }),
-        tokio::spawn(Arc::clone(&integrations).sweep()),
-        tokio::spawn(Arc::clone(&jobs).work()),
-        tokio::spawn(Arc::clone(&jobs).keep_up()),
-        tokio::spawn(webhooks.clone().send()),
-        tokio::spawn(sweep_storage(store.clone())),
     ];
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tracing::info!(listen = %config.listen, admin_listen = config.admin_listen.map(display), "loading the modules");
+    let mut failure = None;
     let stop = async {
+        let told = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        tokio::pin!(told);
+        // The port is open while modules compile. `/readyz` says which of them are missing.
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            () = &mut told => {}
+            loaded = load_connectors(&registry) => match loaded {
+                Ok(()) => {
+                    tracing::info!(
+                        address = %config.public_url,
+                        listen = %config.listen,
+                        admin_listen = config.admin_listen.map(display),
+                        connectors = registry.live().len(),
+                        ms = started.elapsed().as_millis() as u64,
+                        "serving"
+                    );
+                    welcome::print(&config, &registry, first_key.as_ref());
+                    // These need the connectors.
+                    background.extend([
+                        tokio::spawn(Arc::clone(&integrations).sweep()),
+                        tokio::spawn(Arc::clone(&jobs).work()),
+                        tokio::spawn(Arc::clone(&jobs).keep_up()),
+                        tokio::spawn(webhooks.clone().send()),
+                        tokio::spawn(sweep_storage(store.clone())),
+                    ]);
+                    told.await;
+                }
+                Err(error) => failure = Some(error),
+            },
         }
         // Jobs have the same time to end as requests.
         jobs.stop(tokio::time::Instant::now() + config.drain);
@@ -173,6 +187,17 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         tracing::warn!(%error, "the log of the database could not be written to its file; the next start does it");
     }
     tracing::info!("stopped");
+    failure.map_or(Ok(()), Err)
+}
+
+/// Loads the modules of the folder.
+///
+/// # Errors
+/// If the folder cannot be read, or if the operator's settings for a connector are wrong.
+async fn load_connectors(registry: &Arc<Registry>) -> Result<(), ServeError> {
+    registry.load_folder().await?;
+    registry.check_settings()?;
+    registry.warn_of_unused_settings();
     Ok(())
 }
 

@@ -27,7 +27,11 @@ const LIES: &[(&str, &str)] = &[
     ("schema of a list", "\"type\": \"object\""),
     ("schema from a file", "input-schema"),
     ("schema from the network", "input-schema"),
-    ("schema with huge pattern", "input-schema"),
+    ("schema with huge pattern", "10000 states"),
+    ("schema with many patterns", "10000 states"),
+    ("schema of itself", "refers to itself"),
+    ("schema of doubling references", "subschemas"),
+    ("schemas without end", "4 MiB"),
     ("huge schema", "256 KiB"),
     ("open schema", "\"additionalProperties\": false"),
     ("answer schema is no json", "schema of the answer is not JSON"),
@@ -61,8 +65,14 @@ const LIES: &[(&str, &str)] = &[
 ];
 
 /// Stories that are no lies, or whose test is elsewhere.
-const GOOD_STORIES: &[&str] =
-    &["schema of itself", "schema with slow pattern", "oauth2", "token url elsewhere", "call"];
+const GOOD_STORIES: &[&str] = &[
+    "schema with slow pattern",
+    "schema with many branches",
+    "many long paths",
+    "oauth2",
+    "token url elsewhere",
+    "call",
+];
 
 #[test]
 fn every_lie_is_refused_by_name_while_the_true_version_serves() {
@@ -104,16 +114,6 @@ fn a_pattern_that_needs_backtracking_elsewhere_is_matched_at_once() {
     let violations = gateway.call("liar/version", json!({"word": word})).violations();
     assert_eq!(violations[0].0, "/word");
     gateway.call("liar/version", json!({"word": "aaa"})).ok();
-}
-
-#[test]
-fn a_recursive_schema_does_no_harm() {
-    let gateway = Setup::new().module("liar", module::liar("schema of itself")).start();
-    for word in [json!("x"), json!(7)] {
-        let answer = gateway.call("liar/version", json!({"word": word}));
-        assert!(matches!(answer.status, 200 | 404 | 422), "{}", answer.text());
-    }
-    gateway.client().get("/connectors").ok();
 }
 
 #[test]

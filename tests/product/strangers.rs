@@ -1,5 +1,8 @@
 //! Files that are not connectors, modules of other toolchains, and modules that are made to overload the compiler.
 
+mod costs;
+mod meanwhile;
+
 use std::fmt::Write as _;
 
 use serde_json::json;

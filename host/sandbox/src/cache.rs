@@ -3,10 +3,11 @@
 //! A loaded compiled module runs as native code. So a file of the cache is loaded only if it has a message authentication code
 //! that this installation made. Otherwise anybody who can write to the cache could run any code as the gateway.
 
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use ring::{hmac, rand};
 use wasmtime::Engine;
@@ -14,22 +15,40 @@ use wasmtime::Engine;
 /// Length of an HMAC-SHA-256 tag.
 const TAG_BYTES: usize = 32;
 
+/// A folder of a compilation that is older than this is left from a crash.
+const WORKSPACE_LIFE: Duration = Duration::from_secs(24 * 3600);
+
+/// Changes when the bounds of schemas change, so that modules are tried again.
+const TRIAL_VERSION: u32 = 1;
+
 /// Compiled modules in `data_dir/compiled`. A file's name has the digest of the module and the hash of the engine's settings.
 pub(super) struct Cache {
     folder: PathBuf,
+    /// Maximum size of all files.
+    max_bytes: u64,
     key: hmac::Key,
     /// Hash of the engine's version and settings, so that the file of another build has another name.
     compatibility: u64,
 }
 
+/// The compiled form of a module that was accepted.
+pub(super) struct Cached {
+    /// Native code.
+    pub(super) artifact: Vec<u8>,
+    /// SHA-256 of the schemas that it passed the trial with.
+    pub(super) tried: [u8; 32],
+}
+
 impl Cache {
     /// Opens the cache. Makes its folder and its key at the first start.
-    pub(super) fn open(data_dir: &Path, engine: &Engine) -> io::Result<Self> {
+    pub(super) fn open(data_dir: &Path, engine: &Engine, max_bytes: u64) -> io::Result<Self> {
         let folder = data_dir.join("compiled");
         fs::create_dir_all(&folder)?;
+        remove_old_workspaces(&folder)?;
         let mut hasher = std::hash::DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        Ok(Self { key: key(&folder.join("key"))?, folder, compatibility: hasher.finish() })
+        TRIAL_VERSION.hash(&mut hasher);
+        Ok(Self { key: key(&folder.join("key"))?, folder, max_bytes, compatibility: hasher.finish() })
     }
 
     fn name(&self, digest: &str) -> String {
@@ -42,15 +61,19 @@ impl Cache {
     }
 
     /// The compiled module with this digest. `None` if there is none, or if it fails the check.
-    pub(super) fn get(&self, digest: &str) -> Option<Vec<u8>> {
+    pub(super) fn get(&self, digest: &str) -> Option<Cached> {
         let name = self.name(digest);
-        let mut file = fs::read(self.folder.join(&name)).ok()?;
+        let path = self.folder.join(&name);
+        let mut file = fs::read(&path).ok()?;
         let tag = file.split_off(file.len().checked_sub(TAG_BYTES)?);
         if hmac::verify(&self.key(&name), &file, &tag).is_err() {
             tracing::warn!(file = name, "a compiled module was altered; it is compiled again");
             return None;
         }
-        Some(file)
+        let tried = file.split_off(file.len().checked_sub(size_of::<[u8; 32]>())?);
+        // The time of the last use. If it cannot be written, the file is only removed earlier than others.
+        let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        Some(Cached { artifact: file, tried: tried.try_into().ok()? })
     }
 
     /// Makes a folder for one compilation. It is removed when it is dropped.
@@ -63,15 +86,66 @@ impl Cache {
         Ok(Workspace(folder))
     }
 
-    /// Stores a compiled module. A crash leaves either the whole file or no file.
-    pub(super) fn put(&self, digest: &str, artifact: &[u8]) -> io::Result<()> {
+    /// Stores a compiled module, and removes those that were not used for longest. A crash leaves either the whole file or no
+    /// file.
+    pub(super) fn put(&self, digest: &str, cached: &Cached) -> io::Result<()> {
         let name = self.name(digest);
-        let tag = hmac::sign(&self.key(&name), artifact);
-        store::files::write_atomically(&self.folder.join(name), |file| {
-            file.write_all(artifact)?;
+        let mut tag = hmac::Context::with_key(&self.key(&name));
+        tag.update(&cached.artifact);
+        tag.update(&cached.tried);
+        let tag = tag.sign();
+        store::files::write_atomically(&self.folder.join(&name), |file| {
+            file.write_all(&cached.artifact)?;
+            file.write_all(&cached.tried)?;
             file.write_all(tag.as_ref())
-        })
+        })?;
+        self.make_room(&name)
     }
+
+    /// Removes files until the others keep the maximum size. `newest` stays.
+    fn make_room(&self, newest: &str) -> io::Result<()> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if Path::new(&name).extension().is_none_or(|extension| extension != "cwasm") {
+                continue;
+            }
+            // Another gateway may have removed it.
+            let Ok(metadata) = entry.metadata() else { continue };
+            let last_use = if name == newest { SystemTime::now() } else { metadata.modified()? };
+            files.push((last_use, metadata.len(), entry.path()));
+        }
+        files.sort();
+        let mut size: u64 = files.iter().map(|(_, size, _)| size).sum();
+        files.pop();
+        for (_, bytes, path) in files {
+            if size <= self.max_bytes {
+                break;
+            }
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => size = size.saturating_sub(bytes),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Removes the folders of compilations that a crash left behind.
+fn remove_old_workspaces(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_old = |metadata: fs::Metadata| {
+            metadata.is_dir()
+                && metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|age| age > WORKSPACE_LIFE))
+        };
+        if entry.metadata().is_ok_and(is_old) {
+            // Another gateway may remove it at the same time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+    Ok(())
 }
 
 /// See [`Cache::workspace`].
@@ -112,38 +186,93 @@ fn new_key(path: &Path) -> io::Result<hmac::Key> {
 mod tests {
     use super::*;
 
+    const SIZE: u64 = 1 << 20;
+
     fn cache(folder: &Path) -> Cache {
-        Cache::open(folder, &Engine::default()).unwrap()
+        Cache::open(folder, &Engine::default(), SIZE).unwrap()
+    }
+
+    fn cached(artifact: &[u8]) -> Cached {
+        Cached { artifact: artifact.to_owned(), tried: [7; 32] }
+    }
+
+    fn artifact(cache: &Cache, digest: &str) -> Option<Vec<u8>> {
+        cache.get(digest).map(|cached| {
+            assert_eq!(cached.tried, [7; 32]);
+            cached.artifact
+        })
     }
 
     #[test]
     fn an_artifact_outlives_the_process_that_made_it() {
         let folder = tempfile::tempdir().unwrap();
-        cache(folder.path()).put("aa", b"native code").unwrap();
-        assert_eq!(cache(folder.path()).get("aa").as_deref(), Some(&b"native code"[..]));
-        assert_eq!(cache(folder.path()).get("bb"), None);
+        cache(folder.path()).put("aa", &cached(b"native code")).unwrap();
+        assert_eq!(artifact(&cache(folder.path()), "aa").as_deref(), Some(&b"native code"[..]));
+        assert!(cache(folder.path()).get("bb").is_none());
     }
 
     #[test]
     fn an_altered_artifact_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
-        cache.put("aa", b"native code").unwrap();
+        cache.put("aa", &cached(b"native code")).unwrap();
         let path = cache.folder.join(cache.name("aa"));
-        let mut bytes = fs::read(&path).unwrap();
-        bytes[0] ^= 1;
-        fs::write(&path, bytes).unwrap();
-        assert_eq!(cache.get("aa"), None);
+        let good = fs::read(&path).unwrap();
+        for position in [0, "native code".len(), good.len() - 1] {
+            let mut bytes = good.clone();
+            bytes[position] ^= 1;
+            fs::write(&path, bytes).unwrap();
+            assert!(cache.get("aa").is_none(), "{position}");
+        }
         fs::write(&path, b"short").unwrap();
-        assert_eq!(cache.get("aa"), None);
+        assert!(cache.get("aa").is_none());
     }
 
     #[test]
     fn an_artifact_under_another_name_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(folder.path());
-        cache.put("aa", b"native code").unwrap();
+        cache.put("aa", &cached(b"native code")).unwrap();
         fs::copy(cache.folder.join(cache.name("aa")), cache.folder.join(cache.name("bb"))).unwrap();
-        assert_eq!(cache.get("bb"), None);
+        assert!(cache.get("bb").is_none());
+    }
+
+    #[test]
+    fn the_artifact_that_was_not_used_for_longest_makes_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path());
+        let code = vec![0; (SIZE / 3) as usize];
+        let age = |digest: &str, seconds: u64| {
+            let file = File::options().write(true).open(cache.folder.join(cache.name(digest))).unwrap();
+            file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
+        };
+        for digest in ["aa", "bb"] {
+            cache.put(digest, &cached(&code)).unwrap();
+            age(digest, 60);
+        }
+        assert!(cache.get("aa").is_some(), "it is used now");
+        cache.put("cc", &cached(&code)).unwrap();
+        let kept = ["aa", "bb", "cc"].map(|digest| cache.get(digest).is_some());
+        assert_eq!(kept, [true, false, true]);
+        cache.put("dd", &cached(&vec![0; 2 * SIZE as usize])).unwrap();
+        let kept = ["aa", "cc", "dd"].map(|digest| cache.get(digest).is_some());
+        assert_eq!(kept, [false, false, true], "the newest stays, however large it is");
+    }
+
+    #[test]
+    fn the_folder_of_a_compilation_is_removed_at_its_end_or_after_a_crash() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = cache(folder.path());
+        let workspace = first.workspace().unwrap();
+        let (left, path) = (first.workspace().unwrap(), workspace.path(""));
+        drop(workspace);
+        assert!(!path.exists());
+        let path = left.path("");
+        std::mem::forget(left);
+        drop(cache(folder.path()));
+        assert!(path.exists(), "another process may use it");
+        File::open(&path).unwrap().set_modified(SystemTime::now() - 2 * WORKSPACE_LIFE).unwrap();
+        drop(cache(folder.path()));
+        assert!(!path.exists());
     }
 }

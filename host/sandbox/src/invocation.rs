@@ -22,6 +22,7 @@ use super::bindings::gateway::connector::outcome;
 use super::host_memory::{HostMemory, TooMuchHeld};
 use super::http::Outbound;
 use super::limits::{CpuBudget, Limit, Limits, MAX_HANDLES, MemoryBudget};
+use super::log::LogRate;
 use super::module::{Module, NeedsFiber};
 use super::progress::ProgressSender;
 use super::storage::Scope;
@@ -129,6 +130,7 @@ pub struct Guest {
     pub(super) host_memory: HostMemory,
     memory: MemoryBudget,
     log_lines: u32,
+    pub(super) log_rate: Arc<LogRate>,
     /// Made on first use, because most modules do not use it.
     wasi: Option<Box<Wasi>>,
     _running: Running,
@@ -140,7 +142,7 @@ struct Wasi {
 }
 
 impl Guest {
-    fn new(call: Call, limits: Limits, running: Running) -> Self {
+    fn new(call: Call, limits: Limits, running: Running, log_rate: Arc<LogRate>) -> Self {
         Self {
             call,
             table: ResourceTable::new(),
@@ -149,6 +151,7 @@ impl Guest {
             host_memory: HostMemory::of(limits.output_bytes),
             memory: MemoryBudget::new(limits.memory_bytes),
             log_lines: 0,
+            log_rate,
             wasi: None,
             _running: running,
         }
@@ -170,20 +173,16 @@ impl Guest {
         compute::run(bytes, compute).await
     }
 
-    /// Counts a log line, and shortens it. Returns `None` if the invocation has written too many lines.
-    pub(super) fn admit_log_line(&mut self, line: &mut String) -> Option<()> {
+    /// Counts a log line. Returns `false` if the invocation has written too many.
+    pub(super) fn admit_log_line(&mut self) -> bool {
         self.log_lines = self.log_lines.saturating_add(1);
         if self.log_lines as usize > LOG_LINES {
             if self.log_lines as usize == LOG_LINES + 1 {
                 tracing::warn!("the connector wrote {LOG_LINES} lines in one invocation; further lines are dropped");
             }
-            return None;
+            return false;
         }
-        if line.len() > LOG_LINE_BYTES {
-            line.truncate(line.floor_char_boundary(LOG_LINE_BYTES));
-            line.push('…');
-        }
-        Some(())
+        true
     }
 
     /// Writes the output of a WASI module to the log.
@@ -231,7 +230,7 @@ impl Module {
     }
 
     fn guest(&self, call: Call, limits: Limits) -> Guest {
-        Guest::new(call, limits, self.ticker.run())
+        Guest::new(call, limits, self.ticker.run(), Arc::clone(&self.log_rate))
     }
 
     /// Runs one operation. `immediate` is the flag of the operation in the manifest. `make_call` may be called twice.

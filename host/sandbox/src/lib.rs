@@ -5,10 +5,12 @@
 //! - [`invocation`]: one call into it, from a new instance to an outcome
 //! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract
-//! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`ticker`]: the clock of the guests
+//! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`child`]: work in a limited process
+//! - [`ticker`]: the clock of the guests
 
 mod bindings;
 mod cache;
+pub mod child;
 mod clock;
 pub mod compile;
 mod config;
@@ -24,6 +26,8 @@ pub mod progress;
 pub mod storage;
 mod ticker;
 
+use std::ffi::OsStr;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -38,6 +42,7 @@ pub use self::limits::{CpuBudget, Limit, Limits};
 pub use self::module::Module;
 
 use self::cache::Cache;
+use self::child::{ChildError, ChildLimits};
 use self::compile::CompileError;
 use self::module::{ContractError, Linkers};
 use self::ticker::Ticker;
@@ -72,6 +77,35 @@ pub enum LoadError {
     #[error("the cache of compiled modules cannot be written: {0}")]
     Io(#[from] std::io::Error),
 }
+
+/// Why the schemas of a module are refused.
+#[derive(Debug, Error)]
+pub enum TrialError {
+    /// A schema is wrong, or costs too much.
+    #[error("{0}")]
+    Refused(String),
+    /// The trial took more than its limits.
+    #[error(
+        "compiling and trying its schemas took more than {0}; make them smaller, or use fewer patterns and references"
+    )]
+    Limit(String),
+    /// The process of the trial could not be run.
+    #[error("its schemas cannot be tried: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+impl From<ChildError> for TrialError {
+    fn from(error: ChildError) -> Self {
+        match error {
+            ChildError::Refused(reason) => Self::Refused(reason),
+            ChildError::Limit(limit) => Self::Limit(limit),
+            ChildError::Io(error) => Self::Io(error),
+        }
+    }
+}
+
+/// Limits of the process that tries the schemas of a module.
+const TRIAL: ChildLimits = ChildLimits { memory_mb: 256, cpu_s: 10 };
 
 /// Why the sandbox cannot start.
 #[derive(Debug, Error)]
@@ -119,6 +153,8 @@ pub struct CompileLimits {
     pub cpu_s: u64,
     /// Maximum size of a module, in MiB. A larger module is refused before it is compiled.
     pub max_module_mb: u64,
+    /// Maximum size of all compiled modules in the cache, in MiB. Those that were not used for longest are removed.
+    pub cache_mb: u64,
 }
 
 impl Default for Pool {
@@ -129,7 +165,7 @@ impl Default for Pool {
 
 impl Default for CompileLimits {
     fn default() -> Self {
-        Self { memory_mb: 2048, cpu_s: 60, max_module_mb: 64 }
+        Self { memory_mb: 2048, cpu_s: 60, max_module_mb: 64, cache_mb: 1024 }
     }
 }
 
@@ -141,8 +177,8 @@ pub struct Sandbox {
     cache: Cache,
     compile: CompileLimits,
     pool: Pool,
-    /// Admits one compilation at a time, because it uses all cores and much memory.
-    compiling: Semaphore,
+    /// Admits as many child processes as there are cores.
+    children: Semaphore,
 }
 
 /// A loaded module.
@@ -151,6 +187,16 @@ pub struct Loaded {
     pub module: Module,
     /// `true` if the compiled form was in the cache.
     pub cached: bool,
+    /// For [`Sandbox::try_schemas`] and [`Sandbox::keep`].
+    pub record: Record,
+}
+
+/// The compiled form of a module that is not in the cache yet, and the schemas that it passed the trial with.
+pub struct Record {
+    /// `None` if it is in the cache.
+    artifact: Option<Vec<u8>>,
+    /// SHA-256 of the schemas.
+    tried: Option<[u8; 32]>,
 }
 
 impl Sandbox {
@@ -163,10 +209,10 @@ impl Sandbox {
         let ticker = Ticker::start(&engine)?;
         Ok(Self {
             linkers: Linkers::new(&engine).map_err(StartError::Engine)?,
-            cache: Cache::open(&setup.data_dir, &engine)?,
+            cache: Cache::open(&setup.data_dir, &engine, setup.compile.cache_mb << 20)?,
             compile: setup.compile,
             pool: setup.pool,
-            compiling: Semaphore::new(1),
+            children: Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get)),
             ticker,
             engine,
         })
@@ -188,26 +234,55 @@ impl Sandbox {
             [0, b'a', b's', b'm', 1, 0, 0, 0, ..] => return Err(LoadError::CoreModule),
             _ => return Err(LoadError::NotWasm),
         }
-        let (artifact, cached) = match self.cache.get(digest) {
-            Some(artifact) => (artifact, true),
-            None => (self.compile(bytes, digest).await?, false),
+        let (artifact, tried) = match self.cache.get(digest) {
+            Some(cached) => (cached.artifact, Some(cached.tried)),
+            None => (self.compile(bytes).await?, None),
         };
         let component =
             deserialize(&self.engine, &artifact).map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
         let module = Module::link(&component, &self.linkers, &self.pool, Arc::clone(&self.ticker))?;
-        Ok(Loaded { module, cached })
+        let cached = tried.is_some();
+        let record = Record { artifact: (!cached).then_some(artifact), tried };
+        Ok(Loaded { module, cached, record })
     }
 
-    async fn compile(&self, bytes: &[u8], digest: &str) -> Result<Vec<u8>, LoadError> {
+    async fn compile(&self, bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
         // The semaphore is never closed, so this does not fail.
-        let _permit = self.compiling.acquire().await;
+        let _permit = self.children.acquire().await;
         let folder = self.cache.workspace()?;
         let (source, artifact) = (folder.path("module.wasm"), folder.path("module.cwasm"));
         tokio::fs::write(&source, bytes).await?;
         compile::run(&source, &artifact, &self.compile).await?;
-        let artifact = tokio::fs::read(&artifact).await?;
-        self.cache.put(digest, &artifact)?;
-        Ok(artifact)
+        Ok(tokio::fs::read(&artifact).await?)
+    }
+
+    /// Compiles and tries the schemas of a module in a child process, unless they are those that its cached form passed the trial
+    /// with. The child runs `command` of this binary with the file that contains `schemas`.
+    ///
+    /// # Errors
+    /// If a schema is wrong or too costly.
+    pub async fn try_schemas(&self, record: &mut Record, command: &str, schemas: &[u8]) -> Result<(), TrialError> {
+        let digest = store::digest::sha256(schemas);
+        if record.tried == Some(digest) {
+            return Ok(());
+        }
+        let _permit = self.children.acquire().await;
+        let folder = self.cache.workspace()?;
+        let file = folder.path("schemas.json");
+        tokio::fs::write(&file, schemas).await?;
+        child::run([OsStr::new(command), OsStr::new("--input"), file.as_os_str()], TRIAL).await?;
+        record.tried = Some(digest);
+        Ok(())
+    }
+
+    /// Keeps the compiled form of a module in the cache. Call it when the module is accepted, so that a module that is refused
+    /// leaves nothing behind.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn keep(&self, digest: &str, record: Record) -> std::io::Result<()> {
+        let (Some(artifact), Some(tried)) = (record.artifact, record.tried) else { return Ok(()) };
+        self.cache.put(digest, &cache::Cached { artifact, tried })
     }
 
     /// The manifest of a module.
@@ -242,6 +317,6 @@ pub fn pack(core: &[u8]) -> wasmtime::Result<Vec<u8>> {
 }
 
 /// Compiles one module. This is the work of the child process.
-pub fn compile_child(source: &Path, artifact: &Path, limits: &CompileLimits) -> std::process::ExitCode {
+pub fn compile_child(source: &Path, artifact: &Path, limits: ChildLimits) -> std::process::ExitCode {
     compile::child(source, artifact, limits)
 }

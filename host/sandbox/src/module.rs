@@ -16,6 +16,7 @@ use super::bindings::{Connector, ConnectorIndices};
 use super::http::{Link, Response};
 use super::invocation::Guest;
 use super::json::Document;
+use super::log::LogRate;
 use super::ticker::Ticker;
 
 /// How a module breaks the contract.
@@ -59,6 +60,7 @@ pub struct Module {
     pub(super) immediate: Option<InstancePre<Guest>>,
     exports: ConnectorIndices,
     invoke: ComponentExportIndex,
+    pub(super) log_rate: Arc<LogRate>,
     pub(super) ticker: Arc<Ticker>,
 }
 
@@ -220,7 +222,7 @@ impl Module {
             ConnectorIndices::new(&immediate).map_err(mismatch)?;
             Some(immediate)
         };
-        Ok(Self { linked, immediate, exports, invoke, ticker })
+        Ok(Self { linked, immediate, exports, invoke, log_rate: Arc::default(), ticker })
     }
 
     /// The exports of an instance.

@@ -24,6 +24,11 @@ impl AuthorizedCaller {
         self.0.subject.as_deref().unwrap_or_default()
     }
 
+    /// Returns `true` if the caller's token has a scope.
+    pub(super) fn may(&self, scope: Scope) -> bool {
+        self.0.require(scope).is_ok()
+    }
+
     /// The holder of the caller's integrations of a connector.
     pub(super) fn holder(&self, connector: &str) -> Holder {
         Holder { tenant: self.tenant().to_owned(), subject: self.subject().to_owned(), connector: connector.to_owned() }

@@ -6,8 +6,10 @@ use hyper::Response;
 use serde_json::{Value, json};
 
 use super::answer::json_answer;
+use super::authorize::AuthorizedCaller;
 use super::problem::{self, Problem};
 use super::route::HttpCall;
+use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
 use crate::registry::{Connector, Refused, Service};
@@ -15,13 +17,14 @@ use contract::AuthScheme;
 use contract::words::{nearest, shortened};
 
 /// Answers the list.
-pub(super) async fn list(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let registry = &call.gateway.registry;
     let live = registry.live();
     let mut connectors: Vec<_> = live.values().collect();
     connectors.sort_by_key(|connector| &connector.manifest().identifier);
     let connectors: Vec<Value> = connectors.into_iter().map(|connector| record(connector)).collect();
-    let refused: Vec<Value> = registry.refused().iter().map(refusal).collect();
+    let is_admin = caller.may(Scope::Admin);
+    let refused: Vec<Value> = registry.refused().iter().map(|refused| refusal(refused, is_admin)).collect();
     Ok(json_answer(&json!({"connectors": connectors, "refused": refused})))
 }
 
@@ -35,6 +38,10 @@ pub(super) fn live(gateway: &Gateway, identifier: &str) -> Result<Arc<Connector>
 
 /// The problem of an identifier that no live connector has.
 pub(super) fn unknown(gateway: &Gateway, identifier: &str) -> Problem {
+    let file = format!("{identifier}.wasm");
+    if gateway.registry.missing().is_some_and(|missing| missing.contains(&file)) {
+        return problem::STARTING.because(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
+    }
     let live = gateway.registry.live();
     let nearest = nearest(identifier, live.keys().map(String::as_str));
     let identifier = shortened(identifier);
@@ -79,11 +86,13 @@ fn upstream(service: &Service) -> Value {
     json!({"name": service.name, "host": service.host, "link_hosts": service.link_hosts, "credential": credential})
 }
 
-fn refusal(refused: &Refused) -> Value {
+/// A refused file. The reason has texts of the module and of the configuration, which are for admins only.
+fn refusal(refused: &Refused, with_reason: bool) -> Value {
+    const SHORT: &str = "it is not accepted; a key with the scope `admin` sees the reason";
     json!({
         "file": refused.file,
         "sha256": refused.digest,
-        "reason": refused.reason,
+        "reason": if with_reason { &refused.reason } else { SHORT },
         "refused_at": humantime::format_rfc3339_millis(refused.at).to_string(),
         "serving": refused.serving,
     })

@@ -229,10 +229,10 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Known(|call, _| Box::pin(connectors::list(call))),
+            handler: Handler::Known(|call, caller| Box::pin(connectors::list(call, caller))),
             description: Some(Description {
                 id: "connectors",
-                summary: "The live connectors, and modules that were refused, with the reason.",
+                summary: "The live connectors, and modules that were refused. Keys with the scope `admin` see the reasons.",
                 members: gateway::connectors,
             }),
         }],

@@ -9,6 +9,9 @@ use super::problem::{self, Problem};
 use super::route::HttpCall;
 use crate::pipeline::body::Body;
 
+/// Maximum number of modules that `/readyz` names.
+const MAX_NAMED: usize = 20;
+
 /// GET /healthz: the process runs.
 pub(super) async fn health(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     Ok(json_answer(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")})))
@@ -18,6 +21,16 @@ pub(super) async fn health(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
 pub(super) async fn ready(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     if call.gateway.draining.has_started() {
         return Err(problem::DRAINING.because("Send this request to another gateway.").retry_after(1));
+    }
+    if let Some(missing) = call.gateway.registry.missing() {
+        let named = missing.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let detail = match missing.len() {
+            0 => "The modules folder is about to be read.".to_owned(),
+            1 => format!("The module {named} is not loaded yet."),
+            count if count <= MAX_NAMED => format!("{count} modules are not loaded yet: {named}."),
+            count => format!("{count} modules are not loaded yet, among them {named}."),
+        };
+        return Err(problem::STARTING.because(detail).retry_after(1));
     }
     if !call.gateway.store.is_answering().await {
         return Err(problem::STORE_UNAVAILABLE

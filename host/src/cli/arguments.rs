@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::auth::Scope;
+use sandbox::child::ChildLimits;
 
 /// Runs third-party connectors in a sandbox and serves them through one REST scheme.
 #[derive(Clone, Debug, Parser)]
@@ -35,6 +36,9 @@ pub enum Command {
     /// Compile one module. The gateway runs this command in a process of its own, which it can kill
     #[command(hide = true)]
     Compile(CompileArguments),
+    /// Compile and try the schemas of one module. The gateway runs this command as it runs `compile`
+    #[command(hide = true)]
+    TrySchemas(TrySchemasArguments),
 }
 
 /// The commands `keys …`.
@@ -138,12 +142,35 @@ pub struct CompileArguments {
     /// The file to write the compiled module to
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
+    #[command(flatten)]
+    pub limits: LimitArguments,
+}
+
+/// The options of `try-schemas`.
+#[derive(Clone, Debug, Args)]
+pub struct TrySchemasArguments {
+    /// The schemas
+    #[arg(long, value_name = "FILE")]
+    pub input: PathBuf,
+    #[command(flatten)]
+    pub limits: LimitArguments,
+}
+
+/// The limits of a child process.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LimitArguments {
     /// Memory limit, in MiB
     #[arg(long)]
     pub memory_mb: u64,
     /// Computing time limit, in seconds
     #[arg(long)]
     pub cpu_s: u64,
+}
+
+impl From<LimitArguments> for ChildLimits {
+    fn from(limits: LimitArguments) -> Self {
+        Self { memory_mb: limits.memory_mb, cpu_s: limits.cpu_s }
+    }
 }
 
 impl ValueEnum for Scope {

@@ -180,8 +180,8 @@ fn credential(service: &Service) -> String {
     format!("upstream `{}` ({host}): {place}", service.name)
 }
 
-async fn list(registry: &Registry, arguments: ListArguments) -> Result<(), ConnectorsError> {
-    registry.scan(false).await?;
+async fn list(registry: &Arc<Registry>, arguments: ListArguments) -> Result<(), ConnectorsError> {
+    registry.load_folder().await?;
     let live = registry.live();
     let mut connectors: Vec<_> = live.values().collect();
     connectors.sort_by_key(|connector| connector.name());

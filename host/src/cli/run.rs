@@ -11,16 +11,20 @@ use crate::api;
 use crate::config::{self, Config};
 use crate::metrics::Metrics;
 use crate::webhooks::Events;
-use crate::{logging, serve};
-use sandbox::CompileLimits;
+use crate::{logging, registry, serve};
 use store::Store;
 
 /// Runs the command of the command line.
 pub fn run(arguments: &Arguments) -> ExitCode {
-    // The compiling process reads no configuration and no environment, and starts no threads besides the compiler's.
-    if let Command::Compile(compile) = &arguments.command {
-        let limits = CompileLimits { memory_mb: compile.memory_mb, cpu_s: compile.cpu_s, ..CompileLimits::default() };
-        return sandbox::compile_child(&compile.input, &compile.output, &limits);
+    // These processes read no configuration and no environment, and start no threads besides the compiler's.
+    match &arguments.command {
+        Command::Compile(compile) => {
+            return sandbox::compile_child(&compile.input, &compile.output, compile.limits.into());
+        }
+        Command::TrySchemas(trial) => {
+            return sandbox::child::work(trial.limits.into(), || registry::try_schemas(&trial.input));
+        }
+        _ => {}
     }
     match with_configuration(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -64,11 +68,11 @@ async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
             let config = Arc::new(config);
             let store = Store::connect(&config.store()).await?;
             let registry = serve::open_registry(&config, store, &Arc::new(Metrics::default()), Events::default())?;
-            registry.scan(false).await?;
+            registry.load_folder().await?;
             println!("{:#}", api::description(&config, &registry));
         }
         // `run` has handled it, before the configuration was read.
-        Command::Compile(_) => {}
+        Command::Compile(_) | Command::TrySchemas(_) => {}
     }
     Ok(())
 }

@@ -94,6 +94,7 @@ fn read_compile(section: &mut Section<'_>, compile: &mut CompileLimits) {
     section.value("memory_mb", &mut compile.memory_mb, value::integer(64..=1_048_576));
     section.value("cpu_s", &mut compile.cpu_s, value::integer(1..=3600));
     section.value("max_module_mb", &mut compile.max_module_mb, value::integer(1..=1024));
+    section.value("cache_mb", &mut compile.cache_mb, value::integer(1..=1_048_576));
 }
 
 fn read_sandbox(section: &mut Section<'_>, sandbox: &mut Pool) {

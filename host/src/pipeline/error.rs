@@ -27,6 +27,9 @@ pub enum Error {
     /// The body does not match the operation's schema.
     #[error("the body is not valid")]
     Invalid(Vec<Violation>),
+    /// The operation's schema needs too many steps to validate the body.
+    #[error("the schema of the operation takes too long to validate this body")]
+    SchemaTooCostly,
     /// There is no account to run on, or no good credential for it.
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -108,6 +111,7 @@ impl From<InputError> for Error {
         match error {
             InputError::NotJson(detail) => Self::NotJson(detail),
             InputError::Invalid(violations) => Self::Invalid(violations),
+            InputError::TooCostly(_) => Self::SchemaTooCostly,
         }
     }
 }

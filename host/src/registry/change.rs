@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use thiserror::Error;
 
-use super::{Connector, Registry, connector, seen};
+use super::scan::seen;
+use super::{Connector, Refusal, Registry, connector};
 use store::StoreError;
-use store::digest::sha256_hex;
 
 /// Why a change was not made.
 #[derive(Debug, Error)]
@@ -46,18 +47,26 @@ impl Registry {
                 return Err(ChangeError::InvalidHost(host.clone()));
             }
         }
-        let mut files = self.files.lock().await;
-        let candidate =
-            self.load(&module, None, grants).await.map_err(|refusal| ChangeError::Refused(refusal.to_string()))?;
-        let identifier = candidate.manifest().identifier.clone();
-        if let Some(grants) = grants {
-            self.store.set_grants(&identifier, grants).await?;
+        let refused = |refusal: Refusal| ChangeError::Refused(refusal.to_string());
+        loop {
+            let version = self.grants_version();
+            let candidate = self.load(&module, None, grants).await.map_err(refused)?;
+            let mut files = self.files.lock().await;
+            if grants.is_none() && self.grants_version() != version {
+                continue;
+            }
+            let candidate = self.still_named_well(candidate).map_err(refused)?;
+            let identifier = candidate.manifest().identifier.clone();
+            if let Some(grants) = grants {
+                self.grants_changed.fetch_add(1, Ordering::Release);
+                self.store.set_grants(&identifier, grants).await?;
+            }
+            let path = self.path(&identifier);
+            store::files::write_atomically(&path, |file| file.write_all(&module))?;
+            files.changing.remove(&path);
+            files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
+            return Ok(self.activate(&path, candidate, &module, "installed"));
         }
-        let path = self.path(&identifier);
-        store::files::write_atomically(&path, |file| file.write_all(&module))?;
-        files.changing.remove(&path);
-        files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
-        Ok(self.activate(&path, candidate, &module, "installed"))
     }
 
     /// Removes a connector. Calls under way end normally.
@@ -85,29 +94,40 @@ impl Registry {
     /// # Errors
     /// If no earlier version is stored, or if it is refused now.
     pub async fn rollback(&self, identifier: &str) -> Result<Arc<Connector>, ChangeError> {
-        let mut files = self.files.lock().await;
         if contract::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
         let path = self.path(identifier);
-        let present = match self.get(identifier) {
-            Some(live) => Some(live.digest().to_owned()),
-            // If no version is live, the present one is the refused file.
-            None => fs::read(&path).ok().map(|module| sha256_hex(&module)),
-        };
-        let Some(module) = self.versions.before(identifier, present.as_deref())? else {
-            return Err(match present {
-                Some(_) => ChangeError::NoEarlierVersion(identifier.to_owned()),
-                None => ChangeError::Unknown(identifier.to_owned()),
-            });
-        };
-        let candidate = self
-            .load(&module, Some(identifier), None)
-            .await
-            .map_err(|refusal| ChangeError::Refused(refusal.to_string()))?;
-        store::files::write_atomically(&path, |file| file.write_all(&module))?;
-        files.changing.remove(&path);
-        files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
-        Ok(self.activate(&path, candidate, &module, "rolled_back"))
+        loop {
+            let version = self.grants_version();
+            let live = self.get(identifier);
+            let present = match &live {
+                Some(live) => Some(live.digest().to_owned()),
+                // If no version is live, the present one is the refused file.
+                None => self.digest_of(&path).await,
+            };
+            let Some(module) = self.versions.before(identifier, present.as_deref())? else {
+                return Err(match present {
+                    Some(_) => ChangeError::NoEarlierVersion(identifier.to_owned()),
+                    None => ChangeError::Unknown(identifier.to_owned()),
+                });
+            };
+            let candidate = self
+                .load(&module, Some(identifier), None)
+                .await
+                .map_err(|refusal| ChangeError::Refused(refusal.to_string()))?;
+            let mut files = self.files.lock().await;
+            let is_same = match (&live, self.get(identifier)) {
+                (Some(before), Some(now)) => Arc::ptr_eq(before, &now),
+                (before, now) => before.is_none() && now.is_none(),
+            };
+            if !is_same || self.grants_version() != version {
+                continue;
+            }
+            store::files::write_atomically(&path, |file| file.write_all(&module))?;
+            files.changing.remove(&path);
+            files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
+            return Ok(self.activate(&path, candidate, &module, "rolled_back"));
+        }
     }
 }

@@ -4,12 +4,21 @@
 //! new or changed file first. Then it replaces the previous version in one atomic exchange of the table that calls read. A call
 //! holds the version that it began with until it ends. A file that is refused changes nothing: the previous version keeps
 //! serving, also after a restart.
+//!
+//! A module is checked without the lock of [`Files`]. Only its change of the table takes the lock. So a module that takes long to
+//! compile holds up no other one.
+//!
+//! - here: the table; [`scan`]: the folder; [`mod@load`]: from bytes to a connector; [`change`]: changes by the operator
+//! - [`connector`]: one connector; [`reach`], [`settings`], [`token_hosts`], [`provider_names`]: parts of its check
+//! - [`versions`]: former versions; [`mod@watch`]: notices changes of the folder
 
 mod change;
 mod connector;
+mod load;
 mod provider_names;
 mod reach;
 mod refusal;
+mod scan;
 mod settings;
 mod token_hosts;
 mod unused_settings;
@@ -19,30 +28,29 @@ mod watch;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Instant, SystemTime};
 
 use arc_swap::{ArcSwap, Guard};
 use serde_json::json;
-use tokio::sync::Mutex;
-use tokio::time::Instant;
-use tracing::Instrument;
+use tokio::sync::{Mutex, watch as watched};
 
 pub use self::change::ChangeError;
 pub use self::connector::{Connector, Operation};
+pub use self::load::try_schemas;
 pub use self::reach::Service;
 pub use self::refusal::{Refusal, Refused};
 pub use self::watch::watch;
 
+use self::scan::Files;
 use self::versions::Versions;
 use crate::config::{Config, ConfigError, Problem};
-use crate::metrics::{CacheLabels, Metrics, OutcomeLabels};
+use crate::metrics::{Metrics, OutcomeLabels};
 use crate::webhooks::{EventKind, Events};
 use sandbox::Sandbox;
 use store::Store;
-use store::digest::sha256_hex;
 
 /// The live connectors by identifier.
 pub type Live = HashMap<String, Arc<Connector>>;
@@ -50,28 +58,20 @@ pub type Live = HashMap<String, Arc<Connector>>;
 /// The list of shipped modules in `modules_dir`, in lines of `sha256  file name`. Shipped connectors need no grants.
 const SHIPPED: &str = "SHIPPED";
 
-/// The state of a file when the registry last looked, to notice that it changed.
-#[derive(Clone, PartialEq, Eq)]
-struct Seen {
-    modified: SystemTime,
-    length: u64,
-    inode: u64,
-}
-
-/// The state that one change at a time may use.
-#[derive(Default)]
-struct Files {
-    /// Files that were loaded or refused, in this state.
-    settled: HashMap<PathBuf, Seen>,
-    /// Files that changed since the previous scan. They are loaded when they no longer change.
-    changing: HashMap<PathBuf, Seen>,
-}
+/// Maximum number of refused files that are listed. The oldest ones are left out.
+const MAX_REFUSED: usize = 256;
 
 /// The live connectors, and the operations that change them.
 pub struct Registry {
     live: ArcSwap<Live>,
     refused: ArcSwap<Vec<Refused>>,
     files: Mutex<Files>,
+    /// The names of files that are being loaded.
+    loading: watched::Sender<Vec<String>>,
+    /// `true` once the files that the folder had at the start are loaded.
+    has_started: AtomicBool,
+    /// The number of changes of grants. A connector that was made of former grants is made again.
+    grants_changed: AtomicU64,
     versions: Versions,
     config: Arc<Config>,
     sandbox: Sandbox,
@@ -81,7 +81,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry without live connectors. [`Registry::scan`] loads those of the folder.
+    /// A registry without live connectors. [`Registry::load_folder`] loads those of the folder.
     ///
     /// # Errors
     /// If the modules folder is missing, or the folder of versions cannot be created.
@@ -107,6 +107,9 @@ impl Registry {
             live: ArcSwap::default(),
             refused: ArcSwap::default(),
             files: Mutex::default(),
+            loading: watched::Sender::default(),
+            has_started: AtomicBool::new(false),
+            grants_changed: AtomicU64::new(0),
             config,
             sandbox,
             store,
@@ -141,132 +144,9 @@ impl Registry {
         if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
     }
 
-    /// Compares the folder with the live connectors and loads, swaps or removes those that differ. With `patient`, a file that
-    /// changed since the previous scan waits for the next one, because it may be incomplete. Returns `true` if such files are left.
-    ///
-    /// # Errors
-    /// If the folder cannot be read. Then nothing changes.
-    pub async fn scan(&self, patient: bool) -> io::Result<bool> {
-        let mut files = self.files.lock().await;
-        let found = list(&self.config.modules_dir)?;
-        for path in files.settled.keys().filter(|path| !found.contains_key(*path)).cloned().collect::<Vec<_>>() {
-            files.settled.remove(&path);
-            self.retire(&path);
-        }
-        files.changing.retain(|path, _| found.contains_key(path));
-        for (path, seen) in found {
-            if files.settled.get(&path) == Some(&seen) {
-                continue;
-            }
-            if patient && files.changing.get(&path) != Some(&seen) {
-                files.changing.insert(path, seen);
-                continue;
-            }
-            files.changing.remove(&path);
-            files.settled.insert(path.clone(), seen);
-            self.take_file(&path).await;
-        }
-        Ok(!files.changing.is_empty())
-    }
-
-    /// Loads a module without making it live.
-    ///
-    /// # Errors
-    /// The reason why the module would be refused.
-    pub async fn check(&self, module: &[u8]) -> Result<Connector, Refusal> {
-        self.load(module, None, None).await
-    }
-
-    /// Loads a file of the folder and makes it live, or refuses it.
-    async fn take_file(&self, path: &Path) {
-        let Some(identifier) = path.file_stem().and_then(|stem| stem.to_str()) else {
-            return;
-        };
-        let module = match fs::read(path) {
-            Ok(module) => module,
-            // The file was removed in the meantime. The next scan notices.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
-            Err(error) => return self.refuse(path, String::new(), format!("it cannot be read: {error}").into()),
-        };
-        let digest = sha256_hex(&module);
-        match self.load(&module, Some(identifier), None).await {
-            Ok(candidate) => {
-                let outcome = if self.get(identifier).is_some() { "swapped" } else { "added" };
-                self.activate(path, candidate, &module, outcome);
-            }
-            Err(refusal) => {
-                if self.get(identifier).is_none() {
-                    self.bring_back(path, identifier, &digest).await;
-                }
-                self.refuse(path, digest, refusal);
-            }
-        }
-    }
-
-    /// Makes the last valid version live after a restart, if the file in the folder is refused.
-    async fn bring_back(&self, path: &Path, identifier: &str, refused: &str) {
-        let Ok(Some(module)) = self.versions.before(identifier, Some(refused)) else {
-            return;
-        };
-        if let Ok(candidate) = self.load(&module, Some(identifier), None).await {
-            self.activate(path, candidate, &module, "brought_back");
-        }
-    }
-
-    /// Compiles, describes and checks a module. `expected` is the identifier in the name of its file.
-    async fn load(
-        &self,
-        module: &[u8],
-        expected: Option<&str>,
-        grants: Option<&[String]>,
-    ) -> Result<Connector, Refusal> {
-        let digest = sha256_hex(module);
-        let loaded = self.sandbox.load(module, &digest).await.map_err(|error| error.to_string())?;
-        let outcome = if loaded.cached { "hit" } else { "miss" };
-        self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
-        let limits = &self.config.connector(expected.unwrap_or_default()).limits;
-        let call = sandbox::Call::for_description(
-            Instant::now() + Duration::from_secs(limits.timeout_s),
-            Duration::from_millis(limits.cpu_ms),
-        );
-        let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
-        let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
-        let manifest = described.map_err(|failure| format!("`describe` failed: {failure}"))?;
-        let violations: Vec<String> = contract::check(&manifest).iter().map(ToString::to_string).collect();
-        if !violations.is_empty() {
-            return Err(Refusal::Module(format!("its manifest breaks rules: {}", violations.join("; "))));
-        }
-        if let Some(expected) = expected
-            && manifest.identifier != expected
-        {
-            return Err(Refusal::Module(format!(
-                "it describes itself as `{0}`, but its file is named `{expected}.wasm`; name the file `{0}.wasm`",
-                manifest.identifier
-            )));
-        }
-        let shipped = self.is_shipped(&digest);
-        if !shipped {
-            provider_names::check(&manifest.identifier, &self.live())?;
-        }
-        let granted = match grants {
-            Some(grants) => grants.to_vec(),
-            None => self
-                .store
-                .grants(&manifest.identifier)
-                .await
-                .map_err(|error| format!("its grants cannot be read: {error}"))?,
-        };
-        let predecessor = self.get(&manifest.identifier);
-        Connector::build(connector::Candidate {
-            manifest,
-            module: loaded.module,
-            digest,
-            shipped,
-            granted,
-            config: &self.config,
-            metrics: &self.metrics,
-            predecessor: predecessor.as_deref(),
-        })
+    /// The files that the folder had at the start and that are not loaded yet. `None` once all of them are loaded or refused.
+    pub fn missing(&self) -> Option<Vec<String>> {
+        (!self.has_started.load(Ordering::Relaxed)).then(|| self.loading.borrow().clone())
     }
 
     /// Makes a connector live, in place of its previous version.
@@ -357,6 +237,7 @@ impl Registry {
         self.refused.rcu(|known| {
             let mut known: Vec<Refused> = known.iter().filter(|other| other.file != refused.file).cloned().collect();
             known.push(refused.clone());
+            known.drain(..known.len().saturating_sub(MAX_REFUSED));
             known
         });
     }
@@ -382,30 +263,4 @@ impl Registry {
         fs::read_to_string(self.config.modules_dir.join(SHIPPED))
             .is_ok_and(|list| list.lines().any(|line| line.split_whitespace().next() == Some(digest)))
     }
-}
-
-/// The modules of a folder. Hidden files are ignored, because programs use such names for incomplete files.
-fn list(folder: &Path) -> io::Result<HashMap<PathBuf, Seen>> {
-    let mut found = HashMap::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if hidden || path.extension().is_none_or(|extension| extension != "wasm") {
-            continue;
-        }
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => {
-                found.insert(path, seen(&metadata)?);
-            }
-            Ok(_) => {}
-            // The file was removed after the folder was read.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
-}
-
-fn seen(metadata: &fs::Metadata) -> io::Result<Seen> {
-    Ok(Seen { modified: metadata.modified()?, length: metadata.len(), inode: metadata.ino() })
 }

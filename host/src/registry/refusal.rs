@@ -5,6 +5,9 @@ use std::time::SystemTime;
 
 use crate::config::Problem;
 
+/// Maximum length of a reason. A module chooses the texts that it contains.
+const MAX_REASON_BYTES: usize = 4 << 10;
+
 /// Why a module is refused.
 #[derive(Debug)]
 pub enum Refusal {
@@ -31,7 +34,12 @@ impl fmt::Display for Refusal {
 }
 
 impl From<String> for Refusal {
-    fn from(reason: String) -> Self {
+    fn from(mut reason: String) -> Self {
+        let length = reason.len();
+        if length > MAX_REASON_BYTES {
+            reason.truncate(reason.floor_char_boundary(MAX_REASON_BYTES));
+            reason.push_str(&format!("… (cut from {length} bytes)"));
+        }
         Self::Module(reason)
     }
 }
@@ -51,4 +59,20 @@ pub struct Refused {
     pub at: SystemTime,
     /// SHA-256 of the version that is live instead, if one is.
     pub serving: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_is_cut() {
+        assert_eq!(Refusal::from("short".to_owned()).to_string(), "short");
+        let long = Refusal::from("é".repeat(1 << 20)).to_string();
+        assert!(
+            long.len() < MAX_REASON_BYTES + 50 && long.ends_with("(cut from 2097152 bytes)"),
+            "{} bytes",
+            long.len()
+        );
+    }
 }

@@ -29,7 +29,8 @@ pub async fn watch(registry: Arc<Registry>) {
     if let Err(error) = &watcher {
         tracing::warn!(%error, "the modules folder cannot be watched; it is read every {} s", POLL.as_secs());
     }
-    let mut pending = false;
+    // A file may have changed before the watcher began.
+    let mut pending = true;
     loop {
         if pending {
             tokio::time::sleep(SETTLE).await;

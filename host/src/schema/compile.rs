@@ -3,6 +3,7 @@
 use jsonschema::Validator;
 use serde_json::Value;
 
+use super::cost::{Cost, MAX_COMPILED_PATTERN_BYTES, TooManySteps};
 use super::explain::explain;
 use super::violations::{Violation, Violations};
 
@@ -14,6 +15,7 @@ const MANY_PARTS: usize = 10_000;
 pub struct ValueSchema {
     document: Value,
     validator: Validator,
+    cost: Cost,
 }
 
 impl ValueSchema {
@@ -25,13 +27,25 @@ impl ValueSchema {
         let document: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
         jsonschema::draft202012::meta::validate(&document)
             .map_err(|error| format!("is not a JSON Schema: {} at {}", error.masked(), error.instance_path()))?;
+        let cost = Cost::of(&document)?;
+        let patterns = jsonschema::PatternOptions::regex()
+            .size_limit(MAX_COMPILED_PATTERN_BYTES)
+            .dfa_size_limit(MAX_COMPILED_PATTERN_BYTES);
         let validator = jsonschema::draft202012::options()
             // Patterns come from connectors and are matched with text from callers, so they must not backtrack.
-            .with_pattern_options(jsonschema::PatternOptions::regex())
+            .with_pattern_options(patterns)
             .should_validate_formats(false)
             .build(&document)
             .map_err(|error| format!("cannot be compiled: {}", error.masked()))?;
-        Ok(Self { document, validator })
+        Ok(Self { document, validator, cost })
+    }
+
+    /// Checks that a value can be validated in few enough steps. `bytes` is its length as text.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn admit(&self, value: &Value, bytes: usize) -> Result<(), TooManySteps> {
+        self.cost.admit(&self.document, value, bytes)
     }
 
     /// The schema as the connector wrote it.

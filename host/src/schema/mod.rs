@@ -2,12 +2,14 @@
 //! the answer.
 //!
 //! - here: the schema of a request body
-//! - `compile`: any JSON Schema; `members`: the members of an object as text
-//! - `violations`: as many as an answer lists; `explain`: violations in words
+//! - `compile`: any JSON Schema; `cost`: bounds on what it takes; `trial`: the schemas of a module, tried in a limited process
+//! - `members`: the members of an object as text; `violations`: as many as an answer lists; `explain`: violations in words
 
 mod compile;
+mod cost;
 mod explain;
 mod members;
+mod trial;
 mod violations;
 
 use std::borrow::Cow;
@@ -21,6 +23,9 @@ use contract::{NULLABLE, pointer};
 use shape::Shape;
 
 pub use self::compile::ValueSchema;
+pub use self::cost::TooManySteps;
+use self::cost::check_module;
+pub use self::trial::{Trial, run_file};
 use self::violations::Violations;
 pub use self::violations::{MAX_VIOLATIONS, MORE_VIOLATIONS, Violation};
 
@@ -68,6 +73,8 @@ pub enum InputError {
     NotJson(String),
     /// The body breaks the schema. The violations are as many as an answer lists.
     Invalid(Vec<Violation>),
+    /// The schema needs too many steps to validate the body. This is the connector's fault.
+    TooCostly(TooManySteps),
 }
 
 impl Schema {
@@ -169,7 +176,9 @@ impl Schema {
                 Err(Violation { pointer, detail }) => violations.add(pointer, detail),
             }
         }
-        self.schema.validate(&Value::Object(value), &mut violations);
+        let value = Value::Object(value);
+        self.schema.admit(&value, text.len()).map_err(InputError::TooCostly)?;
+        self.schema.validate(&value, &mut violations);
         let (true, Ok(shape)) = (violations.is_empty(), shape) else {
             return Err(InputError::Invalid(violations.into_list()));
         };

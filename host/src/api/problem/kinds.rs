@@ -159,6 +159,8 @@ kinds! {
     ISSUER_UNAVAILABLE = ("issuer-unavailable", SERVICE_UNAVAILABLE, "The token's issuer does not answer", Operator, true, Gateway);
     /// All permits or all slots are taken.
     BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many calls at once", Operator, true, Gateway);
+    /// The modules that the folder had at the start are not loaded yet.
+    STARTING = ("starting", SERVICE_UNAVAILABLE, "The gateway loads its connectors", Operator, true, Gateway);
     /// The gateway is about to stop.
     DRAINING = ("draining", SERVICE_UNAVAILABLE, "The gateway is about to stop", Operator, true, Gateway);
 }

@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::access::access_problem;
-use super::violations::violations_problem;
+use super::violations::{schema_too_costly, violations_problem};
 use super::{
     ANSWER_TOO_LARGE, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Problem, RATE_LIMITED,
     RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD,
@@ -23,6 +23,7 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
     match error {
         Error::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
         Error::Invalid(violations) => violations_problem(violations),
+        Error::SchemaTooCostly => schema_too_costly().with("connector", connector),
         Error::Access(error) => access_problem(error, connector),
         Error::RateLimited { limit, retry_after } => RATE_LIMITED
             .because(format!("The rate limit `{limit}` is used up; try again in {} s.", whole_seconds(retry_after)))

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{NOT_JSON, Problem, VALIDATION};
+use super::{CONNECTOR_FAILED, NOT_JSON, Problem, VALIDATION};
 use crate::schema::{InputError, MORE_VIOLATIONS, Violation};
 use contract::words::sentence;
 
@@ -11,7 +11,15 @@ pub(in crate::api) fn input_problem(error: InputError) -> Problem {
     match error {
         InputError::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
         InputError::Invalid(violations) => violations_problem(violations),
+        InputError::TooCostly(_) => schema_too_costly(),
     }
+}
+
+/// The problem of a body that takes its schema too many steps.
+pub(super) fn schema_too_costly() -> Problem {
+    CONNECTOR_FAILED
+        .because("The connector's schema for this operation takes too long to validate this body; send a smaller body.")
+        .with("limit", "schema")
 }
 
 /// The problem of a body with these violations.

@@ -44,6 +44,28 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "schema with huge pattern" => {
             word_schema(manifest, r#"{"type": "string", "pattern": "((a{1000}){1000}){1000}"}"#);
         }
+        "schema with many patterns" => {
+            let patterns: Vec<String> =
+                (0..200).map(|number| format!(r#"{{"pattern":"\\w{{900}}{number}"}}"#)).collect();
+            word_schema(manifest, &format!(r#"{{"allOf": [{}]}}"#, patterns.join(",")));
+        }
+        "schema of doubling references" => schema(manifest, &doubling_references(60)),
+        "schemas without end" => {
+            let padding = "x".repeat(50 << 10);
+            let text = format!(r#"{{"type": "object", "additionalProperties": false, "description": "{padding}"}}"#);
+            for number in 0..500 {
+                manifest.operations.push(operation(&format!("operation_{number}"), false, None));
+                manifest.operations[4 + number].input_schema.clone_from(&text);
+            }
+        }
+        "schema with many branches" => {
+            let branches: Vec<String> = (0..2000).map(|number| format!(r#"{{"const": {number}}}"#)).collect();
+            word_schema(manifest, &format!(r#"{{"items": {{"anyOf": [{}]}}}}"#, branches.join(",")));
+        }
+        "many long paths" => {
+            let path = "/x".repeat(30 << 10);
+            manifest.operations = (0..200).map(|_| operation(&path, false, None)).collect();
+        }
         "schema with slow pattern" => word_schema(manifest, r#"{"type": "string", "pattern": "^(a+)+$"}"#),
         "huge schema" => {
             let padding = "x".repeat(300 << 10);
@@ -153,4 +175,18 @@ fn oauth2(authorization_url: &str, token_url: &str) -> AuthScheme {
         revokes_replaced_grants: false,
         identity: None,
     })
+}
+
+/// A schema in which each of the levels refers to the next one twice.
+fn doubling_references(levels: usize) -> String {
+    let definitions: Vec<String> = (0..levels)
+        .map(|level| {
+            let next = format!(r##"{{"$ref": "#/$defs/level{}"}}"##, level + 1);
+            format!(r#""level{level}": {{"allOf": [{next}, {next}]}}"#)
+        })
+        .collect();
+    format!(
+        r##"{{"type": "object", "additionalProperties": false, "$ref": "#/$defs/level0", "$defs": {{{}, "level{levels}": {{}}}}}}"##,
+        definitions.join(", ")
+    )
 }

@@ -1,0 +1,121 @@
+//! From the bytes of a module to a connector that could be live.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use super::refusal::Refusal;
+use super::{Connector, Registry, connector, provider_names};
+use crate::metrics::CacheLabels;
+use crate::schema::{self, Trial};
+use contract::Manifest;
+use sandbox::Loaded;
+use store::digest::sha256_hex;
+
+/// The command of the gateway that tries the schemas of a module.
+const TRY_SCHEMAS: &str = "try-schemas";
+
+/// Maximum number of broken rules that a refusal lists.
+const MAX_LISTED_RULES: usize = 20;
+
+/// Tries the schemas in a file. This is the work of a limited process.
+///
+/// # Errors
+/// The reason why the module is refused.
+pub fn try_schemas(file: &Path) -> Result<(), String> {
+    schema::run_file(file)
+}
+
+impl Registry {
+    /// Loads a module without making it live.
+    ///
+    /// # Errors
+    /// The reason why the module would be refused.
+    pub async fn check(&self, module: &[u8]) -> Result<Connector, Refusal> {
+        self.load(module, None, None).await
+    }
+
+    /// The number of changes of grants so far. A connector is current if the number is the same before and after its load.
+    pub(super) fn grants_version(&self) -> u64 {
+        self.grants_changed.load(Ordering::Acquire)
+    }
+
+    /// Compiles, describes and checks a module. `expected` is the identifier in the name of its file.
+    pub(super) async fn load(
+        &self,
+        module: &[u8],
+        expected: Option<&str>,
+        grants: Option<&[String]>,
+    ) -> Result<Connector, Refusal> {
+        let digest = sha256_hex(module);
+        let mut loaded = self.sandbox.load(module, &digest).await.map_err(|error| error.to_string())?;
+        let outcome = if loaded.cached { "hit" } else { "miss" };
+        self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
+        let manifest = self.describe(&loaded, &digest, expected).await?;
+        if let Some(expected) = expected
+            && manifest.identifier != expected
+        {
+            return Err(Refusal::Module(format!(
+                "it describes itself as `{0}`, but its file is named `{expected}.wasm`; name the file `{0}.wasm`",
+                manifest.identifier
+            )));
+        }
+        let trial = Trial::of(&manifest).to_bytes().map_err(|error| format!("its schemas cannot be tried: {error}"))?;
+        let tried = self.sandbox.try_schemas(&mut loaded.record, TRY_SCHEMAS, &trial).await;
+        tried.map_err(|error| error.to_string())?;
+        let shipped = self.is_shipped(&digest);
+        if !shipped {
+            provider_names::check(&manifest.identifier, &self.live())?;
+        }
+        let granted = match grants {
+            Some(grants) => grants.to_vec(),
+            None => self
+                .store
+                .grants(&manifest.identifier)
+                .await
+                .map_err(|error| format!("its grants cannot be read: {error}"))?,
+        };
+        let predecessor = self.get(&manifest.identifier);
+        let Loaded { module, record, .. } = loaded;
+        let candidate = connector::Candidate {
+            manifest,
+            module,
+            digest: digest.clone(),
+            shipped,
+            granted,
+            config: &self.config,
+            metrics: &self.metrics,
+            predecessor: predecessor.as_deref(),
+        };
+        // The schemas of a large module take a while to compile.
+        let connector = tokio::task::block_in_place(|| Connector::build(candidate))?;
+        if let Err(error) = self.sandbox.keep(&digest, record) {
+            tracing::warn!(sha256 = digest, %error, "the compiled module could not be kept; the next start compiles it again");
+        }
+        Ok(connector)
+    }
+
+    /// The manifest of a module, which keeps the rules.
+    async fn describe(&self, loaded: &Loaded, digest: &str, expected: Option<&str>) -> Result<Manifest, Refusal> {
+        let limits = &self.config.connector(expected.unwrap_or_default()).limits;
+        let call = sandbox::Call::for_description(
+            Instant::now() + Duration::from_secs(limits.timeout_s),
+            Duration::from_millis(limits.cpu_ms),
+        );
+        let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
+        let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
+        let manifest = described.map_err(|failure| format!("`describe` failed: {failure}"))?;
+        let violations = contract::check(&manifest);
+        if violations.is_empty() {
+            return Ok(manifest);
+        }
+        let mut listed: Vec<String> = violations.iter().take(MAX_LISTED_RULES).map(ToString::to_string).collect();
+        if let Some(more) = violations.len().checked_sub(MAX_LISTED_RULES).filter(|more| *more > 0) {
+            listed.push(format!("and {more} more"));
+        }
+        Err(format!("its manifest breaks rules: {}", listed.join("; ")).into())
+    }
+}

@@ -1,0 +1,165 @@
+//! The trial of a module's schemas, in a process with limits of memory and time.
+//!
+//! The bounds of a schema's cost are counted, and a count may be wrong. So the schemas of a module are compiled and tried first
+//! where this can do no harm.
+
+use std::fs;
+use std::io::{self, Error};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Schema, ValueSchema, check_module};
+use contract::Manifest;
+
+/// Memory that all compiled schemas of a module may take.
+const MAX_COMPILED_MB: u64 = 64;
+
+/// The schemas of a module, with the values that they must accept.
+#[derive(Serialize, Deserialize)]
+pub struct Trial(Vec<Tried>);
+
+/// One schema.
+#[derive(Serialize, Deserialize)]
+struct Tried {
+    /// The operation or setting that it belongs to.
+    owner: String,
+    /// Its name there.
+    part: String,
+    schema: String,
+    kind: Kind,
+    /// A value that it must accept, as JSON text.
+    example: Option<String>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Kind {
+    Input { envelope: bool, background: bool },
+    Value,
+}
+
+impl Trial {
+    /// The schemas of a manifest.
+    pub fn of(manifest: &Manifest) -> Self {
+        let mut tried = Vec::new();
+        for operation in &manifest.operations {
+            let owner = || format!("operation `{}`", operation.path);
+            tried.push(Tried {
+                owner: owner(),
+                part: "input-schema".to_owned(),
+                schema: operation.input_schema.clone(),
+                kind: Kind::Input { envelope: operation.envelope, background: operation.background },
+                example: operation.example.clone(),
+            });
+            if let Some(schema) = &operation.answer_schema {
+                let part = "answer-schema".to_owned();
+                tried.push(Tried { owner: owner(), part, schema: schema.clone(), kind: Kind::Value, example: None });
+            }
+        }
+        for setting in &manifest.settings {
+            tried.push(Tried {
+                owner: format!("setting `{}`", setting.name),
+                part: "schema".to_owned(),
+                schema: setting.schema.clone(),
+                kind: Kind::Value,
+                example: setting.default.clone(),
+            });
+        }
+        Self(tried)
+    }
+
+    /// The trial as the file that [`run_file`] reads.
+    ///
+    /// # Errors
+    /// Never: every part of it can be written.
+    pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(Error::from)
+    }
+
+    /// Compiles the schemas and validates their examples.
+    ///
+    /// # Errors
+    /// A sentence without a full stop that says what is wrong.
+    fn run(&self) -> Result<(), String> {
+        check_module(self.0.iter().map(|tried| tried.schema.as_str()))?;
+        // All of them are held until the end, as a live connector holds them.
+        let mut inputs = Vec::new();
+        let mut values = Vec::new();
+        let before = peak_memory_kb();
+        for tried in &self.0 {
+            let wrong = |reason: String| format!("{}: its {} {reason}", tried.owner, tried.part);
+            let example = tried.example.as_deref();
+            let accepts = match tried.kind {
+                Kind::Input { envelope, background } => {
+                    let schema = Schema::compile(&tried.schema, envelope).map_err(wrong)?.in_background(background);
+                    let accepts = example.is_none_or(|example| schema.read(example.as_bytes()).is_ok());
+                    inputs.push(schema);
+                    accepts
+                }
+                Kind::Value => {
+                    let schema = ValueSchema::compile(&tried.schema).map_err(wrong)?;
+                    let accepts = example.is_none_or(|example| accepts(&schema, example));
+                    values.push(schema);
+                    accepts
+                }
+            };
+            if !accepts {
+                let example = if matches!(tried.kind, Kind::Input { .. }) { "example" } else { "default" };
+                return Err(format!("{}: its {example} is refused by its {}", tried.owner, tried.part));
+            }
+            if peak_memory_kb().saturating_sub(before) > MAX_COMPILED_MB << 10 {
+                return Err(format!("its schemas take more than {MAX_COMPILED_MB} MB when they are compiled"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn accepts(schema: &ValueSchema, example: &str) -> bool {
+    serde_json::from_str(example)
+        .is_ok_and(|value| schema.admit(&value, example.len()).is_ok() && schema.violations(&value).is_empty())
+}
+
+/// Runs the trial in a file. This is the work of the limited process.
+///
+/// # Errors
+/// A sentence without a full stop that says what is wrong.
+pub fn run_file(file: &Path) -> Result<(), String> {
+    let text = fs::read(file).map_err(|error| format!("its schemas cannot be read: {error}"))?;
+    let trial: Trial = serde_json::from_slice(&text).map_err(|error| format!("its schemas cannot be read: {error}"))?;
+    trial.run()
+}
+
+/// The most memory that this process has used. 0 if the kernel does not say it; then the limit of the process holds alone.
+fn peak_memory_kb() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(schema: &str, kind: Kind, example: Option<&str>) -> Result<(), String> {
+        let example = example.map(str::to_owned);
+        let (owner, part) = ("setting `a`".to_owned(), "schema".to_owned());
+        Trial(vec![Tried { owner, part, schema: schema.to_owned(), kind, example }]).run()
+    }
+
+    #[test]
+    fn every_schema_accepts_its_example() {
+        let input = Kind::Input { envelope: true, background: false };
+        let schema = r#"{"type": "object", "properties": {"a": {"type": "integer"}}}"#;
+        assert_eq!(trial(schema, input, Some(r#"{"a": 1, "response_fields": ["a"]}"#)), Ok(()));
+        for (schema, kind, example, words) in [
+            (schema, input, Some(r#"{"a": "1"}"#), "its example is refused by its schema"),
+            (schema, Kind::Value, Some(r#"{"a": "1"}"#), "its default is refused by its schema"),
+            ("{", Kind::Value, None, "its schema is not JSON"),
+            (r#"{"type": "text"}"#, Kind::Value, None, "is not a JSON Schema"),
+            (r#"{"type": "string"}"#, input, None, r#""type": "object""#),
+        ] {
+            assert!(trial(schema, kind, example).is_err_and(|reason| reason.contains(words)), "{schema}: {words}");
+        }
+    }
+}
