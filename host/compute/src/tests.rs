@@ -1,7 +1,6 @@
-#![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
+use std::sync::mpsc;
 
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
-
+use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
@@ -10,7 +9,7 @@ use super::*;
 /// The places belong to the process, so one test at a time uses them.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
-    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    ONE.lock()
 }
 
 /// A runtime with one thread that serves.

@@ -72,7 +72,7 @@ impl Response {
         let body = ResponseBody {
             source,
             ahead: Bytes::new(),
-            mask: masker.map(|masker| MaskStream::new(Arc::clone(masker))),
+            mask: masker.map(|masker| Box::new(MaskStream::new(Arc::clone(masker)))),
             left: request.limit,
             limit: request.limit,
             deadline: request.deadline,
@@ -93,7 +93,8 @@ pub struct ResponseBody {
     source: reqwest::Body,
     /// Read by `peek`, and not yet returned by `next`.
     ahead: Bytes,
-    mask: Option<MaskStream>,
+    /// In a box, because most of the body's size would be its own.
+    mask: Option<Box<MaskStream>>,
     left: u64,
     limit: u64,
     deadline: Instant,
@@ -192,7 +193,7 @@ impl ResponseBody {
                 None => {
                     self.ended = Some(Ok(()));
                     self.permit = None;
-                    match self.mask.as_mut().map(MaskStream::finish) {
+                    match self.mask.as_mut().map(|mask| mask.finish()) {
                         Some(rest) if !rest.is_empty() => return Poll::Ready(Some(Ok(rest))),
                         _ => return Poll::Ready(None),
                     }
@@ -227,7 +228,7 @@ impl ResponseBody {
     }
 
     fn held(&self) -> u64 {
-        (self.ahead.len() + self.mask.as_ref().map_or(0, MaskStream::held)) as u64
+        (self.ahead.len() + self.mask.as_ref().map_or(0, |mask| mask.held())) as u64
     }
 }
 
