@@ -58,7 +58,7 @@ fn the_grant_of_an_account_whose_name_another_account_takes_is_revoked() {
     let mut gateway = start(&Store::Sqlite, &provider, &revokes());
     let client = gateway.client();
     for name in ["ada", "bob"] {
-        let body = json!({"auth_type": "oauth2", "callback_url": DONE, "user_identifier": "work"});
+        let body = json!({"auth_type": "oauth2", "callback_url": DONE, "user_identifier": "work", "replace": true});
         let begun = client.post("/connectors/account/integrations", body).ok();
         let callback = support::Person::named(name).consents(begun["authorization_url"].as_str().unwrap());
         ended(&support::oauth::browser::open(&callback));
