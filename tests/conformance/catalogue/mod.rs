@@ -16,13 +16,11 @@ use crate::table;
 const HEAD: [&str; 6] = ["connector", "in the catalogue", "described", "fields", "known differences", "differences"];
 
 /// Differences that exist, and why they are accepted.
-const ACCEPTED: [(&str, &str); 1] = [
-    (
-        "hr_platform/userinfo: summary is \"The connected HR user with employee and roles\", in the catalogue \
+const ACCEPTED: [(&str, &str); 1] = [(
+    "hr_platform/userinfo: summary is \"The connected HR user with employee and roles\", in the catalogue \
          \"The connected HR user with employee and roles, in the exact shape of the reference\"",
-        "a caller does not know the reference",
-    ),
-];
+    "a caller does not know the reference",
+)];
 
 #[test]
 fn every_connector_of_the_catalogue_is_shipped() {

@@ -71,7 +71,11 @@ fn try_keep_and_use(store: &Store, placement: &str) {
     let refused = post("not-the-key-0123456789");
     assert_eq!(refused.violations()[0].0, "/credentials");
     assert!(!refused.text().contains("not-the-key"), "{}", refused.text());
-    assert_eq!(client.get("/integrations").ok(), json!({"integrations": [], "next_cursor": null}), "nothing was stored");
+    assert_eq!(
+        client.get("/integrations").ok(),
+        json!({"integrations": [], "next_cursor": null}),
+        "nothing was stored"
+    );
     let connected = post(GOOD);
     let record = connected.ok();
     assert_eq!((&record["auth_type"], &record["status"]), (&json!("api_key"), &json!("active")));

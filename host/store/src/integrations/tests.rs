@@ -159,7 +159,10 @@ async fn a_list_comes_in_pages_and_can_be_filtered(site: Site) {
     assert_eq!(listed(page(2)).await, [ann.clone(), eve.clone()]);
     let next = IntegrationFilter { after: Some(eve.clone()), ..page(2) };
     assert_eq!(listed(next).await, [late.clone(), bob.clone()]);
-    assert_eq!(listed(IntegrationFilter { connector: Some("mail".into()), ..page(9) }).await, std::slice::from_ref(&bob));
+    assert_eq!(
+        listed(IntegrationFilter { connector: Some("mail".into()), ..page(9) }).await,
+        std::slice::from_ref(&bob)
+    );
     assert_eq!(listed(IntegrationFilter { status: Some(Status::Expired), ..page(9) }).await, [eve, late]);
     assert_eq!(listed(IntegrationFilter { status: Some(Status::Active), ..page(9) }).await, [ann, bob]);
 }
