@@ -34,6 +34,8 @@ pub struct Request {
     pub deadline: Instant,
     /// Maximum size of the response's body in bytes, after decompression.
     pub limit: u64,
+    /// Waits for the time that a rate limit (429) asks for, and tries again. Otherwise the caller gets the rate limit.
+    pub waits_for_rate_limit: bool,
 }
 
 /// The address of a request.

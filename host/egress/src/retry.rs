@@ -13,12 +13,15 @@ pub(super) const MAX_RETRIES: u32 = 2;
 /// Average pause before the first retry. Each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
+/// How often the least pause after a rate limit doubles.
+const MAX_DOUBLINGS: u32 = 6;
+
 /// Returns `true` if sending a request twice has the effect of sending it once (RFC 9110, section 9.2.2).
 pub(super) fn idempotent(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD | Method::PUT | Method::DELETE)
 }
 
-/// Returns `true` if another attempt may succeed after this status. 429 is not among them: the caller must slow down.
+/// Returns `true` if another attempt may succeed at once after this status. 429 is not among them: see [`pause_of_rate_limit`].
 pub(super) fn transient(status: StatusCode) -> bool {
     matches!(status, StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT)
 }
@@ -30,6 +33,14 @@ pub(super) fn pause(retries: u32, asked: Option<Duration>, deadline: Instant) ->
         return None;
     }
     let pause = asked.unwrap_or_else(|| jitter(FIRST_PAUSE * 2_u32.pow(retries)));
+    (pause < deadline.saturating_duration_since(Instant::now())).then_some(pause)
+}
+
+/// The pause after a rate limit: the one that the upstream asked for, but a growing one at least. `None` if the upstream did not
+/// say when to try again, or if no time is left.
+pub(super) fn pause_of_rate_limit(retries: u32, asked: Option<Duration>, deadline: Instant) -> Option<Duration> {
+    let least = jitter(FIRST_PAUSE * 2_u32.pow(retries.min(MAX_DOUBLINGS)));
+    let pause = asked?.max(least);
     (pause < deadline.saturating_duration_since(Instant::now())).then_some(pause)
 }
 

@@ -66,6 +66,7 @@ pub(crate) fn request(method: Method, path: &str) -> Request {
         body: Body::Empty,
         credential: None,
         omit_credential: false,
+        waits_for_rate_limit: false,
         deadline: Instant::now() + Duration::from_secs(20),
         limit: 1 << 20,
     }

@@ -84,6 +84,7 @@ impl Endpoint {
             body,
             credential,
             omit_credential: false,
+            waits_for_rate_limit: false,
             deadline: Instant::now() + CALL_TIMEOUT,
             limit: MAX_ANSWER_BYTES,
         };

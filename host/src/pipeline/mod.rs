@@ -174,12 +174,15 @@ async fn complete(
     let account = chosen.ready(services, &call).await?;
     stages.end(&metrics.credential);
 
-    let outbound = Outbound::new(
+    let mut outbound = Outbound::new(
         services.egress.clone(),
         Arc::clone(connector.upstreams()),
         call.deadline,
         account.credentials.clone(),
     );
+    if operation.manifest.background {
+        outbound = outbound.waiting_for_rate_limits();
+    }
     let outcome = invoke(services, &call, &input.text, &account, &outbound).await?;
 
     stages.skip();

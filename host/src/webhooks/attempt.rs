@@ -127,6 +127,7 @@ impl Webhooks {
             body: Body::Json(payload),
             credential: None,
             omit_credential: true,
+            waits_for_rate_limit: false,
             deadline: Instant::now() + TIMEOUT,
             // The body of the response is not read.
             limit: u64::MAX,

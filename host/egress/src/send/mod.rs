@@ -1,10 +1,10 @@
 //! The life of one request, top to bottom.
 
 use bytes::Bytes;
-use hyper::Method;
 use hyper::header::{
     CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, HeaderMap, HeaderValue,
 };
+use hyper::{Method, StatusCode};
 use secrecy::SecretString;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -83,6 +83,9 @@ impl Egress {
             let pause = match &result {
                 Ok(answer) if retry::transient(answer.status()) && retry::idempotent(&hop.method) => {
                     retry::pause(retries, retry::retry_after(answer.headers()), request.deadline)
+                }
+                Ok(answer) if request.waits_for_rate_limit && answer.status() == StatusCode::TOO_MANY_REQUESTS => {
+                    retry::pause_of_rate_limit(retries, retry::retry_after(answer.headers()), request.deadline)
                 }
                 Err(error) if worth_retrying(error, hop) => retry::pause(retries, None, request.deadline),
                 _ => None,

@@ -257,6 +257,20 @@ async fn attempts_are_reported_with_their_status() {
 }
 
 #[tokio::test]
+async fn only_a_patient_request_waits_for_a_rate_limit_and_only_if_the_upstream_says_for_how_long() {
+    let limited = |headers: &'static [(&'static str, &'static str)]| async move {
+        let stub = Stub::start(move |_, before| if before < 3 { answer(429, headers, "") } else { ok("") }).await;
+        let patient = Request { waits_for_rate_limit: true, ..request(Method::POST, "/") };
+        let patient = egress().send(&upstream(&stub.url(), &[]), &patient).await.unwrap().status.as_u16();
+        let impatient = egress().send(&upstream(&stub.url(), &[]), &get("/")).await.unwrap().status.as_u16();
+        (patient, impatient, stub.seen().len())
+    };
+    assert_eq!(limited(&[("retry-after", "0")]).await, (200, 200, 5), "the limit is over for the second request");
+    assert_eq!(limited(&[]).await, (429, 429, 2));
+    assert_eq!(limited(&[("retry-after", "3600")]).await, (429, 429, 2), "the deadline is earlier");
+}
+
+#[tokio::test]
 async fn an_upstream_that_does_not_answer_times_out_at_the_deadline() {
     let address = raw(|_, mut stream| async move {
         let _ = stream.read(&mut [0; 4096]).await;

@@ -29,6 +29,7 @@ struct Way {
     upstreams: Arc<HashMap<String, Upstream>>,
     deadline: Instant,
     credentials: Option<Arc<dyn CredentialSource>>,
+    waits_for_rate_limits: bool,
 }
 
 /// The source of the user's credential for the requests of an invocation.
@@ -109,7 +110,17 @@ impl Outbound {
         deadline: Instant,
         credentials: Option<Arc<dyn CredentialSource>>,
     ) -> Self {
-        Self { way: Some(Way { egress, upstreams, deadline, credentials }), sent: Arc::default() }
+        let way = Way { egress, upstreams, deadline, credentials, waits_for_rate_limits: false };
+        Self { way: Some(way), sent: Arc::default() }
+    }
+
+    /// Requests wait for rate limits of upstreams. For operations whose callers do not wait for the answer.
+    #[must_use]
+    pub fn waiting_for_rate_limits(mut self) -> Self {
+        if let Some(way) = &mut self.way {
+            way.waits_for_rate_limits = true;
+        }
+        self
     }
 
     /// Refuses every request.
@@ -141,6 +152,7 @@ impl Outbound {
             omit_credential: request.omit_credential,
             deadline: way.deadline,
             limit,
+            waits_for_rate_limit: way.waits_for_rate_limits,
         };
         self.sent.fetch_add(1, Ordering::Relaxed);
         let response = way.egress.send(upstream, &request).await?;

@@ -132,6 +132,7 @@ impl KeySource {
             body: Body::Empty,
             credential: None,
             omit_credential: false,
+            waits_for_rate_limit: false,
             deadline: Instant::now() + FETCH_TIMEOUT,
             limit: MAX_ANSWER_BYTES,
         };
