@@ -9,7 +9,7 @@ use crate::{DownloadPaper, service, settings};
 /// Bytes of a page in which its title is.
 const TITLE_BYTES: u32 = 4096;
 
-/// What the title of arXiv's page says, in lower case, if a paper has no PDF. arXiv has changed the page, so these are several.
+/// Words in the title of arXiv's page, in lower case, if a paper has no PDF. There are several, because arXiv has changed the page.
 const NO_PDF: [&str; 5] = ["no file for", "file unavailable", "pdf unavailable", "no pdf", "withdrawn"];
 
 pub(crate) fn pdf(input: DownloadPaper) -> Result<Outcome, Fault> {

@@ -144,7 +144,7 @@ pub(crate) fn summarize(input: SummarizeComments) -> Result<Outcome, Fault> {
     summary.answer(&input.document_id, token.is_some())
 }
 
-/// What was read so far.
+/// The comments that were read so far.
 #[derive(Default)]
 struct Summary {
     entries: Vec<Entry>,

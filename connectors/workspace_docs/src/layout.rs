@@ -73,7 +73,7 @@ struct Walk {
     /// The index in the text of the line end of the paragraph before. A table is inserted in front of it. `None` if no text
     /// paragraph is before.
     line_end: Option<i64>,
-    /// What is inserted into the text.
+    /// The content that is inserted into the text.
     insertions: Vec<Vec<Change>>,
     styles: Vec<Change>,
     lists: Vec<List>,

@@ -9,7 +9,7 @@ use serde_json::Value;
 /// Members of a style, by name.
 type Members = BTreeMap<String, Value>;
 
-/// What is at one index.
+/// The content at one index.
 #[derive(Clone, Debug)]
 enum Unit {
     Text(u16, Members),

@@ -29,7 +29,7 @@ pub struct StartedAuthorization {
     pub expires_at: SystemTime,
 }
 
-/// What a caller asks of an authorization.
+/// The wishes of a caller who begins an authorization.
 pub struct Wanted {
     /// The name of the integration. `None` for the name of the account at the service.
     pub user_identifier: Option<String>,

@@ -60,7 +60,7 @@ impl Jobs {
             let (progress, reports) = watch::channel(None);
             let ended = tokio::select! {
                 biased;
-                // Who cancelled or took up the job ends it.
+                // The process that cancelled or took up the job ends it.
                 () = abandon.cancelled() => return tracing::info!("the job was given up"),
                 () = self.cut_off.cancelled() => self.interrupted(&job),
                 ended = self.execute(&job, progress) => ended,

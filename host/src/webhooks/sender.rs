@@ -36,7 +36,7 @@ const SETTLE: Duration = Duration::from_secs(5);
 // Ten seconds are left for the store.
 const _: () = assert!(LEASE.as_secs() >= TIMEOUT.as_secs() + 10, "a lease must outlive an attempt");
 
-/// What attempts under way occupy.
+/// The room that attempts under way take.
 struct Occupied {
     slots: Arc<Semaphore>,
     bytes: Arc<AtomicU32>,
