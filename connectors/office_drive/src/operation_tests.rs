@@ -189,11 +189,6 @@ fn a_refusal_of_graph_keeps_its_status_and_body() {
 }
 
 #[test]
-fn userinfo_is_the_common_shape() {
-    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"48d31887","mail":"ada@acme.test"}"#));
-    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
-    assert!(
-        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"48d31887","email":"ada@acme.test""#))
-    );
-    assert_eq!(gateway.requests()[0].upstream, "graph");
+fn it_has_what_connectors_of_graph_share() {
+    connector_microsoft::testing::check(&CONNECTOR);
 }

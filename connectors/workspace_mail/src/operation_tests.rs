@@ -191,11 +191,6 @@ fn the_credential_goes_to_the_upstream_for_uploads_as_well() {
 
 #[test]
 fn userinfo_is_the_common_shape() {
-    let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"110","email":"ada@acme.test"}"#));
-    let outcome = invoke(&CONNECTOR, "userinfo", "{}");
-    assert!(
-        matches!(outcome, Ok(Outcome::Reply(text)) if text.starts_with(r#"{"data":{"id":"110","email":"ada@acme.test""#))
-    );
-    assert_eq!(gateway.requests()[0].upstream, "userinfo");
+    connector_google::testing::check_userinfo(&CONNECTOR);
     assert!(matches!(&CONNECTOR.auth, Auth::OAuth2(client) if client.provider == "google"));
 }

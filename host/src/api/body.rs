@@ -11,6 +11,7 @@ use memory::{Exhausted, MemoryBudget};
 use tokio::time::{Instant, timeout_at};
 
 use super::problem::{self, Problem};
+use crate::gateway::Gateway;
 use crate::media_type::{essence, is_json};
 
 /// The most bytes of a body over the limit that are read and dropped. If the connection closed while the caller still sends,
@@ -108,12 +109,12 @@ async fn collect(body: &mut Incoming, limit: usize, memory: &MemoryBudget) -> Re
 pub(super) async fn read_json(
     headers: &HeaderMap,
     body: Incoming,
-    limit_mb: usize,
-    memory: &MemoryBudget,
+    gateway: &Gateway,
     deadline: Instant,
 ) -> Result<Bytes, Problem> {
+    let (limit_mb, advice) = (gateway.config.max_body_mb, "send less, or have `max_body_mb` raised");
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let body = read(headers, body, limit_mb, "send less, or have `max_body_mb` raised", memory, deadline).await?;
+    let body = read(headers, body, limit_mb, advice, gateway.egress.memory(), deadline).await?;
     if content_type.is_some_and(|value| is_json(essence(value))) || body.is_empty() && content_type.is_none() {
         return Ok(body);
     }

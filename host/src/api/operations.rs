@@ -30,14 +30,8 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let operation = find(&connector, arguments.operation)?;
     let deadline = arrived + connector.timeout();
     let (head, body) = request.into_parts();
-    let body = body::read_json(
-        &head.headers,
-        body,
-        gateway.config.max_body_mb,
-        gateway.egress.memory(),
-        deadline.min(arrived + gateway.config.caller_timeout),
-    )
-    .await?;
+    let body =
+        body::read_json(&head.headers, body, gateway, deadline.min(arrived + gateway.config.caller_timeout)).await?;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
     let user_identifier = headers::user_identifier(&head.headers)?;
     let call = pipeline::Call {

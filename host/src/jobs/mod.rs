@@ -88,7 +88,7 @@ pub struct Jobs {
 struct Running {
     fence: i64,
     tenant: String,
-    /// Ends the run without a result. Whoever cancels it has made sure that the job ends otherwise.
+    /// Cancelled to end the run without a result, when the job has ended in another way.
     abandon: CancellationToken,
 }
 

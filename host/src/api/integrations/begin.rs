@@ -43,14 +43,7 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
     let HttpCall { gateway, request, arguments, arrived, .. } = call;
     let connector = connectors::live(gateway, arguments.connector)?;
     let (head, body) = request.into_parts();
-    let body = read_json(
-        &head.headers,
-        body,
-        gateway.config.max_body_mb,
-        gateway.egress.memory(),
-        arrived + gateway.config.caller_timeout,
-    )
-    .await?;
+    let body = read_json(&head.headers, body, gateway, arrived + gateway.config.caller_timeout).await?;
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;

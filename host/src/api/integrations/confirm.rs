@@ -28,14 +28,7 @@ pub(in crate::api) async fn confirm(call: HttpCall<'_>, caller: AuthorizedCaller
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let HttpCall { gateway, request, arrived, .. } = call;
     let (head, body) = request.into_parts();
-    let body = read_json(
-        &head.headers,
-        body,
-        gateway.config.max_body_mb,
-        gateway.egress.memory(),
-        arrived + gateway.config.caller_timeout,
-    )
-    .await?;
+    let body = read_json(&head.headers, body, gateway, arrived + gateway.config.caller_timeout).await?;
     let schema = Schema::compile(&schema().to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
     let input = schema.read(&body).map_err(input_problem)?;
