@@ -31,7 +31,7 @@ pub(in crate::api) async fn confirm(call: HttpCall<'_>, caller: AuthorizedCaller
     let body = read_json(&head.headers, body, gateway, arrived + gateway.config.caller_timeout).await?;
     let schema = Schema::compile(&schema().to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
-    let input = schema.read(&body).map_err(input_problem)?;
+    let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;
     let confirmation: Confirmation =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
     // A caller that goes away in the middle must not leave the grant half confirmed.
