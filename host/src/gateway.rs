@@ -21,6 +21,7 @@ use store::Store;
 const MAX_REQUEST_ID_BYTES: usize = 128;
 
 /// A running gateway.
+#[derive(Clone)]
 pub struct Gateway {
     pub config: Arc<Config>,
     pub authenticator: Arc<Authenticator>,
@@ -31,11 +32,16 @@ pub struct Gateway {
     pub metrics: Arc<Metrics>,
     pub egress: Egress,
     pub store: Store,
-    pub requests: RequestIds,
-    pub draining: Draining,
+    pub requests: Arc<RequestIds>,
+    pub draining: Arc<Draining>,
 }
 
 impl Gateway {
+    /// The same gateway, with connections to upstreams of its own.
+    pub fn with_own_connections(&self) -> Self {
+        Self { egress: self.egress.with_own_connections(), ..self.clone() }
+    }
+
     /// The services that calls of operations use.
     pub fn services(&self) -> Services<'_> {
         Services {

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::api::{self, server, server::Doors};
+use crate::api;
+use crate::api::server::{self, Cores, Doors};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
@@ -112,7 +113,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         metrics: Arc::clone(&metrics),
         explain: api::job_failure,
     }));
-    let gateway = Arc::new(Gateway {
+    let gateway = Gateway {
         config: Arc::clone(&config),
         authenticator: Arc::clone(&authenticator),
         registry: Arc::clone(&registry),
@@ -122,9 +123,11 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         metrics,
         egress,
         store: store.clone(),
-        requests: RequestIds::new(),
-        draining: Draining::default(),
-    });
+        requests: Arc::new(RequestIds::new()),
+        draining: Arc::new(Draining::default()),
+    };
+    // They run until the last task has ended that a call began.
+    let cores = Cores::start(&gateway)?;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut background = vec![
         tokio::spawn(registry::watch(Arc::clone(&registry))),
@@ -173,7 +176,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         // Jobs have the same time to end as requests.
         jobs.stop(tokio::time::Instant::now() + config.drain);
     };
-    server::serve(gateway, doors, stop).await;
+    server::serve(&gateway, &cores, doors, stop).await;
     jobs.settle().await;
     for task in background {
         task.abort();

@@ -7,9 +7,12 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::vec;
 
 use futures_util::future::BoxFuture;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use hyper_util::client::legacy::connect::dns::Name;
+use tower_service::Service;
 use url::{Host, Url};
 
 /// Resolves a host name. The ports of the addresses are ignored.
@@ -107,28 +110,34 @@ fn class_v6(address: Ipv6Addr) -> Option<&'static str> {
 }
 
 /// A resolver that refuses a name if one of its addresses is forbidden.
+#[derive(Clone)]
 pub(super) struct GuardedResolver {
     pub(super) lookup: Lookup,
     pub(super) allow_private: bool,
 }
 
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
+impl Service<Name> for GuardedResolver {
+    type Response = vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Self::Response>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, name: Name) -> Self::Future {
         let addresses = (self.lookup)(name.as_str().to_owned());
         let allow_private = self.allow_private;
         Box::pin(async move {
-            let addresses = addresses.await?;
-            if !allow_private {
-                for address in &addresses {
-                    check(address.ip())?;
+            let mut addresses = addresses.await?;
+            for address in &mut addresses {
+                if !allow_private {
+                    check(address.ip()).map_err(io::Error::other)?;
                 }
-            }
-            // Port 0 stands for the port of the URL.
-            let addresses = addresses.into_iter().map(|mut address| {
+                // Port 0 stands for the port of the URL.
                 address.set_port(0);
-                address
-            });
-            Ok(Box::new(addresses) as Addrs)
+            }
+            Ok(addresses.into_iter())
         })
     }
 }

@@ -6,9 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::HeaderValue;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use memory::MemoryBudget;
 
-use super::address::{GuardedResolver, Lookup, system_lookup};
+use super::address::{Lookup, system_lookup};
+use super::connector::Connector;
 use super::error::EgressError;
 use super::tls;
 
@@ -18,6 +24,9 @@ const IDLE_PER_ORIGIN: usize = 512;
 /// Shorter than the usual idle timeout of load balancers (60 s). Otherwise they might close a connection just as a request is
 /// sent on it.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
+
+/// An HTTP client over HTTP/1.1 and HTTP/2 with a pool of connections.
+pub(super) type Client = legacy::Client<Connector, Full<Bytes>>;
 
 /// The settings of both clients.
 #[derive(Clone)]
@@ -43,7 +52,7 @@ impl Default for Settings {
     }
 }
 
-/// Sends requests. The gateway has one; clones share its connections.
+/// Sends requests. Clones share connections.
 #[derive(Clone)]
 pub struct Egress {
     clients: Arc<Clients>,
@@ -51,17 +60,31 @@ pub struct Egress {
 }
 
 struct Clients {
-    public: reqwest::Client,
-    private: reqwest::Client,
+    user_agent: HeaderValue,
+    public: Client,
+    private: Client,
+    /// Makes the connections of both clients.
+    connectors: [Connector; 2],
 }
 
 impl Egress {
     /// # Errors
     /// `InvalidRequest` if the user agent has a character that headers cannot have, or if TLS cannot be set up.
     pub fn new(settings: &Settings) -> Result<Self, EgressError> {
+        let user_agent = HeaderValue::from_str(&settings.user_agent)
+            .map_err(|_| EgressError::invalid("the user agent has a character that headers cannot have"))?;
         let tls = tls::config(Arc::new(rustls::crypto::ring::default_provider()))?;
-        let clients = Clients { public: client(settings, tls.clone(), false)?, private: client(settings, tls, true)? };
-        Ok(Self { clients: Arc::new(clients), memory: settings.memory.clone() })
+        let connectors =
+            [false, true].map(|private| Connector::new(&settings.lookup, private, &tls, settings.connect_timeout));
+        Ok(Self { clients: Arc::new(Clients::new(user_agent, connectors)), memory: settings.memory.clone() })
+    }
+
+    /// An egress with the same settings, and with connections of its own. A runtime that has one uses no connection that a task of
+    /// another runtime drives.
+    #[must_use]
+    pub fn with_own_connections(&self) -> Self {
+        let Clients { user_agent, connectors, .. } = &*self.clients;
+        Self { clients: Arc::new(Clients::new(user_agent.clone(), connectors.clone())), memory: self.memory.clone() }
     }
 
     /// The memory that calls may take together.
@@ -69,24 +92,27 @@ impl Egress {
         &self.memory
     }
 
-    pub(super) fn client(&self, allow_private: bool) -> &reqwest::Client {
+    pub(super) fn client(&self, allow_private: bool) -> &Client {
         if allow_private { &self.clients.private } else { &self.clients.public }
+    }
+
+    pub(super) fn user_agent(&self) -> HeaderValue {
+        self.clients.user_agent.clone()
     }
 }
 
-fn client(settings: &Settings, tls: rustls::ClientConfig, allow_private: bool) -> Result<reqwest::Client, EgressError> {
-    reqwest::Client::builder()
-        .user_agent(&settings.user_agent)
-        .tls_backend_preconfigured(tls)
-        .dns_resolver(GuardedResolver { lookup: settings.lookup.clone(), allow_private })
-        .connect_timeout(settings.connect_timeout)
+impl Clients {
+    fn new(user_agent: HeaderValue, connectors: [Connector; 2]) -> Self {
+        let [public, private] = connectors.clone().map(client);
+        Self { user_agent, public, private, connectors }
+    }
+}
+
+fn client(connector: Connector) -> Client {
+    legacy::Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(IDLE_PER_ORIGIN)
-        // A proxy from the environment would resolve names itself, without the check of addresses.
-        .no_proxy()
-        // `send` follows redirects, and checks each one.
-        .redirect(reqwest::redirect::Policy::none())
-        .referer(false)
-        .build()
-        .map_err(|error| EgressError::invalid(format!("the HTTP client cannot be set up: {error}")))
+        .build(connector)
 }

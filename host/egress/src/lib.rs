@@ -1,9 +1,11 @@
 //! Sends every request of the gateway, for connectors and for itself.
 //!
 //! # Layout
-//! - `client`: the two HTTP clients and their settings; `tls`: the root certificates of the system.
+//! - `client`: the two HTTP clients and their settings; `connector`: makes their connections; `tls`: the root certificates of the
+//!   system.
 //! - `address`: the addresses that may be connected to, and the resolver that checks them.
 //! - `upstream`: a service that may be called; `host`: lists of hosts.
+//! - `location`: the address of a request.
 //! - `request`: one request; `headers`: the headers it may have; `credential`: the user's secret, and how requests carry it;
 //!   `link`: addresses that an upstream gave.
 //! - `send`: the life of one request, top to bottom; `redirect`: the next step after a redirect; `retry`: repeated attempts.
@@ -18,11 +20,13 @@
 mod address;
 mod budget;
 mod client;
+mod connector;
 mod credential;
 mod error;
 mod headers;
 mod host;
 mod link;
+mod location;
 mod mask;
 mod needle;
 mod pacing;

@@ -13,18 +13,17 @@ use rustls_platform_verifier::Verifier;
 
 use super::error::EgressError;
 
-/// The settings of TLS for both clients.
+/// The settings of TLS for both clients. The connector adds the protocols for ALPN.
 ///
 /// # Errors
 /// `InvalidRequest` if the provider has no cipher for TLS 1.2 or 1.3.
 pub(super) fn config(provider: Arc<CryptoProvider>) -> Result<ClientConfig, EgressError> {
-    let mut config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+    let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| EgressError::invalid(format!("TLS cannot be set up: {error}")))?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(SystemRoots { provider, verifier: OnceLock::new() }))
         .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
 

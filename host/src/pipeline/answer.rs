@@ -133,7 +133,9 @@ fn downloaded(response: egress::Response, form: &Form<'_>) -> File {
     let media_type = media_type(&response.headers);
     let name = response.headers.get(CONTENT_DISPOSITION).and_then(file_name);
     File {
-        file_name: name.or_else(|| last_segment(&response.url)).unwrap_or_else(|| form.operation.manifest.path.clone()),
+        file_name: name
+            .or_else(|| last_segment(&response.url()))
+            .unwrap_or_else(|| form.operation.manifest.path.clone()),
         content_type: match media_type {
             "" => "application/octet-stream".to_owned(),
             media_type => media_type.to_ascii_lowercase(),

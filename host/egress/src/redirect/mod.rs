@@ -1,6 +1,6 @@
 //! The steps of a request: the first one, and one more for each redirect.
 
-use hyper::header::LOCATION;
+use hyper::header::{HeaderMap, LOCATION};
 use hyper::{Method, StatusCode};
 use secrecy::ExposeSecret;
 use url::Url;
@@ -8,6 +8,7 @@ use url::Url;
 use super::credential::Credential;
 use super::error::EgressError;
 use super::link::resolve;
+use super::location::Location;
 use super::request::{Request, Target};
 use super::upstream::{Upstream, same_origin};
 
@@ -17,8 +18,7 @@ pub(super) const MAX_REDIRECTS: u32 = 3;
 /// One step of a request.
 pub(super) struct Hop {
     pub(super) method: Method,
-    /// `None` for the path of the request.
-    pub(super) url: Option<Url>,
+    pub(super) location: Location,
     /// `true` if the request is at the origin that it was made for, and has not left it before. Only then it has all its headers.
     pub(super) at_origin: bool,
     /// `true` if the request is at the upstream's own origin, and has not left it before. Only then it carries the credential: if
@@ -29,16 +29,18 @@ pub(super) struct Hop {
 
 impl Hop {
     /// # Errors
-    /// `InvalidRequest` for a link of another upstream.
+    /// `InvalidRequest` for a link of another upstream, and the errors of [`Upstream::target`].
     pub(super) fn first(upstream: &Upstream, request: &Request) -> Result<Self, EgressError> {
-        let mut hop = Self { method: request.method.clone(), url: None, at_origin: true, home: true, with_body: true };
-        if let Target::Link(link) = &request.target {
-            let mut url = link.url(upstream)?.clone();
-            hop.home = link.is_own(upstream);
-            add_query(&mut url, request.carried_as_made(upstream));
-            hop.url = Some(url);
-        }
-        Ok(hop)
+        let credential = request.carried_as_made(upstream);
+        let (location, home) = match &request.target {
+            Target::Path(path) => (upstream.locate(path, credential.and_then(Credential::query_parameter))?, true),
+            Target::Link(link) => {
+                let mut url = link.url(upstream)?.clone();
+                add_query(&mut url, credential);
+                (Location::Elsewhere(url), link.is_own(upstream))
+            }
+        };
+        Ok(Self { method: request.method.clone(), location, at_origin: true, home, with_body: true })
     }
 
     /// The next step; `None` if the response is not a redirect.
@@ -49,16 +51,18 @@ impl Hop {
         &self,
         upstream: &Upstream,
         request: &Request,
-        response: &reqwest::Response,
+        status: StatusCode,
+        headers: &HeaderMap,
     ) -> Result<Option<Self>, EgressError> {
-        if !upstream.follows_redirects || !is_redirect(response.status()) {
+        if !upstream.follows_redirects || !is_redirect(status) {
             return Ok(None);
         }
-        let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
+        let Some(location) = headers.get(LOCATION) else { return Ok(None) };
         let bad =
             |what: &str| EgressError::BadRedirect { detail: format!("`{}` redirects to {what}", upstream.name()) };
         let location = std::str::from_utf8(location.as_bytes()).map_err(|_| bad("something that is not text"))?;
-        let mut url = resolve(response.url(), location, response.url().scheme() == "http").map_err(bad)?;
+        let current = self.location.url();
+        let mut url = resolve(&current, location, current.scheme() == "http").map_err(bad)?;
         upstream.permit(&url, "redirects to")?;
 
         let home = self.home && upstream.owns(&url);
@@ -67,15 +71,15 @@ impl Hop {
         } else if request.credential.as_ref().is_some_and(|credential| credential.is_in(&url)) {
             return Err(bad("another origin with the user's credential in the URL"));
         }
-        let to_get = match response.status() {
+        let to_get = match status {
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
             StatusCode::SEE_OTHER => self.method != Method::HEAD,
             _ => false,
         };
         Ok(Some(Self {
             method: if to_get { Method::GET } else { self.method.clone() },
-            at_origin: self.at_origin && same_origin(response.url(), &url),
-            url: Some(url),
+            at_origin: self.at_origin && same_origin(&current, &url),
+            location: Location::Elsewhere(url),
             home,
             with_body: self.with_body && !to_get,
         }))

@@ -1,9 +1,9 @@
-use hyper::Method;
-use reqwest::ResponseBuilderExt as _;
+use hyper::header::{HeaderMap, LOCATION};
+use hyper::{Method, StatusCode};
 
 use super::super::testing::{Stub, answer, egress, fetch, get, in_form_field, ok, request, upstream, with_token};
 use super::super::{Body, Credential, EgressError, Headers, Request, UpstreamSettings};
-use super::{Hop, Upstream};
+use super::{Hop, Location, Upstream};
 
 /// Redirects `/start` to a place, and answers anything else.
 async fn redirecting(status: u16, location: String) -> Stub {
@@ -186,13 +186,8 @@ fn decide(location: &str) -> Result<Option<Hop>, EgressError> {
         ..UpstreamSettings::default()
     })
     .unwrap();
-    let answer = hyper::Response::builder()
-        .status(302)
-        .url("https://api.example.com/v1/a".parse().unwrap())
-        .header("location", location)
-        .body("")
-        .unwrap();
-    Hop::first(&upstream, &get("/a"))?.next(&upstream, &get("/a"), &answer.into())
+    let headers = HeaderMap::from_iter([(LOCATION, location.parse().unwrap())]);
+    Hop::first(&upstream, &get("/a"))?.next(&upstream, &get("/a"), StatusCode::FOUND, &headers)
 }
 
 #[test]
@@ -215,7 +210,7 @@ async fn a_redirect_to_a_name_of_a_private_address_is_refused() {
     })
     .unwrap();
     let url = format!("http://other.test:{}/", stub.address.port()).parse().unwrap();
-    let hop = Hop { url: Some(url), home: false, ..Hop::first(&upstream, &get("/")).unwrap() };
+    let hop = Hop { location: Location::Elsewhere(url), home: false, ..Hop::first(&upstream, &get("/")).unwrap() };
     let error = egress().attempts(&upstream, &get("/"), &hop, &mut None).await.unwrap_err();
     assert!(matches!(error, EgressError::Denied { .. }), "{error}");
     assert!(stub.seen().is_empty());
@@ -234,5 +229,5 @@ fn redirects_go_to_https_and_to_nothing_else() {
     assert!(!hop.home);
     let hop = decide("../v2/b").unwrap().unwrap();
     assert!(hop.home);
-    assert_eq!(hop.url.unwrap().as_str(), "https://api.example.com/v2/b");
+    assert_eq!(hop.location.url().as_str(), "https://api.example.com/v2/b");
 }

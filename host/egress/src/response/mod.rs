@@ -1,4 +1,6 @@
-//! Responses, read with bounded memory.
+//! Responses, read with bounded memory. `source` is the body as the connection gives it.
+
+mod source;
 
 use std::future::poll_fn;
 use std::mem;
@@ -8,13 +10,15 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
-use hyper::body::{Body, Frame, SizeHint};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
 use memory::MemoryBudget;
 use tokio::time::{Instant, Sleep, sleep_until};
 use url::Url;
 
+use self::source::Source;
 use super::error::EgressError;
+use super::location::Location;
 use super::mask::MaskStream;
 use super::pacing::Permit;
 use super::redirect::Hop;
@@ -25,9 +29,8 @@ use super::upstream::Upstream;
 
 /// The response of an upstream. The body is read from the connection on demand.
 pub struct Response {
-    /// The address that answered, after redirects, without its query, which may contain the credential. Relative links are
-    /// resolved against it.
-    pub url: Url,
+    /// The address that answered, after redirects. Its query may contain the credential.
+    location: Location,
     /// The status.
     pub status: StatusCode,
     /// `true` if the upstream's own host sent the response. A redirect or a link may have led elsewhere.
@@ -44,14 +47,13 @@ impl Response {
     pub(super) fn new(
         upstream: &Upstream,
         request: &Request,
-        hop: &Hop,
-        answer: reqwest::Response,
+        hop: Hop,
+        answer: hyper::Response<Incoming>,
         permit: Option<Permit>,
         memory: &MemoryBudget,
     ) -> Result<Self, EgressError> {
-        let mut url = answer.url().clone();
-        url.set_query(None);
-        let (mut head, source) = hyper::Response::<reqwest::Body>::from(answer).into_parts();
+        let (mut head, body) = answer.into_parts();
+        let source = Source::new(body, &mut head.headers);
         if source.size_hint().lower() > request.limit {
             return Err(EgressError::TooLarge { limit: request.limit });
         }
@@ -61,7 +63,7 @@ impl Response {
             // A body that cannot be decoded cannot be searched for the credential. Requests do not accept such encodings.
             if let Some(encoding) = head.headers.get(CONTENT_ENCODING)
                 && encoding != "identity"
-                && !is_empty(&source)
+                && !source.is_empty()
             {
                 let detail = format!("it is encoded as {encoding:?}, though only gzip was asked for");
                 return Err(EgressError::BadAnswer { upstream: upstream.name().to_owned(), detail });
@@ -83,14 +85,29 @@ impl Response {
             memory: memory.clone(),
         };
         let carried_credential = hop.home && request.carried(upstream).is_some();
-        Ok(Self { url, status: head.status, is_own: hop.home, carried_credential, headers: head.headers, body })
+        Ok(Self {
+            location: hop.location,
+            status: head.status,
+            is_own: hop.home,
+            carried_credential,
+            headers: head.headers,
+            body,
+        })
+    }
+
+    /// The address that answered, after redirects, without its query, which may contain the credential. Relative links are
+    /// resolved against it.
+    pub fn url(&self) -> Url {
+        let mut url = self.location.url();
+        url.set_query(None);
+        url
     }
 }
 
 /// The body of a response, read on demand. Reading fails after the deadline and over the limit. Every further read repeats the
 /// failure, so that no reader takes a part of the body for the whole.
 pub struct ResponseBody {
-    source: reqwest::Body,
+    source: Source,
     /// Read by `peek`, and not yet returned by `next`.
     ahead: Bytes,
     /// In a box, because most of the body's size would be its own.
@@ -172,21 +189,17 @@ impl ResponseBody {
             if let Some(ended) = &self.ended {
                 return Poll::Ready(ended.clone().err().map(Err));
             }
-            let frame = match Pin::new(&mut self.source).poll_frame(context) {
-                Poll::Ready(frame) => frame,
+            let polled = match self.source.poll_next(context) {
+                Poll::Ready(polled) => polled,
                 Poll::Pending => {
                     ready!(self.poll_alarm(context));
                     return Poll::Ready(Some(Err(self.fail(EgressError::TimedOut))));
                 }
             };
-            let piece = match frame {
-                // Trailers are not used.
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(data) => data,
-                    Err(_) => continue,
-                },
+            let piece = match polled {
+                Some(Ok(piece)) => piece,
                 Some(Err(error)) => {
-                    let detail = root_cause(&error);
+                    let detail = root_cause(&*error);
                     let error = EgressError::BadAnswer { upstream: self.upstream.to_string(), detail };
                     return Poll::Ready(Some(Err(self.fail(error))));
                 }
@@ -221,7 +234,7 @@ impl ResponseBody {
 
     /// Ends the body. Frees the connection and the permit of the pacing.
     fn fail(&mut self, error: EgressError) -> EgressError {
-        self.source = reqwest::Body::default();
+        self.source = Source::Empty;
         self.permit = None;
         self.ended = Some(Err(error.clone()));
         error
@@ -242,11 +255,6 @@ fn joined(former: Bytes, piece: Bytes) -> Bytes {
     whole.freeze()
 }
 
-/// Returns `true` if the body is known to be empty.
-fn is_empty(source: &reqwest::Body) -> bool {
-    source.is_end_stream() || source.size_hint().exact() == Some(0)
-}
-
 impl Body for ResponseBody {
     type Data = Bytes;
     type Error = EgressError;
@@ -259,7 +267,7 @@ impl Body for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        !matches!(self.ended, Some(Err(_))) && self.held() == 0 && is_empty(&self.source)
+        !matches!(self.ended, Some(Err(_))) && self.held() == 0 && self.source.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -1,10 +1,14 @@
 //! The life of one request, top to bottom.
 
 use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::header::{
-    CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, HeaderMap, HeaderValue,
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE,
+    HeaderMap, HeaderValue, RANGE, USER_AGENT,
 };
 use hyper::{Method, StatusCode};
+use hyper_util::client::legacy;
 use secrecy::SecretString;
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -15,7 +19,7 @@ use super::error::EgressError;
 use super::headers::portable;
 use super::pacing::Permit;
 use super::redirect::{Hop, MAX_REDIRECTS};
-use super::request::{Request, Target};
+use super::request::Request;
 use super::response::Response;
 use super::retry;
 use super::throttle;
@@ -42,8 +46,8 @@ impl Egress {
         let mut redirects = 0;
         loop {
             let answer = self.attempts(upstream, request, &hop, &mut permit).await?;
-            let Some(next) = hop.next(upstream, request, &answer)? else {
-                let mut response = Response::new(upstream, request, &hop, answer, permit, self.memory())?;
+            let Some(next) = hop.next(upstream, request, answer.status(), answer.headers())? else {
+                let mut response = Response::new(upstream, request, hop, answer, permit, self.memory())?;
                 throttle::recognize(&mut response).await;
                 return Ok(response);
             };
@@ -63,7 +67,7 @@ impl Egress {
         request: &Request,
         hop: &Hop,
         permit: &mut Option<Permit>,
-    ) -> Result<reqwest::Response, EgressError> {
+    ) -> Result<hyper::Response<Incoming>, EgressError> {
         let mut retries = 0;
         loop {
             if let Some(pacer) = &upstream.pacer
@@ -73,9 +77,9 @@ impl Egress {
                 drop(permit.take());
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
-            let outgoing = compose(upstream, request, hop)?;
+            let outgoing = self.compose(upstream, request, hop)?;
             let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
-            let result = self.client(upstream.allow_private).execute(outgoing).await;
+            let result = self.client(upstream.allow_private).request(outgoing).await;
             if let (Some(watch), Ok(answer)) = (&mut watch, &result) {
                 watch.status = Some(answer.status().as_u16());
             }
@@ -90,12 +94,43 @@ impl Egress {
                 Err(error) if worth_retrying(error, hop) => retry::pause(retries, None, request.deadline),
                 _ => None,
             };
-            let Some(pause) = pause else { return result.map_err(describe) };
+            let Some(pause) = pause else { return result.map_err(|error| describe(&error, hop.location.host())) };
             drop(result);
             drop(permit.take());
             retries += 1;
             sleep(pause).await;
         }
+    }
+
+    fn compose(
+        &self,
+        upstream: &Upstream,
+        request: &Request,
+        hop: &Hop,
+    ) -> Result<hyper::Request<Full<Bytes>>, EgressError> {
+        let credential = request.carried(upstream).filter(|_| hop.home);
+        let mut headers = if hop.at_origin { request.headers.map().clone() } else { portable(request.headers.map()) };
+        let secret = match &upstream.credential {
+            CredentialUse::FormField(field) => {
+                credential.and_then(Credential::secret).map(|secret| (&*field.name, secret))
+            }
+            CredentialUse::None | CredentialUse::Standard => None,
+        };
+        let body = body(request, hop, &mut headers, secret)?;
+        if let Some(credential) = request.carried_as_made(upstream).filter(|_| hop.home) {
+            credential.apply_header(&mut headers);
+        }
+        headers.entry(USER_AGENT).or_insert_with(|| self.user_agent());
+        headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
+        // The range of an encoded body cannot be decoded.
+        if !headers.contains_key(RANGE) {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        let mut outgoing = hyper::Request::new(Full::new(body.unwrap_or_default()));
+        *outgoing.method_mut() = hop.method.clone();
+        *outgoing.uri_mut() = hop.location.uri()?;
+        *outgoing.headers_mut() = headers;
+        Ok(outgoing)
     }
 }
 
@@ -119,29 +154,6 @@ impl Drop for Watch<'_> {
     }
 }
 
-fn compose(upstream: &Upstream, request: &Request, hop: &Hop) -> Result<reqwest::Request, EgressError> {
-    let credential = request.carried(upstream).filter(|_| hop.home);
-    let as_made = request.carried_as_made(upstream).filter(|_| hop.home);
-    let url = match (&hop.url, &request.target) {
-        (Some(url), _) => url.clone(),
-        (None, Target::Path(path)) => upstream.target_with(path, as_made.and_then(Credential::query_parameter))?,
-        (None, Target::Link(link)) => link.url(upstream)?.clone(),
-    };
-    let mut headers = if hop.at_origin { request.headers.map().clone() } else { portable(request.headers.map()) };
-    let secret = match &upstream.credential {
-        CredentialUse::FormField(field) => credential.and_then(Credential::secret).map(|secret| (&*field.name, secret)),
-        CredentialUse::None | CredentialUse::Standard => None,
-    };
-    let body = body(request, hop, &mut headers, secret)?;
-    if let Some(credential) = as_made {
-        credential.apply_header(&mut headers);
-    }
-    let mut outgoing = reqwest::Request::new(hop.method.clone(), url);
-    *outgoing.headers_mut() = headers;
-    *outgoing.body_mut() = body.map(reqwest::Body::from);
-    Ok(outgoing)
-}
-
 fn body(
     request: &Request,
     hop: &Hop,
@@ -163,36 +175,38 @@ fn body(
     Ok(None)
 }
 
-/// Returns `true` if a request may be retried after this error. If the connection was never made, any request may be. If the
-/// connection broke, the upstream may have acted on the request, so only an idempotent one may be. An address or certificate
-/// that was refused would be refused again.
-fn worth_retrying(error: &reqwest::Error, hop: &Hop) -> bool {
+/// Returns `true` if a request may be retried after this error. If the upstream did not act on the request, any request may be.
+/// If the connection broke, the upstream may have acted on it, so only an idempotent one may be. An address or certificate that
+/// was refused would be refused again.
+fn worth_retrying(error: &legacy::Error, hop: &Hop) -> bool {
     let refused = find::<ForbiddenAddress>(error).is_some() || find::<rustls::Error>(error).is_some();
-    !refused && !error.is_builder() && (error.is_connect() || retry::idempotent(&hop.method))
+    !refused && (error.is_connect() || was_turned_away(error) || retry::idempotent(&hop.method))
 }
 
-/// The error without the URL, which the text of the library contains. Only the host is named.
-fn describe(error: reqwest::Error) -> EgressError {
-    let host = error.url().and_then(|url| url.host_str()).unwrap_or("the upstream").to_owned();
-    if let Some(forbidden) = find::<ForbiddenAddress>(&error) {
-        return forbidden.denial(&host);
-    }
-    let detail = if error.is_timeout() { "connecting took too long".to_owned() } else { root_cause(&error) };
-    EgressError::Unreachable { host, detail }
+/// Returns `true` if the upstream says that it has not processed the request (RFC 9113, sections 6.8 and 8.7).
+fn was_turned_away(error: &legacy::Error) -> bool {
+    find::<h2::Error>(error).is_some_and(|error| {
+        let reason = error.reason();
+        error.is_remote()
+            && (error.is_go_away() && reason == Some(h2::Reason::NO_ERROR)
+                || error.is_reset() && reason == Some(h2::Reason::REFUSED_STREAM))
+    })
 }
 
-/// The text of the innermost cause, which is the most specific one. Texts of the client library are left out, because they
-/// contain the URL.
-pub(super) fn root_cause(error: &reqwest::Error) -> String {
-    let mut root = None;
-    let mut next = std::error::Error::source(error);
-    while let Some(cause) = next {
-        if !cause.is::<reqwest::Error>() {
-            root = Some(cause);
-        }
-        next = cause.source();
+fn describe(error: &legacy::Error, host: &str) -> EgressError {
+    if let Some(forbidden) = find::<ForbiddenAddress>(error) {
+        return forbidden.denial(host);
     }
-    root.map_or_else(|| "the connection failed".to_owned(), ToString::to_string)
+    EgressError::Unreachable { host: host.to_owned(), detail: root_cause(error) }
+}
+
+/// The text of the innermost cause, which is the most specific one.
+pub(super) fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut root = error;
+    while let Some(cause) = root.source() {
+        root = cause;
+    }
+    root.to_string()
 }
 
 /// Finds a cause by its type, also inside of an `io::Error`, whose `source` skips the error that it wraps.

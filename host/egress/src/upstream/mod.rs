@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::http::uri::PathAndQuery;
 use secrecy::{ExposeSecret, SecretString};
 use url::{Host, Url};
 
@@ -10,6 +11,7 @@ use super::address::{self, ForbiddenAddress};
 use super::credential::CredentialUse;
 use super::error::EgressError;
 use super::host::HostPattern;
+use super::location::{Location, Origin, is_plain};
 use super::pacing::Pacer;
 use contract_rules::path;
 
@@ -72,7 +74,7 @@ pub struct Upstream {
 }
 
 struct Base {
-    url: Url,
+    origin: Arc<Origin>,
     /// The path without a slash at its end. The path of a request is appended to it.
     path: String,
     /// The error of every request, if the host is not granted or is a forbidden address.
@@ -166,7 +168,7 @@ impl Upstream {
     }
 
     fn origin_url(&self) -> Option<&Url> {
-        self.base.as_ref().map(|base| &base.url)
+        self.base.as_ref().map(|base| &base.origin.url)
     }
 
     /// The URL of a request for a path.
@@ -175,29 +177,23 @@ impl Upstream {
     /// `NotConfigured`; `Denied` if the host is not granted or is a forbidden address; `InvalidRequest` for a path that could
     /// lead out of the base URL.
     pub fn target(&self, path: &str) -> Result<Url, EgressError> {
-        self.target_with(path, None)
+        self.locate(path, None).map(|location| location.url())
     }
 
-    pub(super) fn target_with(&self, path: &str, query: Option<(&str, &SecretString)>) -> Result<Url, EgressError> {
+    /// The address of a request for a path. `parameter` is appended to the query.
+    ///
+    /// # Errors
+    /// As [`Upstream::target`].
+    pub(super) fn locate(&self, path: &str, parameter: Option<(&str, &SecretString)>) -> Result<Location, EgressError> {
         let base = self.base.as_ref().ok_or_else(|| EgressError::NotConfigured { upstream: self.name.to_string() })?;
         if let Some(refusal) = &base.refusal {
             return Err(refusal.clone());
         }
         path::check(path).map_err(|broken| EgressError::invalid(broken.rule()))?;
-        let (path, own_query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        // Starts from the parsed base URL, so that scheme, host and port are not parsed again.
-        let mut url = base.url.clone();
-        if !path.is_empty() {
-            url.set_path(&format!("{}{path}", base.path));
+        match parameter {
+            None if path.starts_with('/') && is_plain(path) => base.at_origin(path),
+            _ => base.encoded(path, parameter),
         }
-        url.set_query(own_query);
-        if let Some((name, value)) = query {
-            url.query_pairs_mut().append_pair(name, value.expose_secret());
-        }
-        if !url.path().starts_with(&base.path) {
-            return Err(EgressError::invalid("the path does not make a URL below the upstream's base URL"));
-        }
-        Ok(url)
     }
 
     /// Returns `true` if a URL has the origin of the base URL, so that a request to it may carry the credential.
@@ -256,7 +252,33 @@ impl Base {
             Some(EgressError::denied(format!("the host {host} was not granted to this connector")))
         };
         let path = url.path().trim_end_matches('/').to_owned();
-        Ok(Self { url, path, refusal })
+        let origin = Origin::new(url).ok_or_else(|| wrong("has a part that HTTP cannot carry"))?;
+        Ok(Self { origin: Arc::new(origin), path, refusal })
+    }
+
+    /// The address of a path that is written as a URL writes it.
+    fn at_origin(&self, path: &str) -> Result<Location, EgressError> {
+        let path = PathAndQuery::try_from([&self.path, path].concat())
+            .map_err(|_| EgressError::invalid("the path has a character that HTTP cannot carry"))?;
+        Ok(Location::AtOrigin { origin: Arc::clone(&self.origin), path })
+    }
+
+    /// The address of any path, as a URL encodes it.
+    fn encoded(&self, path: &str, parameter: Option<(&str, &SecretString)>) -> Result<Location, EgressError> {
+        let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        // Starts from the parsed base URL, so that scheme, host and port are not parsed again.
+        let mut url = self.origin.url.clone();
+        if !path.is_empty() {
+            url.set_path(&format!("{}{path}", self.path));
+        }
+        url.set_query(query);
+        if let Some((name, value)) = parameter {
+            url.query_pairs_mut().append_pair(name, value.expose_secret());
+        }
+        if !url.path().starts_with(&self.path) {
+            return Err(EgressError::invalid("the path does not make a URL below the upstream's base URL"));
+        }
+        Ok(Location::Elsewhere(url))
     }
 }
 

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use proptest::{prop_assert_eq, proptest};
+use proptest::{prop_assert, prop_assert_eq, proptest};
 use url::Url;
 
 use super::super::EgressError;
-use super::{Pacing, Upstream, UpstreamSettings};
+use super::{Location, Pacing, Upstream, UpstreamSettings};
 
 fn settings(base_url: &str, granted: &[&str]) -> UpstreamSettings {
     UpstreamSettings {
@@ -44,10 +44,25 @@ proptest! {
     fn any_path_that_keeps_to_the_rules_makes_the_url_that_its_text_makes(path in "(/[!-.0-~]{0,20}){0,4}(\\?[!-~]{0,20})?") {
         for base_url in ["https://api.example.com", "https://api.example.com:8443/v1/a%20b/"] {
             let upstream = Upstream::new(settings(base_url, &["api.example.com", "api.example.com:8443"])).unwrap();
-            if let Ok(url) = upstream.target(&path) {
+            if let Ok(location) = upstream.locate(&path, None) {
                 let beginning = if path.starts_with('/') { base_url.trim_end_matches('/') } else { base_url };
-                prop_assert_eq!(url, Url::parse(&format!("{beginning}{path}")).unwrap());
+                let url = Url::parse(&format!("{beginning}{path}")).unwrap();
+                // What is sent is the URL, however it was made.
+                prop_assert_eq!(location.uri().unwrap(), url.as_str());
+                prop_assert_eq!(location.url(), url);
             }
+        }
+    }
+
+    #[test]
+    fn a_plain_path_makes_an_address_without_parsing(path in "(/[a-zA-Z0-9._~!$&()*+,;=:@%-]{1,20}){1,4}(\\?[a-z0-9=&%/?]{0,20})?") {
+        let upstream = Upstream::new(settings("https://api.example.com/v1", &["api.example.com"])).unwrap();
+        if let Ok(location) = upstream.locate(&path, None) {
+            let is_at_origin = matches!(location, Location::AtOrigin { .. });
+            prop_assert!(is_at_origin);
+            let uri = location.uri().unwrap();
+            let url = Url::parse(&format!("https://api.example.com/v1{path}")).unwrap();
+            prop_assert_eq!(uri, url.as_str());
         }
     }
 }

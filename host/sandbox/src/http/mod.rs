@@ -56,7 +56,7 @@ impl Guest {
             Err(error) => return Ok(Err(to_guest(error))),
         };
         let headers: usize = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-        let url = response.url.clone();
+        let url = response.url();
         let _held = self.host_memory.hold(headers + url.as_str().len() + upstream.len())?;
         let source = Some(Source { upstream, url, _held });
         Ok(Ok(self.table.push(Response { source, ..response.into() })?))

@@ -1,12 +1,13 @@
 //! Takes connections, over HTTP/1.1 and HTTP/2 without TLS, and hands their requests to the router.
 //!
+//! - `cores`: the threads that serve
 //! - `connections`: the open connections. Their number is limited, and those that make no progress are closed.
 //! - `delivery`: the body of an answer on its way to the caller
 
 mod connections;
+mod cores;
 mod delivery;
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,15 +18,16 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 
 use self::connections::{Connection, Connections};
+pub use self::cores::Cores;
+use self::cores::Home;
 pub(super) use self::delivery::AnswerDeadline;
 use super::route::Door;
-use super::router;
 use crate::config::Config;
 use crate::gateway::Gateway;
 
@@ -110,7 +112,7 @@ fn descriptors_for_callers() -> usize {
 }
 
 /// Serves until `stop` is done. Then it takes no more connections, and gives requests under way `drain_s` seconds to end.
-pub async fn serve(gateway: Arc<Gateway>, doors: Doors, stop: impl Future<Output = ()>) {
+pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Future<Output = ()>) {
     let patience = gateway.config.caller_timeout;
     let mut server = auto::Builder::new(TokioExecutor::new());
     server.http1().timer(TokioTimer::new()).header_read_timeout(patience);
@@ -128,23 +130,19 @@ pub async fn serve(gateway: Arc<Gateway>, doors: Doors, stop: impl Future<Output
             () = &mut stop => break,
         };
         prepare(&stream, patience);
-        let (gateway, server) = (Arc::clone(&gateway), Arc::clone(&server));
-        let watcher = graceful.watcher();
-        tokio::spawn(async move {
-            let service = service_fn(|request: Request<Incoming>| {
-                let exchange = connection.begin();
-                let gateway = Arc::clone(&gateway);
-                async move {
-                    let response = router::answer(&gateway, door, request).await;
-                    Ok::<_, Infallible>(exchange.deliver(response))
-                }
-            });
-            let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
-            tokio::select! {
-                ended = serving => if let Err(error) = ended {
-                    tracing::debug!(%error, "a connection ended early");
-                },
-                () = connection.closed() => tracing::debug!("a connection without progress was closed"),
+        // A socket belongs to the runtime in which it was made.
+        let stream = match stream.into_std() {
+            Ok(stream) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be served");
+                continue;
+            }
+        };
+        let (server, watcher) = (Arc::clone(&server), graceful.watcher());
+        cores.spawn(|home| async move {
+            match TcpStream::from_std(stream) {
+                Ok(stream) => serve_connection(&server, watcher, stream, door, &connection, home).await,
+                Err(error) => tracing::warn!(%error, "a connection could not be served"),
             }
         });
     }
@@ -156,6 +154,29 @@ pub async fn serve(gateway: Arc<Gateway>, doors: Doors, stop: impl Future<Output
         tracing::warn!("some requests did not end within `drain_s` and were cut off");
     }
     sweep.abort();
+}
+
+/// Serves a connection until it ends, or makes no progress.
+async fn serve_connection(
+    server: &auto::Builder<TokioExecutor>,
+    watcher: Watcher,
+    stream: TcpStream,
+    door: Door,
+    connection: &Connection,
+    home: Home,
+) {
+    let service = service_fn(|request: Request<Incoming>| {
+        let exchange = connection.begin();
+        let answering = home.clone().answer(door, request);
+        async move { answering.await.map(|response| exchange.deliver(response)) }
+    });
+    let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
+    tokio::select! {
+        ended = serving => if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended early");
+        },
+        () = connection.closed() => tracing::debug!("a connection without progress was closed"),
+    }
 }
 
 /// Takes the next connection, and makes room for it if there are as many as allowed.

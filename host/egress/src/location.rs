@@ -1,0 +1,105 @@
+//! The address of one request, as a URL and as the form that the client takes.
+
+use std::sync::Arc;
+
+use hyper::Uri;
+use hyper::http::uri::{Authority, PathAndQuery, Scheme};
+use url::Url;
+
+use super::error::EgressError;
+
+/// The address of a request. Most addresses are a path below a base URL. They are made without parsing a URL.
+#[derive(Clone)]
+pub(super) enum Location {
+    /// A path at the origin of an upstream.
+    AtOrigin { origin: Arc<Origin>, path: PathAndQuery },
+    /// Any other URL.
+    Elsewhere(Url),
+}
+
+/// Scheme, host and port of an upstream, parsed once.
+pub(super) struct Origin {
+    /// The base URL. It has no query and no fragment.
+    pub(super) url: Url,
+    scheme: Scheme,
+    authority: Authority,
+}
+
+impl Origin {
+    /// `None` if the client cannot take the URL.
+    pub(super) fn new(url: Url) -> Option<Self> {
+        let parts = Uri::try_from(url.as_str()).ok()?.into_parts();
+        Some(Self { url, scheme: parts.scheme?, authority: parts.authority? })
+    }
+}
+
+impl Location {
+    /// The URL.
+    pub(super) fn url(&self) -> Url {
+        match self {
+            Self::AtOrigin { origin, path } => {
+                let mut url = origin.url.clone();
+                url.set_path(path.path());
+                url.set_query(path.query());
+                url
+            }
+            Self::Elsewhere(url) => url.clone(),
+        }
+    }
+
+    /// The address as the client takes it.
+    ///
+    /// # Errors
+    /// `InvalidRequest` if the client cannot take it.
+    pub(super) fn uri(&self) -> Result<Uri, EgressError> {
+        let uri = match self {
+            Self::AtOrigin { origin, path } => Uri::builder()
+                .scheme(origin.scheme.clone())
+                .authority(origin.authority.clone())
+                .path_and_query(path.clone())
+                .build()
+                .ok(),
+            Self::Elsewhere(url) => Uri::try_from(url.as_str()).ok(),
+        };
+        uri.ok_or_else(|| EgressError::invalid("the address has a part that HTTP cannot carry"))
+    }
+
+    /// The host, for messages.
+    pub(super) fn host(&self) -> &str {
+        match self {
+            Self::AtOrigin { origin, .. } => &origin.url,
+            Self::Elsewhere(url) => url,
+        }
+        .host_str()
+        .unwrap_or("the upstream")
+    }
+}
+
+/// Returns `true` if a URL has this path or query as it is written. In other texts a URL encodes some characters, or reads them
+/// otherwise.
+pub(super) fn is_plain(path_and_query: &str) -> bool {
+    path_and_query.bytes().all(|byte| {
+        byte.is_ascii_alphanumeric()
+            || matches!(
+                byte,
+                b'-' | b'.'
+                    | b'_'
+                    | b'~'
+                    | b'!'
+                    | b'$'
+                    | b'&'
+                    | b'('
+                    | b')'
+                    | b'*'
+                    | b'+'
+                    | b','
+                    | b';'
+                    | b'='
+                    | b':'
+                    | b'@'
+                    | b'/'
+                    | b'%'
+                    | b'?'
+            )
+    })
+}

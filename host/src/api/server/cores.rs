@@ -1,0 +1,135 @@
+//! The threads that serve callers: one for each core of the machine.
+//!
+//! Each has a runtime and a pool of connections to upstreams of its own. A call stays on one of them from its first byte to its
+//! last, so that no other thread is woken for it, and its data stays in one core's cache. A runtime has one worker, and can still
+//! give its tasks to another thread while it computes for long: see the crate `compute`.
+
+use std::io;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+
+use hyper::body::Incoming;
+use hyper::{Request, Response, Version};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::JoinError;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::super::route::Door;
+use super::super::router;
+use crate::gateway::Gateway;
+use crate::pipeline::body::Body;
+
+/// The cores that serve callers.
+pub struct Cores {
+    cores: Arc<[Core]>,
+    runtimes: Vec<Runtime>,
+}
+
+/// The part of a core that its tasks share.
+struct Core {
+    runtime: Handle,
+    gateway: Arc<Gateway>,
+    /// The number of open connections of callers.
+    connections: Arc<AtomicUsize>,
+    /// The number of requests that are being answered.
+    requests: AtomicUsize,
+}
+
+impl Cores {
+    /// Starts a thread for each core.
+    ///
+    /// # Errors
+    /// If the operating system gives no thread.
+    pub fn start(gateway: &Gateway) -> io::Result<Self> {
+        let count = available_parallelism().map_or(1, usize::from);
+        let runtimes = (0..count).map(|number| {
+            Builder::new_multi_thread().worker_threads(1).thread_name(format!("core-{number}")).enable_all().build()
+        });
+        let runtimes = runtimes.collect::<io::Result<Vec<Runtime>>>()?;
+        let core = |runtime: &Runtime| Core {
+            runtime: runtime.handle().clone(),
+            gateway: Arc::new(gateway.with_own_connections()),
+            connections: Arc::default(),
+            requests: AtomicUsize::new(0),
+        };
+        Ok(Self { cores: runtimes.iter().map(core).collect(), runtimes })
+    }
+
+    /// Runs a task that serves a connection, on the core that has the fewest. The task is given that core.
+    pub(super) fn spawn<T>(&self, task: impl FnOnce(Home) -> T)
+    where
+        T: Future<Output = ()> + Send + 'static,
+    {
+        let loads = self.cores.iter().map(|core| core.connections.load(Ordering::Relaxed));
+        let home = loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number);
+        let Some(core) = self.cores.get(home) else { return };
+        let counted = Counted::new(Arc::clone(&core.connections));
+        let task = task(Home { cores: Arc::clone(&self.cores), home });
+        core.runtime.spawn(async move {
+            let _counted = counted;
+            task.await;
+        });
+    }
+}
+
+impl Drop for Cores {
+    fn drop(&mut self) {
+        // Without this, the task that drops the runtimes would wait for their threads.
+        for runtime in self.runtimes.drain(..) {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The core that serves a connection.
+#[derive(Clone)]
+pub(super) struct Home {
+    cores: Arc<[Core]>,
+    home: usize,
+}
+
+impl Home {
+    /// Answers a request. All streams of an HTTP/2 connection arrive on one core, so each goes to the core that answers the fewest
+    /// requests.
+    ///
+    /// # Errors
+    /// If the request panics on another core, or the gateway stops.
+    pub(super) async fn answer(self, door: Door, request: Request<Incoming>) -> Result<Response<Body>, JoinError> {
+        let number = if request.version() == Version::HTTP_2 { self.least_busy() } else { self.home };
+        if number == self.home {
+            return Ok(self.cores[number].answer(door, request).await);
+        }
+        let runtime = self.cores[number].runtime.clone();
+        AbortOnDropHandle::new(runtime.spawn(async move { self.cores[number].answer(door, request).await })).await
+    }
+
+    fn least_busy(&self) -> usize {
+        let load = |number: usize| (self.cores[number].requests.load(Ordering::Relaxed), number != self.home);
+        (0..self.cores.len()).min_by_key(|number| load(*number)).unwrap_or(self.home)
+    }
+}
+
+impl Core {
+    async fn answer(&self, door: Door, request: Request<Incoming>) -> Response<Body> {
+        let _counted = Counted::new(&self.requests);
+        router::answer(&self.gateway, door, request).await
+    }
+}
+
+/// Counts something while it lasts.
+struct Counted<C: Deref<Target = AtomicUsize>>(C);
+
+impl<C: Deref<Target = AtomicUsize>> Counted<C> {
+    fn new(count: C) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl<C: Deref<Target = AtomicUsize>> Drop for Counted<C> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
