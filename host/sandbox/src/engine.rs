@@ -10,7 +10,7 @@ const MEMORY_RESERVATION: u64 = 4 << 30;
 const MEMORY_GUARD: u64 = 32 << 20;
 
 /// Bytes of a slot that are reset by copying. Larger memories are reset by returning pages to the kernel. A page that stays mapped
-/// causes no page fault in the next invocation. Modules built with the SDK have 128 KiB; modules built with Rust's default
+/// causes no page fault in the next invocation. Most connectors built with the SDK have 64 KiB; modules built with Rust's default
 /// settings have a little over 1 MiB.
 const KEEP_RESIDENT: usize = 1280 << 10;
 
@@ -69,7 +69,7 @@ pub(super) fn runtime(sandbox: &Pool, memory_bytes: usize) -> wasmtime::Result<E
     pool.max_memory_size(memory_bytes);
     pool.linear_memory_keep_resident(KEEP_RESIDENT);
     pool.table_keep_resident(KEEP_RESIDENT);
-    // Asking the kernel for the written pages takes longer than copying 128 KiB.
+    // Asking the kernel for the written pages takes longer than copying 64 KiB.
     pool.pagemap_scan(Enabled::No);
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     Engine::new(&config)
