@@ -34,4 +34,5 @@ mod shaping;
 mod shutdown;
 mod strangers;
 mod swap;
+mod upstream_tls;
 mod webhooks;

@@ -61,7 +61,7 @@ pub use setup::Setup;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The threads that stand-ins and clients run on. They live as long as the program.
-pub(crate) fn runtime() -> &'static Runtime {
+pub fn runtime() -> &'static Runtime {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap())
 }

@@ -1,38 +1,76 @@
-//! One keep-alive connection of HTTP/1.1, directly on hyper, so that making a call costs as little as possible.
+//! One keep-alive connection, directly on hyper, so that making a call costs as little as possible.
 
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1::{self, SendRequest};
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
 use hyper::header::{AUTHORIZATION, HOST};
-use hyper::{Request, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use support::setup::KEY;
 use tokio::net::TcpStream;
 
 use crate::settings::Outcome;
 
+/// The protocol of a connection.
+#[derive(Clone, Copy)]
+pub(crate) enum Protocol {
+    Http1,
+    Http2,
+}
+
 /// An open connection.
 pub(crate) struct Connection {
-    sender: SendRequest<Full<Bytes>>,
+    sender: Sender,
     address: SocketAddr,
 }
 
+enum Sender {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    Http2(http2::SendRequest<Full<Bytes>>),
+}
+
+impl Sender {
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> Outcome<Response<Incoming>> {
+        Ok(match self {
+            Self::Http1(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await?
+            }
+            Self::Http2(sender) => {
+                sender.ready().await?;
+                sender.send_request(request).await?
+            }
+        })
+    }
+}
+
 impl Connection {
-    pub(crate) async fn open(address: SocketAddr) -> Outcome<Self> {
+    pub(crate) async fn open(address: SocketAddr, protocol: Protocol) -> Outcome<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-        // The errors of the connection come to the caller of `send_request`.
-        tokio::spawn(connection);
+        let stream = TokioIo::new(stream);
+        // The errors of a connection come to the caller of `send_request`.
+        let sender = match protocol {
+            Protocol::Http1 => {
+                let (sender, connection) = http1::handshake(stream).await?;
+                tokio::spawn(connection);
+                Sender::Http1(sender)
+            }
+            Protocol::Http2 => {
+                let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
+                tokio::spawn(connection);
+                Sender::Http2(sender)
+            }
+        };
         Ok(Self { sender, address })
     }
 
     /// Sends a request and reads the answer to its end. Returns the status and the length of the body.
     pub(crate) async fn measure(&mut self, request: Request<Full<Bytes>>) -> Outcome<(StatusCode, usize)> {
-        self.sender.ready().await?;
-        let mut response = self.sender.send_request(request).await?;
+        let mut response = self.sender.send(request).await?;
         let mut length = 0;
         while let Some(frame) = response.body_mut().frame().await {
             length += frame?.data_ref().map_or(0, Bytes::len);
@@ -42,8 +80,7 @@ impl Connection {
 
     /// Sends a request and returns the body of the answer, which must be a success.
     pub(crate) async fn call(&mut self, request: Request<Full<Bytes>>) -> Outcome<Bytes> {
-        self.sender.ready().await?;
-        let (head, body) = self.sender.send_request(request).await?.into_parts();
+        let (head, body) = self.sender.send(request).await?.into_parts();
         let body = body.collect().await?.to_bytes();
         if !head.status.is_success() {
             return Err(format!("{} instead of a success: {}", head.status, String::from_utf8_lossy(&body)).into());

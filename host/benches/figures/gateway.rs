@@ -19,14 +19,22 @@ pub(crate) const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCA
 /// # Errors
 /// When a connector is not live.
 pub(crate) fn start(upstream: SocketAddr) -> Outcome<Gateway> {
-    let gateway = Setup::new()
+    start_with(upstream, |setup| setup)
+}
+
+/// As [`start`], with further settings.
+///
+/// # Errors
+/// When a connector is not live.
+pub(crate) fn start_with(upstream: SocketAddr, further: impl FnOnce(Setup) -> Setup) -> Outcome<Gateway> {
+    let setup = Setup::new()
         .every_shipped()
         .guest(GUEST)
         .upstream(GUEST, "api", &format!("http://{upstream}"))
         // Many calls wait at once in the memory section, and they wait longer than the default timeout.
         .config("limits = { concurrency = 20000, timeout_s = 60 }")
-        .cold()
-        .start();
+        .cold();
+    let gateway = further(setup).start();
     let ready = gateway.stranger().get("/readyz").ok();
     if ready["connectors"] != connectors() {
         return Err(format!("a connector is not live: {ready}\n{}", gateway.lines().join("\n")).into());

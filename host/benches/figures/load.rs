@@ -10,11 +10,11 @@ use hyper::{Method, Request, StatusCode, Uri};
 use support::setup::KEY;
 use tokio::task::JoinSet;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Protocol};
 use crate::settings::Outcome;
 use crate::upstream;
 
-/// A request that is sent many times. The answer must be the upstream's item.
+/// A request that is sent many times. Unless the target says otherwise, the answer must be the upstream's item.
 #[derive(Clone)]
 pub(crate) struct Target {
     /// Name of the server, for messages and figures.
@@ -24,6 +24,9 @@ pub(crate) struct Target {
     path: Uri,
     headers: HeaderMap,
     body: Bytes,
+    /// `false` if the answer may be another text than the upstream's item.
+    is_item: bool,
+    protocol: Protocol,
 }
 
 impl Target {
@@ -33,7 +36,26 @@ impl Target {
         headers.insert(HOST, text(&address.to_string()));
         headers.insert(AUTHORIZATION, text(&format!("Bearer {KEY}")));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        Self { name, address, path: Uri::from_static(path), headers, body: body.into() }
+        let (path, protocol) = (Uri::from_static(path), Protocol::Http1);
+        Self { name, address, path, headers, body: body.into(), is_item: true, protocol }
+    }
+
+    /// The same request under another name.
+    pub(crate) fn called(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+
+    /// The same request, over HTTP/2.
+    pub(crate) fn over_http2(mut self) -> Self {
+        // The address is in the URL.
+        self.headers.remove(HOST);
+        self.path = format!("http://{}{}", self.address, self.path).parse().unwrap_or(self.path);
+        Self { protocol: Protocol::Http2, ..self }
+    }
+
+    /// The same request, whose answer may be any text. All answers must have one length.
+    pub(crate) fn with_any_answer(self) -> Self {
+        Self { is_item: false, ..self }
     }
 
     /// The request.
@@ -69,17 +91,16 @@ pub(crate) struct Round {
 impl Load {
     /// Opens the connections and checks the target's answer once.
     pub(crate) async fn open(target: Target, connections: usize) -> Outcome<Self> {
-        let item = upstream::item();
         let mut open = Vec::with_capacity(connections);
         for _ in 0..connections {
-            open.push(Connection::open(target.address).await?);
+            open.push(Connection::open(target.address, target.protocol).await?);
         }
-        if let Some(connection) = open.first_mut()
-            && connection.call(target.request()).await? != item
-        {
+        let first = open.first_mut().ok_or("a load needs a connection")?;
+        let answer = first.call(target.request()).await?;
+        if target.is_item && answer != upstream::item() {
             return Err(format!("{} changes the upstream's answer", target.name).into());
         }
-        Ok(Self { target, connections: open, expected: item.len() })
+        Ok(Self { target, connections: open, expected: answer.len() })
     }
 
     /// Calls for this time.

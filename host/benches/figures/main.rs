@@ -1,4 +1,5 @@
-//! `make bench`: the gateway's performance figures, each measured beside a peer in the same run.
+//! `make bench`: the gateway's performance figures, each measured beside a peer in the same run. A full run writes them to
+//! `host/docs/figures.md`.
 //!
 //!     cargo bench -p connector-gateway --bench figures -- [--quick] [SECTION]
 //!
@@ -7,7 +8,8 @@
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the sections
+//! - [`throughput`], [`variants`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the sections
+//! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
 //! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
 //! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`] and [`nginx`]: its peers; [`role`]: how this binary
@@ -16,6 +18,7 @@
 //!   which blocks, so a section starts them before it enters the runtime.
 
 mod connection;
+mod contest;
 mod documents;
 mod gateway;
 mod invocation;
@@ -33,8 +36,11 @@ mod table;
 mod throughput;
 mod upstream;
 mod values;
+mod variants;
 
-use std::process::ExitCode;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode};
 use std::thread;
 
 use tokio::runtime::Runtime;
@@ -44,8 +50,9 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 6] = [
+const SECTIONS: [(&str, Section); 7] = [
     ("throughput", throughput::measure),
+    ("variants", variants::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),
     ("memory", memory::measure),
@@ -89,7 +96,29 @@ fn run(settings: &Settings) -> Outcome<()> {
             Err(_) => failed.push(format!("{name}: failed with the message above")),
         }
     }
-    table::print(&figures);
-    println!("{}", machine::facts());
-    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n").into()) }
+    let report = format!("{}\n{}\n", table::text(&figures), machine::facts());
+    print!("{report}");
+    if !failed.is_empty() {
+        return Err(failed.join("\n").into());
+    }
+    if settings.is_full() {
+        write_page(&report)?;
+    }
+    Ok(())
+}
+
+/// Writes the page of the documentation.
+fn write_page(report: &str) -> Outcome<()> {
+    let commit = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output()?;
+    let commit = String::from_utf8(commit.stdout)?;
+    let page = format!(
+        "# Figures\n\nAs `make bench` printed them at commit {}. Each figure stands beside a peer that was measured in the same run. \
+         Absolute figures depend on the machine.\n\n```text\n{report}```\n",
+        commit.trim()
+    );
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/figures.md");
+    fs::create_dir_all(path.parent().unwrap_or(&path))?;
+    fs::write(&path, page)?;
+    println!("written to {}", path.display());
+    Ok(())
 }

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Protocol};
 use crate::load::Target;
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
@@ -79,7 +79,7 @@ fn raise_descriptors() -> usize {
 
 /// Returns the memory of the process while this many calls wait. Afterwards all of them must get the expected answer.
 async fn wait(target: &Target, pid: u32, upstream: SocketAddr, calls: usize) -> Outcome<f64> {
-    let mut control = Connection::open(upstream).await?;
+    let mut control = Connection::open(upstream, Protocol::Http1).await?;
     let mut answers = JoinSet::new();
     while answers.len() < calls {
         let stream = TcpStream::connect(target.address).await?;

@@ -25,6 +25,11 @@ impl Settings {
         }
     }
 
+    /// Returns `true` for a full run of all sections.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.quick && self.only.is_none()
+    }
+
     /// Selects the value for a full or for a quick run.
     pub(crate) fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use support::module;
 use tokio::runtime::Runtime;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Protocol};
 use crate::load::{Load, Round, Target};
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit, median};
@@ -80,7 +80,7 @@ async fn measure_at(target: Target, settings: &Settings) -> Outcome<Vec<Figure>>
 
 /// Uploads the versions in turn, `times` times. Returns the duration of each swap in seconds.
 async fn swap(address: SocketAddr, versions: &[Bytes; 2], times: usize, pause: Duration) -> Outcome<Vec<f64>> {
-    let mut connection = Connection::open(address).await?;
+    let mut connection = Connection::open(address, Protocol::Http1).await?;
     let began = Instant::now();
     let mut swaps = Vec::with_capacity(times);
     for version in versions.iter().cycle().take(times) {

@@ -118,8 +118,8 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Prints the table: a heading and a line for each figure.
-pub(crate) fn print(figures: &[Figure]) {
+/// The table: a heading and a line for each figure.
+pub(crate) fn text(figures: &[Figure]) -> String {
     let heading = ["figure", "ours", "peer's", "peer", "ratio", "goal", ""].map(str::to_owned);
     let rows: Vec<_> = std::iter::once(heading).chain(figures.iter().map(Figure::cells)).collect();
     let mut widths = [0; 7];
@@ -128,6 +128,7 @@ pub(crate) fn print(figures: &[Figure]) {
             *width = (*width).max(cell.chars().count());
         }
     }
+    let mut text = String::new();
     for row in &rows {
         let cells: Vec<String> = row
             .iter()
@@ -139,8 +140,10 @@ pub(crate) fn print(figures: &[Figure]) {
                 _ => format!("{cell:<width$}"),
             })
             .collect();
-        println!("{}", cells.join("  ").trim_end());
+        text.push_str(cells.join("  ").trim_end());
+        text.push('\n');
     }
+    text
 }
 
 /// The median of some values; for an even number of values, the mean of the two in the middle.

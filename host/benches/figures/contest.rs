@@ -1,0 +1,74 @@
+//! Servers, or operations of one server, that are measured in turns.
+//!
+//! They take turns in short rounds, so that other load of the machine affects all of them alike. The printed values are the medians
+//! of the rounds. A ratio is the median of the ratios of neighbouring rounds.
+
+use std::time::Duration;
+
+use crate::load::{Load, Target};
+use crate::machine;
+use crate::settings::{Outcome, Settings};
+use crate::table::{Figure, Unit, median};
+
+/// A contestant and its rounds.
+pub(crate) struct Contestant {
+    pub(crate) name: &'static str,
+    load: Load,
+    rounds: Vec<Round>,
+    /// The process whose CPU time is measured.
+    process_id: u32,
+}
+
+/// The measured values of a round.
+#[derive(Clone, Copy)]
+pub(crate) struct Round {
+    pub(crate) per_second: f64,
+    pub(crate) p50: f64,
+    pub(crate) p99: f64,
+    pub(crate) cpu: f64,
+}
+
+/// Lets the contestants take turns.
+pub(crate) async fn take_turns(contestants: &mut [Contestant], settings: &Settings) -> Outcome<()> {
+    for contestant in &mut *contestants {
+        contestant.load.run(settings.time(2.0, 0.5)).await?.check(contestant.name)?;
+    }
+    for _ in 0..settings.pick(7, 3) {
+        for contestant in &mut *contestants {
+            contestant.round(settings.time(2.0, 1.0)).await?;
+        }
+    }
+    Ok(())
+}
+
+impl Contestant {
+    /// Opens this number of connections. Each makes one call after the other.
+    pub(crate) async fn new(target: Target, connections: usize, process_id: u32) -> Outcome<Self> {
+        let name = target.name;
+        let load = Load::open(target, connections).await?;
+        Ok(Self { name, load, rounds: Vec::new(), process_id })
+    }
+
+    async fn round(&mut self, time: Duration) -> Outcome<()> {
+        let before = machine::cpu_seconds(self.process_id)?;
+        let round = self.load.run(time).await?;
+        let cpu = machine::cpu_seconds(self.process_id)? - before;
+        round.check(self.name)?;
+        let calls = round.succeeded as f64;
+        self.rounds.push(Round {
+            per_second: calls / round.seconds,
+            p50: round.percentile(0.5),
+            p99: round.percentile(0.99),
+            cpu: cpu / calls,
+        });
+        Ok(())
+    }
+
+    /// A value of this contestant beside the same value of another one.
+    pub(crate) fn beside(&self, peer: &Self, name: String, unit: Unit, value: impl Fn(&Round) -> f64) -> Figure {
+        let values = |of: &Self| of.rounds.iter().map(&value).collect::<Vec<_>>();
+        let (ours, theirs) = (values(self), values(peer));
+        let ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
+        Figure::new(name, unit, median(ours)).beside_with_ratio(peer.name, median(theirs), median(ratios))
+    }
+}

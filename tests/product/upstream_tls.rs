@@ -1,0 +1,144 @@
+//! Upstreams with TLS: the protocol that is spoken, whose certificates are accepted, and requests that HTTP/2 turns away.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivateKeyDer;
+use serde_json::json;
+use support::{Gateway, Setup, runtime};
+use tempfile::NamedTempFile;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// A certificate authority.
+struct Authority(Issuer<'static, KeyPair>, String);
+
+impl Authority {
+    fn new() -> Self {
+        let key = KeyPair::generate().unwrap();
+        let mut parameters = CertificateParams::default();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let root = parameters.self_signed(&key).unwrap().pem();
+        Self(Issuer::new(parameters, key), root)
+    }
+
+    /// The file of root certificates of a machine that trusts this authority only.
+    fn roots(&self) -> NamedTempFile {
+        let file = NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &self.1).unwrap();
+        file
+    }
+
+    /// The settings of a server at 127.0.0.1.
+    fn server(&self, protocols: &[&str]) -> ServerConfig {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &self.0).unwrap();
+        let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
+        let mut config = ServerConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.into()], key)
+            .unwrap();
+        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        config
+    }
+}
+
+/// Accepts connections, and serves each by a function.
+fn serve<F>(config: ServerConfig, connection: impl Fn(TlsStream<TcpStream>) -> F + Send + Sync + 'static) -> SocketAddr
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let listener = runtime().block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    runtime().spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            // A handshake fails if the gateway refuses the certificate.
+            if let Ok(stream) = acceptor.accept(stream).await {
+                tokio::spawn(connection(stream));
+            }
+        }
+    });
+    address
+}
+
+/// A server that answers with the version of HTTP of the request.
+fn that_answers_its_protocol(config: ServerConfig) -> SocketAddr {
+    use http_body_util::Full;
+    use hyper::service::service_fn;
+    use hyper_util::rt::{TokioExecutor, TokioIo};
+    use hyper_util::server::conn::auto;
+
+    serve(config, |stream| async {
+        let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
+            let answer = json!({"version": format!("{:?}", request.version())}).to_string();
+            hyper::Response::builder()
+                .header("content-type", "application/json")
+                .body(Full::<bytes::Bytes>::from(answer))
+        });
+        // The gateway may close the connection early.
+        let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
+    })
+}
+
+/// A gateway with the hostile guest, whose upstream is at this address.
+fn gateway(address: SocketAddr, roots: &NamedTempFile) -> Gateway {
+    Setup::new()
+        .guest("hostile")
+        .upstream("hostile", "api", &format!("https://{address}"))
+        .variable("SSL_CERT_FILE", roots.path().to_str().unwrap())
+        .start()
+}
+
+#[test]
+fn an_upstream_with_tls_is_spoken_to_over_http2_if_it_knows_it() {
+    let authority = Authority::new();
+    let roots = authority.roots();
+    for (protocols, version) in [(&["h2", "http/1.1"][..], "HTTP/2.0"), (&["http/1.1"], "HTTP/1.1"), (&[], "HTTP/1.1")]
+    {
+        let gateway = gateway(that_answers_its_protocol(authority.server(protocols)), &roots);
+        assert_eq!(gateway.call("hostile/forward", json!({"path": "/"})).ok()["version"], version);
+    }
+}
+
+#[test]
+fn a_certificate_of_an_unknown_authority_is_refused() {
+    let address = that_answers_its_protocol(Authority::new().server(&["h2"]));
+    let roots = Authority::new().roots();
+    let gateway = gateway(address, &roots);
+    let problem = gateway.call("hostile/forward", json!({"path": "/"})).problem(502, "upstream-unreachable");
+    assert!(problem["detail"].as_str().unwrap().contains("certificate"), "{problem}");
+}
+
+#[test]
+fn a_request_that_http2_turned_away_is_sent_again_even_if_it_writes() {
+    let authority = Authority::new();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&requests);
+    let address = serve(authority.server(&["h2"]), move |stream| {
+        let counter = Arc::clone(&counter);
+        async move {
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            while let Some(Ok((_, mut respond))) = connection.accept().await {
+                if counter.fetch_add(1, Ordering::Relaxed) == 0 {
+                    respond.send_reset(h2::Reason::REFUSED_STREAM);
+                    continue;
+                }
+                let answer = hyper::Response::builder().header("content-type", "application/json").body(()).unwrap();
+                let mut body = respond.send_response(answer, false).unwrap();
+                body.send_data("{\"done\":true}".into(), true).unwrap();
+            }
+        }
+    });
+    let roots = authority.roots();
+    let gateway = gateway(address, &roots);
+    let answer = gateway.call("hostile/forward", json!({"path": "/", "method": "POST"}));
+    assert_eq!(answer.ok(), json!({"done": true}));
+    assert_eq!(requests.load(Ordering::Relaxed), 2);
+}
