@@ -7,21 +7,19 @@ use std::thread;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use support::client::Call;
 use support::oauth::browser;
-use support::{Client, Dialect, Gateway, OAuthProvider, Person, Provider, Seen, Setup};
+use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Person, Provider, Seen, Setup};
 
 use crate::operations::{Connector, Operation};
 use crate::specifications::Method;
-use crate::upstream;
+use crate::upstream::{self, Services};
 
 /// Lanes of a connector with accounts.
 const LANES: usize = 4;
 
 /// Lanes of a connector without accounts. So many gateways together keep within the rate limits that a connector declares.
 const GATEWAYS: usize = 3;
-
-/// Limits of every connector. They are generous, because the test must not depend on the time that a busy machine needs.
-const LIMITS: &str = "limits = { cpu_ms = 20000, timeout_s = 120 }\n";
 
 /// Keys that some connectors need besides the URLs of their upstreams.
 const SETTINGS: [(&str, &str); 2] = [
@@ -44,6 +42,7 @@ type Recorded = Arc<Mutex<HashMap<String, Vec<Seen>>>>;
 /// The lanes of all connectors. The gateways and upstreams end when this is dropped.
 pub(crate) struct Lanes {
     lanes: HashMap<String, Vec<Lane>>,
+    pub(crate) services: Arc<Services>,
     _gateways: Vec<Gateway>,
     _upstreams: Vec<OAuthProvider>,
 }
@@ -63,13 +62,14 @@ enum Recorder {
 }
 
 impl Lanes {
-    /// Starts gateways and upstreams, and connects the accounts.
-    pub(crate) fn start(connectors: &[Connector]) -> Self {
+    /// Starts gateways and upstreams, and connects the accounts. A call takes at most `timeout_s` seconds.
+    pub(crate) fn start(connectors: &[Connector], timeout_s: u32) -> Self {
+        let services = Arc::<Services>::default();
         let (with_accounts, others): (Vec<_>, Vec<_>) = connectors.iter().partition(|connector| connector.has_accounts);
         let mut lanes = HashMap::new();
         let mut gateways = Vec::new();
         for connector in others {
-            let started = (0..GATEWAYS).map(|_| alone(connector));
+            let started = (0..GATEWAYS).map(|_| alone(connector, &services, timeout_s));
             let (own, running): (Vec<Lane>, Vec<Gateway>) = started.unzip();
             lanes.insert(connector.id.clone(), own);
             gateways.extend(running);
@@ -82,8 +82,10 @@ impl Lanes {
             let paths: Vec<(&str, String)> =
                 connector.upstreams.iter().map(|(name, url)| (name.as_str(), format!("/{url}"))).collect();
             let paths: Vec<(&str, &str)> = paths.iter().map(|(name, path)| (*name, path.as_str())).collect();
-            setup =
-                setup.shipped(&connector.id).provider(&connector.id, &provider, &paths).config(&settings(connector));
+            setup = setup
+                .shipped(&connector.id)
+                .provider(&connector.id, &provider, &paths)
+                .config(&settings(connector, timeout_s));
             upstreams.push(provider);
         }
         let gateway = setup.start();
@@ -92,13 +94,13 @@ impl Lanes {
                 .iter()
                 .zip(&upstreams)
                 .map(|(connector, provider)| {
-                    scope.spawn(|| (connector.id.clone(), connected(&gateway, connector, provider)))
+                    scope.spawn(|| (connector.id.clone(), connected(&gateway, connector, provider, &services)))
                 })
                 .collect();
             lanes.extend(connected.into_iter().map(|thread| thread.join().expect("the accounts are connected")));
         });
         gateways.push(gateway);
-        Self { lanes, _gateways: gateways, _upstreams: upstreams }
+        Self { lanes, services, _gateways: gateways, _upstreams: upstreams }
     }
 
     /// Sends every input of every operation. The results are in the order of the connectors and their operations.
@@ -138,6 +140,11 @@ impl Lanes {
         done.into_iter().map(|(_, sent)| sent).collect()
     }
 
+    /// Begins a call of an operation of a connector. Its requests to the upstream are not told apart from those of other calls.
+    pub(crate) fn begin(&self, connector: &str, operation: &str, input: &Value) -> Pending {
+        self.lanes[connector][0].request(operation, input).begin()
+    }
+
     /// Calls an operation of a connector.
     pub(crate) fn call(&self, connector: &str, operation: &str, input: &Value) -> Sent {
         self.lanes[connector][0].call(operation, input)
@@ -145,13 +152,16 @@ impl Lanes {
 }
 
 impl Lane {
-    fn call(&self, operation: &str, input: &Value) -> Sent {
-        let mut request =
-            self.client.request("POST", &format!("/connectors/{}/{operation}", self.connector)).json(input);
-        if let Recorder::Account { name, .. } = &self.recorder {
-            request = request.header("x-user-identifier", name);
+    fn request(&self, operation: &str, input: &Value) -> Call {
+        let request = self.client.request("POST", &format!("/connectors/{}/{operation}", self.connector)).json(input);
+        match &self.recorder {
+            Recorder::Account { name, .. } => request.header("x-user-identifier", name),
+            Recorder::Alone(_) => request,
         }
-        let answer = request.send();
+    }
+
+    fn call(&self, operation: &str, input: &Value) -> Sent {
+        let answer = self.request(operation, input).send();
         let requests = match &self.recorder {
             Recorder::Account { name, recorded } => recorded.lock().remove(name).unwrap_or_default(),
             Recorder::Alone(provider) => provider.take_seen(),
@@ -161,26 +171,31 @@ impl Lane {
 }
 
 /// A gateway with one connector that needs no accounts, and its upstream.
-fn alone(connector: &Connector) -> (Lane, Gateway) {
+fn alone(connector: &Connector, services: &Arc<Services>, timeout_s: u32) -> (Lane, Gateway) {
     let provider = Provider::start();
-    let methods = methods(connector);
-    provider.on("*", move |seen| upstream::answer(seen, &methods));
+    let (methods, services) = (methods(connector), Arc::clone(services));
+    provider.on("*", move |seen| upstream::answer(seen, &methods, &services));
     let mut section = format!("[connectors.{}]\nallow_private_network = true\n", connector.id);
     for (name, url) in &connector.upstreams {
         section.push_str(&format!("upstreams.{name} = \"{}/{url}\"\n", provider.url()));
     }
-    let gateway = Setup::new().shipped(&connector.id).config(&section).config(&settings(connector)).start();
+    let gateway = Setup::new().shipped(&connector.id).config(&section).config(&settings(connector, timeout_s)).start();
     let lane = Lane { connector: connector.id.clone(), client: gateway.client(), recorder: Recorder::Alone(provider) };
     (lane, gateway)
 }
 
 /// Connects the accounts of a connector, one for each lane.
-fn connected(gateway: &Gateway, connector: &Connector, provider: &OAuthProvider) -> Vec<Lane> {
+fn connected(
+    gateway: &Gateway,
+    connector: &Connector,
+    provider: &OAuthProvider,
+    services: &Arc<Services>,
+) -> Vec<Lane> {
     let recorded = Recorded::default();
-    let (records, methods) = (Arc::clone(&recorded), methods(connector));
+    let (records, methods, services) = (Arc::clone(&recorded), methods(connector), Arc::clone(services));
     provider.on_api(move |seen, account| {
         records.lock().entry(account.name.to_lowercase()).or_default().push(seen.clone());
-        upstream::answer(seen, &methods)
+        upstream::answer(seen, &methods, &services)
     });
     let path = format!("/connectors/{}", connector.id);
     provider.register(&format!("{}{path}/success-authorize-callback", gateway.address()));
@@ -212,9 +227,10 @@ fn methods(connector: &Connector) -> Vec<Method> {
 }
 
 /// The keys of a connector's section besides the URLs.
-fn settings(connector: &Connector) -> String {
+fn settings(connector: &Connector, timeout_s: u32) -> String {
     let own = SETTINGS.iter().find(|(id, _)| *id == connector.id).map_or("", |(_, keys)| keys);
-    LIMITS.to_owned() + own
+    // A busy machine may need long.
+    format!("limits = {{ cpu_ms = 20000, timeout_s = {timeout_s} }}\n{own}")
 }
 
 /// A provider's way of OAuth.

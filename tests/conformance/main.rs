@@ -14,6 +14,7 @@
 //! - [`check`]: the comparison, with [`arrival`] for the values of fields; [`deviations`]: differences that are right;
 //!   [`report`]: the result
 //! - [`catalogue`]: the second table
+//! - [`failures`]: every operation while its service fails
 //! - [`table`]: tables on standard output
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
@@ -22,6 +23,7 @@ mod catalogue;
 mod check;
 mod check_tests;
 mod deviations;
+mod failures;
 mod further;
 mod generator;
 mod inputs;
@@ -49,13 +51,13 @@ fn description() -> Value {
     serde_json::from_str(&home.run_ok(&["openapi"])).unwrap()
 }
 
-#[test]
-fn every_request_to_an_upstream_is_as_its_specification_says() {
+/// The connectors of the product with their operations. `None` without the specifications.
+fn all_connectors() -> Option<Vec<Connector>> {
     let Some(folder) = specifications::folder() else {
         table::line(
             "SKIPPED: the specifications of the providers are not here. Set SPECS_DIR to the folder that has them.",
         );
-        return;
+        return None;
     };
     let specifications = Specifications::read(&folder);
     let description = description();
@@ -65,12 +67,26 @@ fn every_request_to_an_upstream_is_as_its_specification_says() {
         .filter(|connector| shipped.iter().any(|name| name == text(connector, "id")))
         .map(|connector| Connector::new(connector, &description, &specifications))
         .collect();
-    let lanes = Lanes::start(&connectors);
+    Some(connectors)
+}
+
+#[test]
+fn every_request_to_an_upstream_is_as_its_specification_says() {
+    let Some(connectors) = all_connectors() else { return };
+    let lanes = Lanes::start(&connectors, 120);
     let sent = lanes.send_all(&connectors);
 
     let wrong = report(&connectors, &sent);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_rules(&lanes, &connectors);
+}
+
+#[test]
+fn every_operation_ends_with_a_problem_while_its_service_fails() {
+    let Some(connectors) = all_connectors() else { return };
+    let lanes = Lanes::start(&connectors, 5);
+    let wrong = failures::wrong(&lanes, &connectors);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Checks that each rule about inputs is still there: an input that breaks it is refused.

@@ -1,8 +1,9 @@
 //! The recording upstream: a stand-in for all services of a connector. It records requests, and answers as the
 //! specification of the method says.
 
+use parking_lot::RwLock;
 use serde_json::{Value, json};
-use support::{Reply, Seen};
+use support::{Gate, Reply, Seen};
 
 use crate::generator::{Direction, Generator};
 use crate::specifications::{Answer, Method};
@@ -12,6 +13,23 @@ pub(crate) fn url(seen: &Seen) -> &str {
     let path = seen.path.strip_prefix(support::oauth::API).filter(|path| path.starts_with('/'));
     path.unwrap_or(&seen.path).trim_start_matches('/')
 }
+
+/// The way in which all services answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Condition {
+    /// As their specifications say.
+    #[default]
+    Sound,
+    /// With a page of HTML and the status 200.
+    Page,
+    /// With JSON that breaks off.
+    CutOff,
+    /// Not before the gate is open.
+    Silent(Gate),
+}
+
+/// The condition of the services, which a test may change.
+pub(crate) type Services = RwLock<Condition>;
 
 /// An answer that a connector works with, where a generated one would not do; `None` if a generated one does.
 fn sample(method: &Method) -> Option<Value> {
@@ -31,7 +49,16 @@ fn sample(method: &Method) -> Option<Value> {
 }
 
 /// An answer to a request.
-pub(crate) fn answer(seen: &Seen, methods: &[Method]) -> Reply {
+pub(crate) fn answer(seen: &Seen, methods: &[Method], services: &Services) -> Reply {
+    match &*services.read() {
+        Condition::Sound => sound_answer(seen, methods),
+        Condition::Page => Reply::typed("text/html", "<html><body>We are down for maintenance.</body></html>"),
+        Condition::CutOff => Reply::cut_off("application/json", "{\"items\": [{\"id\": "),
+        Condition::Silent(gate) => Reply::empty(200).behind(gate),
+    }
+}
+
+fn sound_answer(seen: &Seen, methods: &[Method]) -> Reply {
     let url = url(seen);
     let method = methods.iter().find(|method| method.verb == seen.method && method.url.values(url).is_some());
     if let Some(sample) = method.and_then(sample) {

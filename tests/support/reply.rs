@@ -21,7 +21,7 @@ const CUT_AFTER: Duration = Duration::from_millis(50);
 pub(crate) type ReplyBody = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Delays answers until it is opened.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Gate {
     sender: Arc<watch::Sender<bool>>,
 }
