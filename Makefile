@@ -11,7 +11,8 @@ SHELL := /bin/bash
 GATEWAY := target/debug/connector-gateway
 OPTIMISED := target/release/connector-gateway
 CORE := target/wasm/wasm32-unknown-unknown/connector
-MODULES := modules
+# The gateway takes the connectors in this folder beside its binary for shipped ones.
+SHIPPED := target/debug/connectors
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
 PYTHON_TOOLS := target/python
@@ -23,7 +24,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # OpenAPI document.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip
 
-.PHONY: help setup build modules guests run demo check test test-unit test-product test-conformance bench dist lint clean
+.PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance bench dist lint clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,24 +40,18 @@ setup: ## Check the toolchain and install missing packages
 	  fi; \
 	done
 
-build: setup ## Build the gateway, and every connector into modules/
+build: setup ## Build the gateway, and every connector into the folder `connectors` beside it
 	@cargo build --workspace --bin connector-gateway
-	@$(MAKE) --no-print-directory modules
+	@$(MAKE) --no-print-directory shipped
 
-# Packs every connector into $(MODULES) with the binary $(GATEWAY).
-modules:
+# Packs every connector into $(SHIPPED) with the binary $(GATEWAY), and removes those that the source no longer has.
+shipped:
 	@connectors/build.sh
-	@mkdir -p $(MODULES) target/modules
+	@mkdir -p $(SHIPPED)
 	@for connector in $(CONNECTORS); do \
-	  $(GATEWAY) connectors pack $(CORE)/$$connector.wasm --output target/modules/$$connector.wasm; \
+	  $(GATEWAY) connectors pack $(CORE)/$$connector.wasm --output $(SHIPPED)/$$connector.wasm; \
 	done
-	@# The list of shipped modules comes first, because a running gateway loads each module at once.
-	@cd target/modules && sha256sum $(addsuffix .wasm,$(CONNECTORS)) > SHIPPED
-	@mv target/modules/SHIPPED $(MODULES)/SHIPPED
-	@for connector in $(CONNECTORS); do \
-	  cmp -s target/modules/$$connector.wasm $(MODULES)/$$connector.wasm || \
-	    { cp target/modules/$$connector.wasm $(MODULES)/.$$connector.new && mv $(MODULES)/.$$connector.new $(MODULES)/$$connector.wasm; }; \
-	done
+	@rm -f $(filter-out $(addprefix $(SHIPPED)/,$(addsuffix .wasm,$(CONNECTORS))),$(wildcard $(SHIPPED)/*.wasm))
 
 run: build ## Run the gateway on SQLite with every connector
 	@exec $(GATEWAY) serve
@@ -92,9 +87,9 @@ $(PYTHON_TOOLS):
 	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2
 	@mv $@.new $@
 
-dist: setup ## Build the optimised gateway and the connectors into target/dist
+dist: setup ## Build the optimised gateway and the connectors into target/dist, a folder that can be moved
 	@cargo build --release --workspace --bin connector-gateway
-	@$(MAKE) --no-print-directory modules GATEWAY=$(OPTIMISED) MODULES=target/dist/modules
+	@$(MAKE) --no-print-directory shipped GATEWAY=$(OPTIMISED) SHIPPED=target/dist/connectors
 	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
 
 bench: dist guests ## Measure the optimised gateway, each figure beside a peer in the same run
@@ -107,4 +102,4 @@ lint: setup ## Check format, lints, documentation and the arrows between modules
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
 
 clean: ## Remove everything that was built
-	@rm -rf target modules
+	@rm -rf target

@@ -30,7 +30,7 @@ const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// The address, the modules folder, or a signal handler.
+    /// The address, a folder of modules, or a signal handler.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The data directory or the database.
@@ -56,14 +56,15 @@ pub enum ServeError {
 /// Opens a registry with a sandbox. The command line also uses it, to change connectors without serving.
 ///
 /// # Errors
-/// If the sandbox does not start, or the modules folder is missing.
+/// If the sandbox does not start, or a folder of modules is missing.
 pub fn open_registry(
     config: &Arc<Config>,
     store: Store,
+    vault: &Vault,
     metrics: &Arc<Metrics>,
     events: Events,
 ) -> Result<Arc<Registry>, ServeError> {
-    let sandbox = Sandbox::start(config.sandbox_setup())?;
+    let sandbox = Sandbox::start(config.sandbox_setup(), &vault.derive("compiled modules")?)?;
     Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?))
 }
 
@@ -89,7 +90,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
-    let registry = open_registry(&config, store.clone(), &metrics, webhooks.events())?;
+    let registry = open_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
@@ -193,12 +194,12 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     failure.map_or(Ok(()), Err)
 }
 
-/// Loads the modules of the folder.
+/// Loads the modules of the folders.
 ///
 /// # Errors
-/// If the folder cannot be read, or if the operator's settings for a connector are wrong.
+/// If a folder cannot be read, or if the operator's settings for a connector are wrong.
 async fn load_connectors(registry: &Arc<Registry>) -> Result<(), ServeError> {
-    registry.load_folder().await?;
+    registry.load_folders().await?;
     registry.check_settings()?;
     registry.warn_of_unused_settings();
     Ok(())

@@ -124,12 +124,12 @@ fn swap_under_load(gateway: &Gateway, client: &Client) -> Step {
     );
     load.wait_for_more(100);
     show::command(
-        "for version in $(seq 10); do cp preprint_archive-$version.wasm modules/preprint_archive.wasm; sleep 1; done",
+        "for version in $(seq 10); do cp preprint_archive-$version.wasm connectors/preprint_archive.wasm; sleep 1; done",
     );
     for version in 1..=SWAPS {
         let before = digest(gateway);
         let next = module::with_note(&module::shipped("preprint_archive"), &format!("version {version}"));
-        gateway.home().put("preprint_archive", &next);
+        gateway.home().ship("preprint_archive", &next);
         support::wait_for("the swap", || (digest(gateway) != before).then_some(()));
     }
     load.wait_for_more(100);
@@ -143,12 +143,16 @@ fn digest(gateway: &Gateway) -> String {
 }
 
 fn refuse_a_liar(gateway: &Gateway, client: &Client) -> Step {
-    show::heading(7, "Install a module that claims the gateway's own paths, and one that grows a table without end");
-    show::command("cp liar.wasm modules/dex_market_data.wasm; cp greedy.wasm modules/greedy.wasm");
-    gateway.home().put("dex_market_data", &module::liar("reserved path"));
+    show::heading(
+        7,
+        "Install three bad modules: for the gateway's own paths, with an endless table, under a shipped name",
+    );
+    show::command("cp liar.wasm greedy.wasm dex_market_data.wasm modules/");
+    gateway.home().put("liar", &module::liar("reserved path"));
+    gateway.home().put("dex_market_data", &module::shipped("dex_market_data"));
     let growth = module::from_text(&module::text("table_growth"));
     gateway.home().put("greedy", &module::with_component(&module::guest("liar"), &growth));
-    for file in ["dex_market_data.wasm", "greedy.wasm"] {
+    for file in ["liar.wasm", "greedy.wasm", "dex_market_data.wasm"] {
         gateway.wait_for_refusal(file);
     }
     let listed = show::get(client, "/connectors").json();
@@ -157,7 +161,7 @@ fn refuse_a_liar(gateway: &Gateway, client: &Client) -> Step {
         show::text(refused["reason"].as_str().unwrap_or_default());
     }
     let answer = client.call("dex_market_data/search_pairs", json!({"q": "EXM"}));
-    promise(answer.status == 200, "the version before still serves")
+    promise(answer.status == 200, "the connector that came with the gateway still serves")
 }
 
 fn survive_a_hostile_module(gateway: &Gateway, client: &Client) -> Step {

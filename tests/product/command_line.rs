@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use support::{Home, Setup, module};
 
 /// Writes a module beside the folders of a gateway.
-fn file(home: &Home, name: &str, module: &[u8]) -> PathBuf {
+pub(crate) fn file(home: &Home, name: &str, module: &[u8]) -> PathBuf {
     let path = home.config().with_file_name(name);
     fs::write(&path, module).unwrap();
     path
 }
 
-fn path(path: &Path) -> &str {
+pub(crate) fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 

@@ -103,6 +103,41 @@ fn answers_that_nobody_reads_give_their_places_back() {
     drop(unread);
 }
 
+/// Two callers do not read an answer that the gateway has in memory. Their places come back, and another caller is served.
+fn places_of_composed_answers_come_back(general: &str, limits: &str) {
+    let gateway = Setup::new()
+        .guest("hostile")
+        .general(general)
+        .config("[connectors.hostile.limits]\nconcurrency = 2\ncpu_ms = 10000\nmemory_mb = 128")
+        .config(limits)
+        .start();
+    let body = json!({"bytes": 20 << 20}).to_string();
+    let request = format!(
+        "POST /connectors/hostile/huge_reply HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut unread: Vec<TcpStream> = (0..2).map(|_| connection(&gateway, request.as_bytes())).collect();
+    for stream in &mut unread {
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 200");
+    }
+    let setting = || gateway.call("hostile/setting", json!({"key": "none"})).status;
+    assert_eq!(setting(), 503, "both answers are still being sent");
+    wait_for("a place", || (setting() == 200).then_some(()));
+}
+
+#[test]
+fn composed_answers_that_nobody_reads_give_their_places_back() {
+    places_of_composed_answers_come_back("caller_timeout_s = 3", "timeout_s = 120");
+}
+
+#[test]
+fn composed_answers_that_nobody_reads_give_their_places_back_at_the_deadline_of_the_call() {
+    places_of_composed_answers_come_back("caller_timeout_s = 120", "timeout_s = 5");
+}
+
 #[test]
 fn http2_answers_without_a_window_give_their_places_back() {
     let service = Provider::start();

@@ -31,6 +31,7 @@ mod protocol;
 mod rate_limits;
 mod readme;
 mod shaping;
+mod shares;
 mod shutdown;
 mod strangers;
 mod swap;

@@ -70,7 +70,7 @@ fn three_hundred_calls_a_minute_are_shared_by_the_other_group_even_over_a_swap()
 /// Replaces the connector by another version.
 fn swap(gateway: &Gateway) {
     let before = gateway.connector("dex_market_data").unwrap()["sha256"].clone();
-    gateway.home().put("dex_market_data", &module::with_note(&module::shipped("dex_market_data"), "another version"));
+    gateway.home().ship("dex_market_data", &module::with_note(&module::shipped("dex_market_data"), "another version"));
     support::wait_for("the swap", || (gateway.connector("dex_market_data").unwrap()["sha256"] != before).then_some(()));
 }
 

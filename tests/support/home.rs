@@ -1,7 +1,7 @@
 //! The folders of a gateway, and its command line.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -15,11 +15,13 @@ pub struct Home {
     pub(crate) environment: Vec<(String, String)>,
     /// The key with every scope, if the gateway is not to make one itself.
     pub(crate) key: Option<String>,
+    /// The number of descriptors that its processes may open, if it is limited.
+    pub(crate) descriptors: Option<u32>,
 }
 
 impl Home {
     pub(crate) fn new(folder: TempDir, environment: Vec<(String, String)>, key: Option<String>) -> Self {
-        Self { folder, environment, key }
+        Self { folder, environment, key, descriptors: None }
     }
 
     /// The configuration file.
@@ -37,6 +39,16 @@ impl Home {
         self.modules().join(format!("{name}.wasm"))
     }
 
+    /// The folder of the connectors that came with the gateway.
+    pub fn shipped(&self) -> PathBuf {
+        self.folder.path().join("shipped")
+    }
+
+    /// The file of a connector that came with the gateway.
+    pub fn shipped_module(&self, name: &str) -> PathBuf {
+        self.shipped().join(format!("{name}.wasm"))
+    }
+
     /// The data directory.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
@@ -48,14 +60,33 @@ impl Home {
     /// # Panics
     /// When it cannot be written.
     pub fn put(&self, name: &str, module: &[u8]) {
-        let aside = self.folder.path().join(format!("{name}.new"));
+        self.place(&self.module(name), module);
+    }
+
+    /// Puts a module into the folder of the shipped connectors, as an upgrade of the gateway does.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn ship(&self, name: &str, module: &[u8]) {
+        self.place(&self.shipped_module(name), module);
+    }
+
+    fn place(&self, path: &Path, module: &[u8]) {
+        let aside = self.folder.path().join("module.new");
         fs::write(&aside, module).unwrap();
-        fs::rename(aside, self.module(name)).unwrap();
+        fs::rename(aside, path).unwrap();
     }
 
     /// A command of the gateway on these folders. More arguments can be added.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(process::binary());
+        let mut command = match self.descriptors {
+            None => Command::new(process::binary()),
+            Some(limit) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &format!("ulimit -n {limit} && exec \"$0\" \"$@\"")]).arg(process::binary());
+                shell
+            }
+        };
         command.args(arguments).arg("--config").arg(self.config()).current_dir(self.folder.path());
         // The machine may have variables for a gateway of its own.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GATEWAY_")) {

@@ -26,30 +26,32 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+/// The folder of the product's connectors, which `make build` fills.
+fn shipped_folder() -> PathBuf {
+    root().join("target/debug/connectors")
+}
+
 /// A connector of the product.
 ///
 /// # Panics
 /// When it was not built.
 pub fn shipped(name: &str) -> Vec<u8> {
-    read(&root().join("modules").join(format!("{name}.wasm")), "make build")
+    read(&shipped_folder().join(format!("{name}.wasm")), "make build")
 }
 
-/// The list of the product's connectors with their digests, `modules/SHIPPED`.
-///
-/// # Panics
-/// When they were not built.
-pub fn shipped_list() -> Vec<u8> {
-    read(&root().join("modules/SHIPPED"), "make build")
-}
-
-/// The names of the product's connectors.
+/// The names of the product's connectors, sorted.
 ///
 /// # Panics
 /// When they were not built.
 pub fn shipped_names() -> Vec<String> {
-    let list = String::from_utf8(shipped_list()).expect("the list is text");
-    let files = list.lines().filter_map(|line| line.split_whitespace().nth(1));
-    files.filter_map(|file| file.strip_suffix(".wasm")).map(str::to_owned).collect()
+    let folder = shipped_folder();
+    let entries =
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}; `make build` makes it", folder.display()));
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let names = paths.filter(|path| path.extension().is_some_and(|extension| extension == "wasm"));
+    let mut names: Vec<String> = names.filter_map(|path| path.file_stem()?.to_str().map(str::to_owned)).collect();
+    names.sort();
+    names
 }
 
 /// A guest from `tests/guests`.

@@ -1,7 +1,9 @@
 //! The modules, configuration and environment that a gateway is started with.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -12,18 +14,21 @@ use crate::{Gateway, Home, OAuthProvider, Store, module, process};
 /// The bootstrap key of every gateway that is not started [with a first key](Setup::with_first_key).
 pub const KEY: &str = "a-key-for-tests-only-0123456789";
 
+/// The master key of gateways that share a cache: the gateway loads only compiled modules that its own key authenticates.
+const SHARED_MASTER_KEY: &str = "QSBtYXN0ZXIga2V5IHRoYXQgb25seSB0ZXN0cyB1c2U=\n";
+
 /// The modules, configuration and environment of a gateway.
 #[derive(Default)]
 pub struct Setup {
     modules: Vec<(String, Vec<u8>)>,
-    /// `true` if the list of the product's connectors is needed beside the modules.
-    shipped: bool,
+    shipped: Vec<(String, Vec<u8>)>,
     /// The keys of `gateway.toml` outside of sections, and its sections.
     general: String,
     config: String,
     environment: Vec<(String, String)>,
     first_key: bool,
     cold: bool,
+    descriptors: Option<u32>,
 }
 
 impl Setup {
@@ -34,10 +39,16 @@ impl Setup {
 
     /// Adds a connector of the product.
     #[must_use]
-    pub fn shipped(mut self, name: &str) -> Self {
-        self.shipped = true;
+    pub fn shipped(self, name: &str) -> Self {
         let module = module::shipped(name);
-        self.module(name, module)
+        self.shipped_module(name, module)
+    }
+
+    /// Adds a module under this name, as one that came with the gateway.
+    #[must_use]
+    pub fn shipped_module(mut self, name: &str, module: Vec<u8>) -> Self {
+        self.shipped.push((name.to_owned(), module));
+        self
     }
 
     /// Adds every connector of the product.
@@ -162,11 +173,18 @@ impl Setup {
         self
     }
 
-    /// Uses a cache of compiled modules of its own, which is empty. By default all tests share one cache, which saves
-    /// time.
+    /// Uses a cache of compiled modules of its own, which is empty, and a master key of its own. By default all tests share
+    /// one cache and one key, which saves time.
     #[must_use]
     pub fn cold(mut self) -> Self {
         self.cold = true;
+        self
+    }
+
+    /// Limits the number of descriptors that the gateway's process may open.
+    #[must_use]
+    pub fn descriptors(mut self, limit: u32) -> Self {
+        self.descriptors = Some(limit);
         self
     }
 
@@ -176,23 +194,27 @@ impl Setup {
     /// When they cannot be created.
     pub fn prepare(self) -> Home {
         let folder = TempDir::new().unwrap();
-        let home = Home::new(folder, self.environment, (!self.first_key).then(|| KEY.to_owned()));
+        let mut home = Home::new(folder, self.environment, (!self.first_key).then(|| KEY.to_owned()));
+        home.descriptors = self.descriptors;
         fs::create_dir(home.modules()).unwrap();
+        fs::create_dir(home.shipped()).unwrap();
         fs::create_dir(home.data()).unwrap();
         if !self.cold {
             let shared = shared_cache();
             fs::create_dir_all(&shared).unwrap();
             std::os::unix::fs::symlink(shared, home.data().join("compiled")).unwrap();
+            write_private(&home.data().join("master.key"), SHARED_MASTER_KEY);
         }
         for (name, module) in &self.modules {
             fs::write(home.module(name), module).unwrap();
         }
-        if self.shipped {
-            fs::write(home.modules().join("SHIPPED"), module::shipped_list()).unwrap();
+        for (name, module) in &self.shipped {
+            fs::write(home.shipped_module(name), module).unwrap();
         }
         let own = format!(
-            "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\nmodules_dir = {:?}\nlog_format = \"json\"\n",
+            "listen = \"127.0.0.1:0\"\ndata_dir = {:?}\nshipped_dir = {:?}\nmodules_dir = {:?}\nlog_format = \"json\"\n",
             home.data(),
+            home.shipped(),
             home.modules()
         );
         fs::write(home.config(), own + &self.general + &self.config).unwrap();
@@ -234,6 +256,11 @@ fn described(provider: &OAuthProvider) -> Value {
         described["revocation_url"] = json!(url);
     }
     described
+}
+
+fn write_private(path: &Path, text: &str) {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).unwrap();
 }
 
 /// The cache that tests share. It is beside the binary, so that `cargo clean` removes it too.

@@ -197,7 +197,7 @@ pub fn send(request: Request) -> Result<Response, Error> {
     host::http::send(request).map(Response)
 }
 
-/// Sends at most 64 requests in parallel. The results are in the order of the requests. If one has both a link and a path, no
+/// Sends at most 32 requests in parallel. The results are in the order of the requests. If one has both a link and a path, no
 /// request is sent and every result is [`Error::InvalidRequest`].
 #[must_use]
 pub fn send_all(requests: Vec<Request>) -> Vec<Result<Response, Error>> {

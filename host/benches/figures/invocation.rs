@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use connector_gateway::Config;
 use sandbox::{Call, Limits, Module, Outcome as Answer, Sandbox};
+use store::Store;
+use store::vault::Vault;
 use support::module::digest;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
@@ -27,7 +29,12 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     // The gateway is started only because it compiles the module into its data directory.
     let mut gateway = gateway::start(gateway::NOWHERE)?;
     gateway.stop();
-    let sandbox = Sandbox::start(Config { data_dir: gateway.home().data(), ..Config::default() }.sandbox_setup())?;
+    let config = Config { data_dir: gateway.home().data(), ..Config::default() };
+    let key = runtime.block_on(async {
+        let store = Store::connect(&config.store()).await?;
+        Outcome::Ok(Vault::open(&config.master_key_path(), &store).await?.derive("compiled modules")?)
+    })?;
+    let sandbox = Sandbox::start(config.sandbox_setup(), &key)?;
     let bytes = gateway::guest();
     let loaded = runtime.block_on(sandbox.load(&bytes, &digest(&bytes)))?;
     if !loaded.cached {

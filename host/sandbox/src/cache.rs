@@ -1,7 +1,7 @@
 //! Compiled modules on disk.
 //!
 //! A loaded compiled module runs as native code. So a file of the cache is loaded only if it has a message authentication code
-//! that this installation made. Otherwise anybody who can write to the cache could run any code as the gateway.
+//! of a key that is not beside it. Otherwise anybody who can write to the cache could run any code as the gateway.
 
 use std::fs::{self, File};
 use std::hash::{Hash, Hasher};
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use ring::{hmac, rand};
+use secrecy::{ExposeSecret, SecretBox};
 use wasmtime::Engine;
 
 /// Length of an HMAC-SHA-256 tag.
@@ -21,13 +22,18 @@ const WORKSPACE_LIFE: Duration = Duration::from_secs(24 * 3600);
 /// Changes when the bounds of schemas change, so that modules are tried again.
 const TRIAL_VERSION: u32 = 1;
 
-/// Compiled modules in `data_dir/compiled`. A file's name has the digest of the module and the hash of the engine's settings.
+/// The key of the codes that compiled modules have.
+pub type CacheKey = SecretBox<[u8; 32]>;
+
+/// Compiled modules in `data_dir/compiled`. A file's name has the digest of the module, and a hash of the engine's settings and of
+/// the key's name.
 pub(super) struct Cache {
     folder: PathBuf,
     /// Maximum size of all files.
     max_bytes: u64,
     key: hmac::Key,
-    /// Hash of the engine's version and settings, so that the file of another build has another name.
+    /// Hash of the engine's version and settings and of the key's name, so that the file of another build or another key has
+    /// another name.
     compatibility: u64,
 }
 
@@ -40,15 +46,18 @@ pub(super) struct Cached {
 }
 
 impl Cache {
-    /// Opens the cache. Makes its folder and its key at the first start.
-    pub(super) fn open(data_dir: &Path, engine: &Engine, max_bytes: u64) -> io::Result<Self> {
+    /// Opens the cache. Makes its folder at the first start.
+    pub(super) fn open(data_dir: &Path, engine: &Engine, max_bytes: u64, key: &CacheKey) -> io::Result<Self> {
         let folder = data_dir.join("compiled");
         fs::create_dir_all(&folder)?;
         remove_old_workspaces(&folder)?;
         let mut hasher = std::hash::DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         TRIAL_VERSION.hash(&mut hasher);
-        Ok(Self { key: key(&folder.join("key"))?, folder, max_bytes, compatibility: hasher.finish() })
+        let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose_secret());
+        // The name of a key reveals nothing about it.
+        hmac::sign(&key, b"the name of this key").as_ref().hash(&mut hasher);
+        Ok(Self { key, folder, max_bytes, compatibility: hasher.finish() })
     }
 
     fn name(&self, digest: &str) -> String {
@@ -67,7 +76,7 @@ impl Cache {
         let mut file = fs::read(&path).ok()?;
         let tag = file.split_off(file.len().checked_sub(TAG_BYTES)?);
         if hmac::verify(&self.key(&name), &file, &tag).is_err() {
-            tracing::warn!(file = name, "a compiled module was altered; it is compiled again");
+            tracing::warn!(file = name, "a compiled module was altered or planted; it is compiled again");
             return None;
         }
         let tried = file.split_off(file.len().checked_sub(size_of::<[u8; 32]>())?);
@@ -164,24 +173,6 @@ impl Drop for Workspace {
     }
 }
 
-fn key(path: &Path) -> io::Result<hmac::Key> {
-    match fs::read(path) {
-        Ok(bytes) if bytes.len() == TAG_BYTES => Ok(hmac::Key::new(hmac::HMAC_SHA256, &bytes)),
-        // A crash cut the key short. No file has a code of it yet.
-        Ok(_) => new_key(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => new_key(path),
-        Err(error) => Err(error),
-    }
-}
-
-fn new_key(path: &Path) -> io::Result<hmac::Key> {
-    let bytes: [u8; TAG_BYTES] = rand::generate(&rand::SystemRandom::new())
-        .map_err(|_| io::Error::other("the operating system gives no random numbers"))?
-        .expose();
-    store::files::write_atomically(path, |file| file.write_all(&bytes))?;
-    Ok(hmac::Key::new(hmac::HMAC_SHA256, &bytes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,7 +180,11 @@ mod tests {
     const SIZE: u64 = 1 << 20;
 
     fn cache(folder: &Path) -> Cache {
-        Cache::open(folder, &Engine::default(), SIZE).unwrap()
+        cache_with(folder, 1)
+    }
+
+    fn cache_with(folder: &Path, key: u8) -> Cache {
+        Cache::open(folder, &Engine::default(), SIZE, &SecretBox::new(Box::new([key; 32]))).unwrap()
     }
 
     fn cached(artifact: &[u8]) -> Cached {
@@ -226,6 +221,18 @@ mod tests {
         }
         fs::write(&path, b"short").unwrap();
         assert!(cache.get("aa").is_none());
+    }
+
+    #[test]
+    fn an_artifact_of_another_key_is_not_used_under_any_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let (own, other) = (cache_with(folder.path(), 1), cache_with(folder.path(), 2));
+        other.put("aa", &cached(b"planted code")).unwrap();
+        assert!(own.get("aa").is_none());
+        fs::copy(other.folder.join(other.name("aa")), own.folder.join(own.name("aa"))).unwrap();
+        assert!(own.get("aa").is_none());
+        own.put("aa", &cached(b"native code")).unwrap();
+        assert_eq!(artifact(&own, "aa").as_deref(), Some(&b"native code"[..]));
     }
 
     #[test]

@@ -17,6 +17,18 @@ const KEEP_RESIDENT: usize = 1280 << 10;
 /// Stack of a guest. Most data of a connector is on a shadow stack in its own memory, so few connectors need more.
 const WASM_STACK: usize = 512 << 10;
 
+/// Memories and tables of one slot of the pool. A module with more takes several slots.
+const SLOT_MEMORIES: u32 = 2;
+const SLOT_TABLES: u32 = 4;
+
+/// Slots that are never given out. A slot is given back a moment before the pool has freed its instance.
+const SPARE_SLOTS: u32 = 64;
+
+/// The number of slots that an instance with so many memories and tables takes.
+pub(super) fn slots(memories: u32, tables: u32) -> u32 {
+    memories.div_ceil(SLOT_MEMORIES).max(tables.div_ceil(SLOT_TABLES)).max(1)
+}
+
 /// The settings that compiled code depends on. If the compiling process and the gateway differ in one of them, the gateway refuses
 /// the compiled module.
 fn compiler_settings() -> Config {
@@ -54,12 +66,15 @@ pub(super) fn runtime(sandbox: &Pool, memory_bytes: usize) -> wasmtime::Result<E
     config.async_stack_size(WASM_STACK + (512 << 10));
 
     let mut pool = PoolingAllocationConfig::new();
-    // A slot is address space. It takes no memory until an instance uses it.
-    pool.total_component_instances(sandbox.instances);
-    pool.total_stacks(sandbox.instances);
-    pool.total_core_instances(sandbox.instances.saturating_mul(4).max(sandbox.core_instances_per_component));
-    pool.total_memories(sandbox.instances.saturating_mul(2).max(sandbox.memories_per_component));
-    pool.total_tables(sandbox.instances.saturating_mul(4).max(sandbox.tables_per_component));
+    // `Shares` gives out the slots, so the pool itself never refuses one. A slot is address space. It takes no memory until an
+    // instance uses it.
+    let slots = sandbox.instances.saturating_add(SPARE_SLOTS);
+    pool.total_component_instances(slots);
+    pool.total_stacks(slots);
+    pool.total_memories(slots.saturating_mul(SLOT_MEMORIES).max(sandbox.memories_per_component));
+    pool.total_tables(slots.saturating_mul(SLOT_TABLES).max(sandbox.tables_per_component));
+    // The pool only counts core instances, so that each slot has room for the largest component.
+    pool.total_core_instances(slots.saturating_mul(sandbox.core_instances_per_component));
     pool.max_core_instances_per_component(sandbox.core_instances_per_component);
     pool.max_memories_per_component(sandbox.memories_per_component);
     pool.max_tables_per_component(sandbox.tables_per_component);

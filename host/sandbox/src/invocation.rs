@@ -25,6 +25,7 @@ use super::limits::{CpuBudget, Limit, Limits, MAX_HANDLES, MemoryBudget};
 use super::log::LogRate;
 use super::module::{Module, NeedsFiber};
 use super::progress::ProgressSender;
+use super::shares::{Share, Taken};
 use super::storage::Scope;
 use super::ticker::{Running, TICK};
 
@@ -116,7 +117,7 @@ pub enum InvocationError {
     /// It trapped.
     #[error("it trapped: {0}")]
     Trapped(String),
-    /// No slot of the pool is free.
+    /// No slot of the pool is free for the module.
     #[error("no slot for running connectors is free")]
     Busy,
 }
@@ -127,12 +128,17 @@ pub struct Guest {
     pub(super) table: ResourceTable,
     pub(super) limits: Limits,
     pub(super) requests: u32,
+    /// The number of responses whose bodies the guest has not read.
+    pub(super) open_responses: usize,
     pub(super) host_memory: HostMemory,
     memory: MemoryBudget,
     log_lines: u32,
     pub(super) log_rate: Arc<LogRate>,
     /// Made on first use, because most modules do not use it.
     wasi: Option<Box<Wasi>>,
+    /// For the connections of its responses.
+    pub(super) connections: Arc<Share>,
+    _slots: Taken,
     _running: Running,
 }
 
@@ -142,18 +148,21 @@ struct Wasi {
 }
 
 impl Guest {
-    fn new(call: Call, limits: Limits, running: Running, log_rate: Arc<LogRate>) -> Self {
+    fn new(call: Call, limits: Limits, module: &Module, slots: Taken) -> Self {
         Self {
             call,
             table: ResourceTable::new(),
             limits,
             requests: 0,
+            open_responses: 0,
             host_memory: HostMemory::of(limits.output_bytes),
             memory: MemoryBudget::new(limits.memory_bytes),
             log_lines: 0,
-            log_rate,
+            log_rate: Arc::clone(&module.log_rate),
             wasi: None,
-            _running: running,
+            connections: Arc::clone(&module.connections),
+            _slots: slots,
+            _running: module.ticker.run(),
         }
     }
 
@@ -217,7 +226,7 @@ impl Module {
     pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<Manifest, InvocationError> {
         let deadline = call.deadline;
         let run = async {
-            let mut store = yielding_store(self.linked.engine(), self.guest(call, limits))?;
+            let mut store = yielding_store(self.linked.engine(), self.guest(call, limits)?)?;
             let result = async {
                 let instance = self.linked.instantiate_async(&mut store).await?;
                 self.exports_of(&instance, &mut store)?.call_describe(&mut store).await
@@ -229,8 +238,9 @@ impl Module {
         Ok(manifest)
     }
 
-    fn guest(&self, call: Call, limits: Limits) -> Guest {
-        Guest::new(call, limits, self.ticker.run(), Arc::clone(&self.log_rate))
+    fn guest(&self, call: Call, limits: Limits) -> Result<Guest, InvocationError> {
+        let slots = self.take_slots().ok_or(InvocationError::Busy)?;
+        Ok(Guest::new(call, limits, self, slots))
     }
 
     /// Runs one operation. `immediate` is the flag of the operation in the manifest. `make_call` may be called twice.
@@ -248,7 +258,7 @@ impl Module {
         if let (true, Some(linked)) = (immediate, &self.immediate) {
             let call = make_call();
             let (cpu, deadline) = (call.cpu.clone(), call.deadline);
-            match self.run_at_once(linked, self.guest(call, limits), (operation, input)) {
+            match self.run_at_once(linked, self.guest(call, limits)?, (operation, input)) {
                 // The guest has used up its time without a fiber. It may have time left for a run on a fiber.
                 Err(error @ InvocationError::Limit(Limit::Cpu)) => {
                     cpu.spend(TICK.saturating_mul(IMMEDIATE_TICKS)).map_err(|_| error)?;
@@ -260,7 +270,7 @@ impl Module {
         let call = make_call();
         let deadline = call.deadline;
         let run = async {
-            let (outcome, store) = self.run_on_fiber(self.guest(call, limits), (operation, input)).await?;
+            let (outcome, store) = self.run_on_fiber(self.guest(call, limits)?, (operation, input)).await?;
             take_outcome(outcome, store, limits).await
         };
         // Boxed, because callers move their futures at each call, and most calls do not need this one.

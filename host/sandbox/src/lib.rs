@@ -6,7 +6,7 @@
 //! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract
 //! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`child`]: work in a limited process
-//! - [`ticker`]: the clock of the guests
+//! - [`shares`]: the slots and connections that modules share; [`ticker`]: the clock of the guests
 
 mod bindings;
 mod cache;
@@ -23,6 +23,7 @@ pub mod limits;
 mod log;
 pub mod module;
 pub mod progress;
+mod shares;
 pub mod storage;
 mod ticker;
 
@@ -31,12 +32,14 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::process::{Resource as RlimitResource, getrlimit};
 use thiserror::Error;
 use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
+pub use self::cache::CacheKey;
 pub use self::invocation::{Call, Fault, InvocationError, Outcome, Settings};
 pub use self::limits::{CpuBudget, Limit, Limits};
 pub use self::module::Module;
@@ -44,7 +47,8 @@ pub use self::module::Module;
 use self::cache::Cache;
 use self::child::{ChildError, ChildLimits};
 use self::compile::CompileError;
-use self::module::{ContractError, Linkers};
+use self::module::{ContractError, Linkers, Resources};
+use self::shares::Shares;
 use self::ticker::Ticker;
 
 /// Why a module cannot be loaded.
@@ -177,6 +181,7 @@ pub struct Sandbox {
     cache: Cache,
     compile: CompileLimits,
     pool: Pool,
+    resources: Resources,
     /// Admits as many child processes as there are cores.
     children: Semaphore,
 }
@@ -200,17 +205,21 @@ pub struct Record {
 }
 
 impl Sandbox {
-    /// Starts the engine and its clock.
+    /// Starts the engine and its clock. `key` authenticates the compiled modules in the cache.
     ///
     /// # Errors
     /// If the address space of the pool, the folder of the cache or a thread cannot be obtained.
-    pub fn start(setup: Setup) -> Result<Self, StartError> {
+    pub fn start(setup: Setup, key: &CacheKey) -> Result<Self, StartError> {
         let engine = engine::runtime(&setup.pool, setup.memory_bytes).map_err(StartError::Engine)?;
         let ticker = Ticker::start(&engine)?;
         Ok(Self {
             linkers: Linkers::new(&engine).map_err(StartError::Engine)?,
-            cache: Cache::open(&setup.data_dir, &engine, setup.compile.cache_mb << 20)?,
+            cache: Cache::open(&setup.data_dir, &engine, setup.compile.cache_mb << 20, key)?,
             compile: setup.compile,
+            resources: Resources {
+                slots: Shares::new(setup.pool.instances),
+                connections: Shares::new(connections_of_guests()),
+            },
             pool: setup.pool,
             children: Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get)),
             ticker,
@@ -240,7 +249,7 @@ impl Sandbox {
         };
         let component =
             deserialize(&self.engine, &artifact).map_err(|error| ContractError::Artifact(format!("{error:#}")))?;
-        let module = Module::link(&component, &self.linkers, &self.pool, Arc::clone(&self.ticker))?;
+        let module = Module::link(&component, &self.linkers, &self.pool, Arc::clone(&self.ticker), &self.resources)?;
         let cached = tried.is_some();
         let record = Record { artifact: (!cached).then_some(artifact), tried };
         Ok(Loaded { module, cached, record })
@@ -299,10 +308,17 @@ impl Sandbox {
     }
 }
 
+/// The number of connections whose responses guests may hold together: three sixteenths of the descriptors that the process may
+/// open. Callers have most of the others, and the store and the files the rest.
+fn connections_of_guests() -> u32 {
+    let descriptors = getrlimit(RlimitResource::Nofile).maximum.unwrap_or(u64::from(u32::MAX));
+    u32::try_from(descriptors / 16 * 3).unwrap_or(u32::MAX)
+}
+
 #[expect(unsafe_code, reason = "wasmtime cannot check that its compiler made the native code")]
 fn deserialize(engine: &Engine, artifact: &[u8]) -> wasmtime::Result<Component> {
     // SAFETY: the bytes come from the compiler process that `Sandbox::compile` ran, or from the cache, which returns only files
-    // with a message authentication code of this installation.
+    // with a message authentication code of the gateway's key.
     unsafe { Component::deserialize(engine, artifact) }
 }
 

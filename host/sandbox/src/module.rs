@@ -13,10 +13,12 @@ use super::bindings::gateway::connector;
 use super::bindings::gateway::connector::json::HostDocument;
 use super::bindings::gateway::connector::outcome::{Fault, Outcome};
 use super::bindings::{Connector, ConnectorIndices};
+use super::engine;
 use super::http::{Link, Response};
 use super::invocation::Guest;
 use super::json::Document;
 use super::log::LogRate;
+use super::shares::{Share, Shares, Taken};
 use super::ticker::Ticker;
 
 /// How a module breaks the contract.
@@ -62,6 +64,18 @@ pub struct Module {
     invoke: ComponentExportIndex,
     pub(super) log_rate: Arc<LogRate>,
     pub(super) ticker: Arc<Ticker>,
+    slots: Arc<Share>,
+    /// The number of slots that one instance takes.
+    slots_of_instance: u32,
+    pub(super) connections: Arc<Share>,
+}
+
+/// What all modules share.
+pub(super) struct Resources {
+    /// The slots of the pool.
+    pub(super) slots: Shares,
+    /// Connections whose response a guest holds.
+    pub(super) connections: Shares,
 }
 
 /// The type of the export `invoke`, from the path of an operation and its input as JSON text.
@@ -187,6 +201,7 @@ impl Module {
         linkers: &Linkers,
         limits: &super::Pool,
         ticker: Arc<Ticker>,
+        resources: &Resources,
     ) -> Result<Self, ContractError> {
         let engine = component.engine();
         let mut imports_wasi = false;
@@ -198,14 +213,18 @@ impl Module {
                 Import::Unknown => return Err(ContractError::UnknownImport(name.to_owned())),
             }
         }
-        if let Some(required) = component.resources_required() {
-            let memories =
-                ("memories", required.num_memories, limits.memories_per_component, "sandbox.memories_per_component");
-            let tables = ("tables", required.num_tables, limits.tables_per_component, "sandbox.tables_per_component");
-            for (what, needed, limit, key) in [memories, tables] {
-                if needed > limit {
-                    return Err(ContractError::TooLarge { what, needed, limit, key });
-                }
+        // It is not known for a component that imports core modules, which the contract does not offer.
+        let required = component.resources_required();
+        let (memories, tables) = required
+            .map_or((limits.memories_per_component, limits.tables_per_component), |required| {
+                (required.num_memories, required.num_tables)
+            });
+        for (what, needed, limit, key) in [
+            ("memories", memories, limits.memories_per_component, "sandbox.memories_per_component"),
+            ("tables", tables, limits.tables_per_component, "sandbox.tables_per_component"),
+        ] {
+            if needed > limit {
+                return Err(ContractError::TooLarge { what, needed, limit, key });
             }
         }
         let export =
@@ -222,7 +241,22 @@ impl Module {
             ConnectorIndices::new(&immediate).map_err(mismatch)?;
             Some(immediate)
         };
-        Ok(Self { linked, immediate, exports, invoke, log_rate: Arc::default(), ticker })
+        Ok(Self {
+            linked,
+            immediate,
+            exports,
+            invoke,
+            log_rate: Arc::default(),
+            ticker,
+            slots: resources.slots.join(),
+            slots_of_instance: engine::slots(memories, tables),
+            connections: resources.connections.join(),
+        })
+    }
+
+    /// Takes the slots for one instance.
+    pub(super) fn take_slots(&self) -> Option<Taken> {
+        self.slots.take(self.slots_of_instance)
     }
 
     /// The exports of an instance.

@@ -8,13 +8,14 @@ use super::problem::{self, Problem};
 use super::route::HttpCall;
 use super::{body, connectors};
 use crate::pipeline::body::Body;
-use crate::registry::ChangeError;
+use crate::registry::{ChangeError, Installation};
 use contract::words::sentence;
 
-/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach.
+/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach, and `?replace_shipped=true` lets it
+/// take the place of a shipped connector.
 pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, request, arrived, .. } = call;
-    let grants = grants(request.uri().query().unwrap_or_default())?;
+    let (grants, replaces_shipped) = parameters(request.uri().query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
     let (head, body) = request.into_parts();
@@ -28,7 +29,8 @@ pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Proble
         arrived + gateway.config.caller_timeout,
     )
     .await?;
-    let installed = gateway.registry.install(module, grants.as_deref()).await.map_err(change_problem)?;
+    let word = Installation { grants: grants.as_deref(), replaces_shipped };
+    let installed = gateway.registry.install(module, word).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&installed)))
 }
 
@@ -45,17 +47,25 @@ pub(super) async fn rollback(call: HttpCall<'_>) -> Result<Response<Body>, Probl
     Ok(json_answer(&connectors::record(&live)))
 }
 
-/// The hosts in the query. `None` if it names no host, which leaves former grants unchanged.
-fn grants(query: &str) -> Result<Option<Vec<String>>, Problem> {
+/// The hosts in the query, and the value of `replace_shipped`. No hosts leave former grants unchanged.
+fn parameters(query: &str) -> Result<(Option<Vec<String>>, bool), Problem> {
     let mut hosts = Vec::new();
+    let mut replaces_shipped = false;
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        if name != "grant" {
-            return Err(problem::BAD_REQUEST
-                .because(format!("This route has no parameter `{name}`; grant hosts with ?grant=api.example.com.")));
+        match (&*name, &*value) {
+            ("grant", _) => hosts.push(value.into_owned()),
+            ("replace_shipped", "true" | "false") => replaces_shipped = value == "true",
+            ("replace_shipped", _) => {
+                return Err(problem::BAD_REQUEST.because("The parameter `replace_shipped` is `true` or `false`."));
+            }
+            _ => {
+                return Err(problem::BAD_REQUEST.because(format!(
+                    "This route has no parameter `{name}`; grant hosts with ?grant=api.example.com."
+                )));
+            }
         }
-        hosts.push(value.into_owned());
     }
-    Ok((!hosts.is_empty()).then_some(hosts))
+    Ok(((!hosts.is_empty()).then_some(hosts), replaces_shipped))
 }
 
 fn change_problem(error: ChangeError) -> Problem {
@@ -66,6 +76,7 @@ fn change_problem(error: ChangeError) -> Problem {
         ChangeError::NoEarlierVersion(connector) => {
             problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
         }
+        error @ ChangeError::Shipped(_) => problem::SHIPPED.because(sentence(&error.to_string())),
         ChangeError::InvalidHost(host) => problem::BAD_REQUEST.because(format!(
             "`{host}` is not a host name; write it like api.example.com, or *.example.com for link hosts."
         )),

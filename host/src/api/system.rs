@@ -25,7 +25,7 @@ pub(super) async fn ready(call: HttpCall<'_>) -> Result<Response<Body>, Problem>
     if let Some(missing) = call.gateway.registry.missing() {
         let named = missing.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
         let detail = match missing.len() {
-            0 => "The modules folder is about to be read.".to_owned(),
+            0 => "The folders of modules are about to be read.".to_owned(),
             1 => format!("The module {named} is not loaded yet."),
             count if count <= MAX_NAMED => format!("{count} modules are not loaded yet: {named}."),
             count => format!("{count} modules are not loaded yet, among them {named}."),

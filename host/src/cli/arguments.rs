@@ -85,7 +85,7 @@ pub struct CreateKeyArguments {
 /// The commands `connectors …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConnectorsCommand {
-    /// List the connectors in the modules folder
+    /// List the connectors in the folders of modules
     List(ListArguments),
     /// Check a module and copy it into the modules folder. A running gateway swaps it in
     Add {
@@ -94,8 +94,11 @@ pub enum ConnectorsCommand {
         /// A host that the connector may reach. Repeat the option for several
         #[arg(long = "grant", value_name = "HOST")]
         grants: Vec<String>,
+        /// Put the module in the place of the connector of its identifier that came with the gateway
+        #[arg(long)]
+        replace_shipped: bool,
     },
-    /// Remove a connector from the modules folder
+    /// Remove a connector from the modules folder. If it replaces one that came with the gateway, that one is live again
     Remove {
         /// The connector's identifier
         id: String,

@@ -15,10 +15,11 @@ use super::new::{self, NewError};
 use super::table::Table;
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::registry::{ChangeError, Connector, Refusal, Registry, Service};
+use crate::registry::{ChangeError, Connector, Installation, Refusal, Registry, Service};
 use crate::serve::{ServeError, open_registry};
 use crate::webhooks::Events;
 use contract::AuthScheme;
+use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
 
 /// Why a command failed. Each message is one line that says what to do.
@@ -27,6 +28,9 @@ pub enum ConnectorsError {
     /// The store does not open.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The master key, which compiled modules are authenticated with, is missing or wrong.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     /// The sandbox does not start.
     #[error(transparent)]
     Start(#[from] ServeError),
@@ -72,18 +76,26 @@ pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), Conn
         _ => {}
     }
     let store = Store::connect(&config.store()).await?;
-    let registry = open_registry(&Arc::new(config), store, &Arc::new(Metrics::default()), Events::default())?;
+    let vault = Vault::open(&config.master_key_path(), &store).await?;
+    let registry = open_registry(&Arc::new(config), store, &vault, &Arc::new(Metrics::default()), Events::default())?;
     match command {
         ConnectorsCommand::New { .. } | ConnectorsCommand::Pack { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,
         ConnectorsCommand::Check { file } => {
             let connector = check(&registry, file).await?;
-            describe(&connector)
+            describe(&connector)?;
+            if registry.would_replace_shipped(&connector) {
+                println!(
+                    "  replaces    the connector that came with the gateway (add the module with --replace-shipped)"
+                );
+            }
+            Ok(())
         }
-        ConnectorsCommand::Add { file, grants } => {
+        ConnectorsCommand::Add { file, grants, replace_shipped } => {
             let module = read(file)?;
             let grants = (!grants.is_empty()).then_some(grants.as_slice());
-            let connector = registry.install(module.into(), grants).await.map_err(|error| match error {
+            let word = Installation { grants, replaces_shipped: *replace_shipped };
+            let connector = registry.install(module.into(), word).await.map_err(|error| match error {
                 ChangeError::Refused(reason) => ConnectorsError::Refused { file: file.clone(), reason },
                 error => error.into(),
             })?;
@@ -181,7 +193,7 @@ fn credential(service: &Service) -> String {
 }
 
 async fn list(registry: &Arc<Registry>, arguments: ListArguments) -> Result<(), ConnectorsError> {
-    registry.load_folder().await?;
+    registry.load_folders().await?;
     let live = registry.live();
     let mut connectors: Vec<_> = live.values().collect();
     connectors.sort_by_key(|connector| connector.name());

@@ -13,6 +13,7 @@ use crate::metrics::Metrics;
 use crate::webhooks::Events;
 use crate::{logging, registry, serve};
 use store::Store;
+use store::vault::Vault;
 
 /// Runs the command of the command line.
 pub fn run(arguments: &Arguments) -> ExitCode {
@@ -67,8 +68,10 @@ async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
         Command::Openapi => {
             let config = Arc::new(config);
             let store = Store::connect(&config.store()).await?;
-            let registry = serve::open_registry(&config, store, &Arc::new(Metrics::default()), Events::default())?;
-            registry.load_folder().await?;
+            let vault = Vault::open(&config.master_key_path(), &store).await?;
+            let registry =
+                serve::open_registry(&config, store, &vault, &Arc::new(Metrics::default()), Events::default())?;
+            registry.load_folders().await?;
             println!("{:#}", api::description(&config, &registry));
         }
         // `run` has handled it, before the configuration was read.

@@ -60,7 +60,7 @@ impl Oauth {
 }
 
 /// Limits of one call of a connector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
     /// All linear memories and tables of an instance together, in MiB.
     pub memory_mb: usize,
@@ -72,6 +72,8 @@ pub struct Limits {
     pub response_mb: usize,
     /// Concurrent calls of this connector.
     pub concurrency: usize,
+    /// The part of the concurrent calls that one tenant may have while others need them. Above 0, at most 1.
+    pub tenant_share: f64,
     /// Size of a file that is passed on to the caller, in MiB.
     pub download_mb: usize,
 }
@@ -89,7 +91,15 @@ pub struct Pacing {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory_mb: 32, cpu_ms: 1000, timeout_s: 30, response_mb: 32, concurrency: 256, download_mb: 50 }
+        Self {
+            memory_mb: 32,
+            cpu_ms: 1000,
+            timeout_s: 30,
+            response_mb: 32,
+            concurrency: 256,
+            tenant_share: 0.5,
+            download_mb: 50,
+        }
     }
 }
 

@@ -40,6 +40,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     root.value("data_dir", &mut config.data_dir, value::path);
     root.value("database_url", &mut config.database_url, value::database_url);
     root.value("master_key_file", &mut config.master_key_file, value::optional_path);
+    root.value("shipped_dir", &mut config.shipped_dir, value::optional_path);
     root.value("modules_dir", &mut config.modules_dir, value::path);
     root.value("allowed_callback_origins", &mut config.allowed_callback_origins, value::origins);
     let mut max_connections = config.max_connections.unwrap_or_default();
@@ -210,5 +211,6 @@ fn read_limits(section: &mut Section<'_>, limits: &mut Limits) {
     section.value("timeout_s", &mut limits.timeout_s, value::integer(1..=3600));
     section.value("response_mb", &mut limits.response_mb, value::integer(1..=4096));
     section.value("concurrency", &mut limits.concurrency, value::integer(1..=100_000));
+    section.value("tenant_share", &mut limits.tenant_share, value::share);
     section.value("download_mb", &mut limits.download_mb, value::integer(1..=10_240));
 }

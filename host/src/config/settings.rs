@@ -35,7 +35,9 @@ pub struct Config {
     pub database_url: Option<SecretString>,
     /// The file with the master key, if it is not `master.key` in `data_dir`. See [`Config::master_key_path`].
     pub master_key_file: Option<PathBuf>,
-    /// The folder with a `.wasm` file for each live connector.
+    /// The folder of the modules that came with the gateway. `None`: `connectors` beside the binary, if it is there.
+    pub shipped_dir: Option<PathBuf>,
+    /// The folder of all other modules, with a `.wasm` file for each live connector.
     pub modules_dir: PathBuf,
     /// Origins that users may be sent to after an authorization, besides `public_url` and loopback.
     pub allowed_callback_origins: Vec<Origin>,
@@ -139,6 +141,7 @@ impl Default for Config {
             data_dir: "data".into(),
             database_url: None,
             master_key_file: None,
+            shipped_dir: None,
             modules_dir: "modules".into(),
             allowed_callback_origins: Vec::new(),
             max_connections: None,

@@ -64,6 +64,14 @@ pub(super) fn hours(given: &Given<'_>) -> Result<Duration, Expected> {
         .ok_or_else(|| found("a number of hours above 0, such as 24 or 0.5", given))
 }
 
+/// A part of a whole: a number above 0, at most 1.
+pub(super) fn share(given: &Given<'_>) -> Result<f64, Expected> {
+    let share = given.value.as_float().or_else(|| given.value.as_integer().map(|share| share as f64));
+    share
+        .filter(|share| *share > 0.0 && *share <= 1.0)
+        .ok_or_else(|| found("a number above 0 and at most 1, such as 0.5", given))
+}
+
 pub(super) fn address(given: &Given<'_>) -> Result<SocketAddr, Expected> {
     given
         .string()

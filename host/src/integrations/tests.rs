@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
+use secrecy::SecretBox;
 use tempfile::TempDir;
 
 use super::*;
@@ -28,8 +29,10 @@ async fn site() -> Site {
     let store = Store::connect(&config.store()).await.unwrap();
     let vault = Vault::open(&config.master_key_path(), &store).await.unwrap();
     let metrics = Arc::new(Metrics::default());
-    let (sandbox, egress) =
-        (Sandbox::start(config.sandbox_setup()).unwrap(), Egress::new(&Settings::default()).unwrap());
+    let (sandbox, egress) = (
+        Sandbox::start(config.sandbox_setup(), &SecretBox::default()).unwrap(),
+        Egress::new(&Settings::default()).unwrap(),
+    );
     let registry =
         Registry::new(Arc::clone(&config), sandbox, store.clone(), Arc::clone(&metrics), Events::default()).unwrap();
     let integrations = Integrations::new(config, store, egress, vault, Arc::new(registry), metrics, Events::default());

@@ -143,7 +143,7 @@ impl Jobs {
             Failure::Call(pipeline::Error::RateLimited { retry_after, .. }) => (BUSY_PAUSE.max(*retry_after), keep),
             Failure::Failed(JobError::Store(_))
             | Failure::Call(
-                pipeline::Error::NoPermit
+                pipeline::Error::NoPermit(_)
                 | pipeline::Error::Invocation(InvocationError::Busy)
                 | pipeline::Error::Access(AccessError::Failed(IntegrationError::Store(_))),
             ) => (BUSY_PAUSE, keep),

@@ -40,7 +40,7 @@ pub(super) struct Account {
 pub(super) async fn choose(services: Services<'_>, call: &Call<'_>) -> Result<ChosenAccount, Error> {
     let (tenant, subject, user_identifier) = match &call.run_as {
         RunAs::Caller { tenant, subject, user_identifier } => (*tenant, *subject, *user_identifier),
-        RunAs::NewAccount(credential) => return Ok(ChosenAccount::New(Arc::new(credential.clone()))),
+        RunAs::NewAccount { credential, .. } => return Ok(ChosenAccount::New(Arc::new(credential.clone()))),
     };
     let manifest = call.connector.manifest();
     if matches!(manifest.auth, AuthScheme::None) {

@@ -8,16 +8,15 @@ use hyper::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap
 use percent_encoding::percent_decode_str;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use url::Url;
 
-use super::body::{Body, full, streamed};
+use super::body::{Body, complete, streamed};
 use super::disposition::{attachment, file_name};
 use super::{Error, compute};
 use crate::media_type::{essence, is_json};
 use crate::metrics::Stages;
-use crate::registry::Operation;
+use crate::registry::{Operation, Permit};
 use contract::Answer as Kind;
 use egress::{EgressError, retry_after};
 use memory::MemoryBudget;
@@ -75,7 +74,7 @@ impl Answer {
 pub(super) async fn of_response(
     mut response: egress::Response,
     form: &Form<'_>,
-    permit: OwnedSemaphorePermit,
+    permit: Permit,
 ) -> Result<Answer, Error> {
     if !response.status.is_success() {
         return Err(upstream_error(response).await);
@@ -97,13 +96,9 @@ pub(super) async fn of_response(
 }
 
 /// Answers with a response that must be JSON. It is streamed if nothing is to be done with it. An empty body becomes `{}`.
-async fn of_json_response(
-    mut response: egress::Response,
-    form: &Form<'_>,
-    permit: OwnedSemaphorePermit,
-) -> Result<Answer, Error> {
+async fn of_json_response(mut response: egress::Response, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     let first = if has_no_content(&response) { None } else { first_byte(&mut response.body).await? };
-    let Some(first) = first else { return of_json(Bytes::from_static(b"{}"), form).await };
+    let Some(first) = first else { return of_json(Bytes::from_static(b"{}"), form, permit).await };
     let media_type = media_type(&response.headers);
     let is_declared = is_json(media_type);
     if !is_declared && !media_type.is_empty() && !media_type.eq_ignore_ascii_case("text/plain") {
@@ -117,7 +112,7 @@ async fn of_json_response(
             let document = response.body.collect(form.limits.response_bytes).await?;
             let check = || serde_json::from_slice::<IgnoredAny>(&document);
             compute(document.len(), form.deadline, check).await?.map_err(|error| not_json(&error.to_string()))?;
-            return of_json(document, form).await;
+            return of_json(document, form, permit).await;
         }
         _ => return Err(not_json("it does not begin like JSON")),
     }
@@ -125,7 +120,7 @@ async fn of_json_response(
         return Ok(Answer::json(streamed(response.body, permit)));
     }
     let document = response.body.collect(form.limits.response_bytes).await?;
-    of_json(document, form).await
+    of_json(document, form, permit).await
 }
 
 /// The response as a file.
@@ -151,20 +146,20 @@ fn downloaded(response: egress::Response, form: &Form<'_>) -> File {
 ///
 /// # Errors
 /// `ConnectorFault` if the operation answers files, `NoMemory`, or as [`of_json`].
-pub(super) async fn of_reply(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
+pub(super) async fn of_reply(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     if form.operation.manifest.answer == Kind::File {
         return Err(Error::ConnectorFault(
             "The operation is declared to answer a file, and it answered JSON.".to_owned(),
         ));
     }
-    of_json(form.memory.hold_bytes(document)?, form).await
+    of_json(form.memory.hold_bytes(document)?, form, permit).await
 }
 
 /// Answers with a file of the connector.
 ///
 /// # Errors
 /// `ConnectorFault` if the operation answers JSON, or as [`of_file`].
-pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {
+pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     if form.operation.manifest.answer == Kind::Json {
         return Err(Error::ConnectorFault(
             "The operation is declared to answer JSON, and it answered a file.".to_owned(),
@@ -177,9 +172,9 @@ pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: OwnedSema
 ///
 /// # Errors
 /// `NotUnderstood` if the document is to be shaped and is not JSON. `OutOfTime` if it cannot be shaped before the deadline.
-async fn of_json(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
+async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     if form.shape.is_identity() {
-        return Ok(Answer::json(full(document)));
+        return Ok(Answer::json(complete(document, permit)));
     }
     let mut stages = Stages::begin();
     let shape = || form.shape.apply_while(&document, || Instant::now() < form.deadline);
@@ -188,14 +183,14 @@ async fn of_json(document: Bytes, form: &Form<'_>) -> Result<Answer, Error> {
         error => not_json(&error.to_string()),
     })?;
     stages.end(&form.operation.metrics.shape);
-    Ok(Answer::json(full(form.memory.hold_bytes(shaped.into())?)))
+    Ok(Answer::json(complete(form.memory.hold_bytes(shaped.into())?, permit)))
 }
 
 /// Answers with the bytes of a file if the caller's `Accept` names its media type, else with the file as JSON.
 ///
 /// # Errors
 /// If the file is over its limit, cannot be read, or has a name, media type or members that the connector got wrong.
-async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {
+async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     let limit = match file.max_bytes {
         0 => form.limits.download_bytes,
         asked => asked.min(form.limits.download_bytes),
@@ -224,7 +219,7 @@ async fn of_file(file: File, form: &Form<'_>, permit: OwnedSemaphorePermit) -> R
     });
     let document = document.await??;
     drop(content);
-    of_json(document.into(), form).await
+    of_json(document.into(), form, permit).await
 }
 
 /// The JSON form of a file.
@@ -254,7 +249,7 @@ fn file_as_json(
     Ok(document.to_string())
 }
 
-fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit) -> Result<Answer, Error> {
+fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Result<Answer, Error> {
     let mut headers = HeaderMap::new();
     let wrong =
         || Error::ConnectorFault("the file's media type or name has a character that headers cannot have".to_owned());
@@ -264,9 +259,9 @@ fn raw(file: File, length: Option<u64>, limit: u64, permit: OwnedSemaphorePermit
         headers.insert(CONTENT_LENGTH, length.into());
     }
     let body = match file.content {
-        Content::Bytes(bytes) => full(bytes),
+        Content::Bytes(bytes) => complete(bytes, permit),
         Content::Response(response) => match response.into_body() {
-            ResponseBody::Read(bytes) => full(bytes),
+            ResponseBody::Read(bytes) => complete(bytes, permit),
             ResponseBody::Unread(body) => streamed(body.at_most(limit), permit),
             ResponseBody::Failed(error) => return Err(error.into()),
         },

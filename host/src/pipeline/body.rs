@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Frame, SizeHint};
-use tokio::sync::OwnedSemaphorePermit;
 
+use crate::registry::Permit;
 use egress::{EgressError, ResponseBody};
 
 /// The body of an answer: held in memory, or streamed from an upstream. An error in it closes the caller's connection, so that
@@ -21,16 +21,21 @@ pub fn full(bytes: impl Into<Bytes>) -> Body {
 }
 
 /// An upstream's body. It holds the permit of its call until it has been sent.
-pub(super) fn streamed(body: ResponseBody, permit: OwnedSemaphorePermit) -> Body {
-    Streamed { body, _permit: permit }.boxed_unsync()
+pub(super) fn streamed(body: ResponseBody, permit: Permit) -> Body {
+    Held { body, _permit: permit }.boxed_unsync()
 }
 
-struct Streamed {
-    body: ResponseBody,
-    _permit: OwnedSemaphorePermit,
+/// A body that is complete in memory. It holds the permit of its call until it has been sent.
+pub(super) fn complete(bytes: Bytes, permit: Permit) -> Body {
+    Held { body: Full::new(bytes).map_err(|never| match never {}), _permit: permit }.boxed_unsync()
 }
 
-impl hyper::body::Body for Streamed {
+struct Held<B> {
+    body: B,
+    _permit: Permit,
+}
+
+impl<B: hyper::body::Body<Data = Bytes, Error = EgressError> + Unpin> hyper::body::Body for Held<B> {
     type Data = Bytes;
     type Error = EgressError;
 

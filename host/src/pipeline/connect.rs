@@ -56,7 +56,7 @@ pub async fn complete(
     }
     let account = match &scheme.identity {
         None => Account::default(),
-        Some(identity) => match identify(services, connector, identity, &secret, arrived).await {
+        Some(identity) => match identify(services, connector, identity, &holder.tenant, &secret, arrived).await {
             Ok(account) => account,
             Err(error) => {
                 tracing::warn!(%error, "the service does not say whose account was connected");
@@ -94,7 +94,7 @@ pub async fn with_key(
 ) -> Result<Integration, KeyError> {
     let credential = key.credential(&scheme.placement).map_err(|error| KeyError::NotSendable(error.to_string()))?;
     if let Some(operation) = &scheme.check {
-        ask(services, connector, operation, credential, arrived).await.map_err(KeyError::Check)?;
+        ask(services, connector, operation, &holder.tenant, credential, arrived).await.map_err(KeyError::Check)?;
     }
     let secret = AccountSecret::ApiKey(key, scheme.placement.clone());
     Ok(services.integrations.connect(holder, user_identifier, Account::default(), &secret).await?)
@@ -105,11 +105,12 @@ async fn identify(
     services: Services<'_>,
     connector: &Arc<Connector>,
     identity: &Identity,
+    tenant: &str,
     secret: &AccountSecret,
     arrived: Instant,
 ) -> Result<Account, Error> {
     let Some(credential) = secret.credential()? else { return Ok(Account::default()) };
-    let answer = ask(services, connector, &identity.operation, credential, arrived).await?;
+    let answer = ask(services, connector, &identity.operation, tenant, credential, arrived).await?;
     let parsed: Result<Value, _> = compute::run(answer.len(), || serde_json::from_slice(&answer)).await;
     let answer = parsed.map_err(|error| {
         Error::NotUnderstood(format!("the service's answer about the account is not JSON: {error}"))
@@ -140,6 +141,7 @@ async fn ask(
     services: Services<'_>,
     connector: &Arc<Connector>,
     operation: &str,
+    tenant: &str,
     credential: Credential,
     arrived: Instant,
 ) -> Result<Bytes, Error> {
@@ -150,7 +152,7 @@ async fn ask(
     let call = Call {
         connector,
         operation,
-        run_as: RunAs::NewAccount(credential),
+        run_as: RunAs::NewAccount { tenant, credential },
         body: b"{}",
         accept: None,
         deadline: arrived + connector.timeout(),

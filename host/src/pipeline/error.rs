@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::answer::{MAX_SHOWN_BYTES, shown};
 use crate::integrations::AccessError;
+use crate::registry::NoPlace;
 use crate::schema::{self, InputError, Violation};
 use contract::limit::FAULT_MEMBERS_BYTES;
 use egress::EgressError;
@@ -41,9 +42,9 @@ pub enum Error {
         /// Time until it admits the next call.
         retry_after: Duration,
     },
-    /// All permits of the connector are taken.
-    #[error("the connector runs as many calls as `limits.concurrency` allows")]
-    NoPermit,
+    /// There is no permit of the connector for the caller.
+    #[error("the connector runs as many calls as `limits.concurrency` and `limits.tenant_share` allow")]
+    NoPermit(NoPlace),
     /// The memory for calls is used up.
     #[error(transparent)]
     NoMemory(#[from] Exhausted),

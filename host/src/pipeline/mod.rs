@@ -18,7 +18,6 @@ mod error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout_at};
 
 pub use self::answer::Answer;
@@ -28,7 +27,7 @@ use self::account::{Account, ChosenAccount};
 use self::answer::Form;
 use crate::integrations::Integrations;
 use crate::metrics::{Metrics, OutcomeLabels, Stages};
-use crate::registry::{Connector, Operation, Registry};
+use crate::registry::{Connector, Operation, Permit, Registry};
 use crate::schema::Input;
 use contract::Effect;
 use egress::{Credential, Egress};
@@ -58,8 +57,21 @@ pub enum RunAs<'a> {
         /// The integration that the caller names.
         user_identifier: Option<&'a str>,
     },
-    /// The credential of an account that is being connected, so that there is no integration yet.
-    NewAccount(Credential),
+    /// An account that is being connected, so that there is no integration yet.
+    NewAccount {
+        /// The tenant that connects it.
+        tenant: &'a str,
+        /// Its credential.
+        credential: Credential,
+    },
+}
+
+impl RunAs<'_> {
+    fn tenant(&self) -> &str {
+        match self {
+            Self::Caller { tenant, .. } | Self::NewAccount { tenant, .. } => tenant,
+        }
+    }
 }
 
 /// One call of an operation.
@@ -168,7 +180,7 @@ async fn complete(
     let mut stages = Stages::begin();
 
     // Before a refresh: a call over a limit sends no request to the provider.
-    let permit = admit(connector, operation)?;
+    let permit = admit(connector, operation, call.run_as.tenant())?;
     stages.end(&metrics.admit);
 
     let account = chosen.ready(services, &call).await?;
@@ -205,15 +217,15 @@ async fn complete(
                 false => account.explain(error),
             })
         }
-        Ok(Outcome::Reply(json)) => answer::of_reply(json, &form).await,
+        Ok(Outcome::Reply(json)) => answer::of_reply(json, &form, permit).await,
         Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
         Err(fault) => Err(account.explain_refusal(fault.into())),
     }
 }
 
 /// Takes a permit of the connector and counts the call in the operation's rate limit.
-fn admit(connector: &Connector, operation: &Operation) -> Result<OwnedSemaphorePermit, Error> {
-    let permit = connector.admit().ok_or(Error::NoPermit)?;
+fn admit(connector: &Connector, operation: &Operation, tenant: &str) -> Result<Permit, Error> {
+    let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
     if let Some(limit) = &operation.manifest.rate_limit {
         let counted = connector.budgets().check(limit);
         counted.map_err(|retry_after| Error::RateLimited { limit: limit.clone(), retry_after })?;

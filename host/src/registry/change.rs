@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use thiserror::Error;
 
-use super::scan::seen;
+use super::folders::{Origin, Seen};
+use super::scan::Files;
 use super::{Connector, Refusal, Registry, connector};
 use store::StoreError;
 
@@ -24,6 +25,12 @@ pub enum ChangeError {
     /// No earlier version of the connector is stored.
     #[error("no earlier version of `{0}` is stored")]
     NoEarlierVersion(String),
+    /// The connector came with the gateway, which never changes `shipped_dir`.
+    #[error(
+        "`{0}` came with the gateway, which never changes `shipped_dir`; put another module in its place with \
+         `connector-gateway connectors add --replace-shipped FILE`, or change the files of `shipped_dir`"
+    )]
+    Shipped(String),
     /// A grant is not a host or a wildcard.
     #[error("`{0}` is not a host name; write it like api.example.com, or *.example.com for link hosts")]
     InvalidHost(String),
@@ -35,99 +42,183 @@ pub enum ChangeError {
     Store(#[from] StoreError),
 }
 
+/// The operator's word about a module that is installed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Installation<'a> {
+    /// Replaces the former grants. `None` leaves them.
+    pub grants: Option<&'a [String]>,
+    /// `true` if the module may take the place of the shipped connector of its identifier.
+    pub replaces_shipped: bool,
+}
+
 impl Registry {
-    /// Installs a module under the identifier of its manifest, or swaps it for the live version. `grants` replaces the former
-    /// grants; `None` leaves them.
+    /// Installs a module under the identifier of its manifest, or swaps it for the live version.
     ///
     /// # Errors
     /// If the module is refused, or if files or grants cannot be written. The live version then stays live.
-    pub async fn install(&self, module: Bytes, grants: Option<&[String]>) -> Result<Arc<Connector>, ChangeError> {
+    pub async fn install(&self, module: Bytes, word: Installation<'_>) -> Result<Arc<Connector>, ChangeError> {
+        let Installation { grants, replaces_shipped } = word;
         for host in grants.unwrap_or_default() {
             if !connector::is_grant(host) {
                 return Err(ChangeError::InvalidHost(host.clone()));
             }
         }
-        let refused = |refusal: Refusal| ChangeError::Refused(refusal.to_string());
         loop {
             let version = self.grants_version();
-            let candidate = self.load(&module, None, grants).await.map_err(refused)?;
+            let candidate = self.load(&module, None, grants, Origin::Foreign).await.map_err(refused)?;
             let mut files = self.files.lock().await;
             if grants.is_none() && self.grants_version() != version {
                 continue;
             }
             let candidate = self.still_named_well(candidate).map_err(refused)?;
             let identifier = candidate.manifest().identifier.clone();
+            if !replaces_shipped {
+                self.permit(Origin::Foreign, &identifier, candidate.digest()).map_err(refused)?;
+            } else if self.folders.shipped(&identifier).is_some() {
+                // Before the file, because a running gateway refuses the file without it.
+                self.folders.replace(&identifier, candidate.digest())?;
+            }
             if let Some(grants) = grants {
                 self.grants_changed.fetch_add(1, Ordering::Release);
                 self.store.set_grants(&identifier, grants).await?;
             }
-            let path = self.path(&identifier);
-            store::files::write_atomically(&path, |file| file.write_all(&module))?;
-            files.changing.remove(&path);
-            files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
-            return Ok(self.activate(&path, candidate, &module, "installed"));
+            return self.put(&mut files, candidate, &module, "installed");
         }
     }
 
-    /// Removes a connector. Calls under way end normally.
+    /// Writes the file of a foreign module and makes the module live.
+    fn put(
+        &self,
+        files: &mut Files,
+        candidate: Connector,
+        module: &[u8],
+        outcome: &'static str,
+    ) -> Result<Arc<Connector>, ChangeError> {
+        let path = self.folders.foreign(&candidate.name());
+        store::files::write_atomically(&path, |file| file.write_all(module))?;
+        files.changing.remove(&path);
+        files.settled.insert(path.clone(), Seen::now(&path, Origin::Foreign)?);
+        Ok(self.activate(candidate, module, outcome))
+    }
+
+    /// Removes a connector. If it was put in the place of a shipped one, that one is live again. Calls under way end normally.
     ///
     /// # Errors
-    /// If it is not installed, or if its file cannot be removed.
+    /// If it is not installed, if it is a shipped one, or if its file cannot be removed.
     pub async fn remove(&self, identifier: &str) -> Result<(), ChangeError> {
+        let unknown = || ChangeError::Unknown(identifier.to_owned());
+        if contract::name::identifier(identifier).is_err() {
+            return Err(unknown());
+        }
+        let is_replaced = self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live));
+        if is_replaced {
+            match self.restore(identifier, "restored").await {
+                Ok(_) => return Ok(()),
+                // The module goes all the same. The shipped one is refused again when the folders are read.
+                Err(ChangeError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
         let mut files = self.files.lock().await;
-        let path = self.path(identifier);
-        if contract::name::identifier(identifier).is_err() || !path.exists() && self.get(identifier).is_none() {
-            return Err(ChangeError::Unknown(identifier.to_owned()));
+        let shipped = self.folders.shipped(identifier);
+        if self.folders.file(Origin::Foreign, identifier).is_none() {
+            match (shipped, self.get(identifier)) {
+                (Some(_), _) => return Err(ChangeError::Shipped(identifier.to_owned())),
+                (None, None) => return Err(unknown()),
+                (None, Some(_)) => {}
+            }
         }
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
+        self.forget_foreign(&mut files, identifier)?;
+        if self.get(identifier).is_some_and(|live| !live.is_shipped()) {
+            self.retire(identifier);
         }
-        files.settled.remove(&path);
-        files.changing.remove(&path);
-        self.retire(&path);
         Ok(())
     }
 
-    /// Swaps in the version that was live before the present one.
+    /// Swaps in the version that was live before the present one. In place of a replaced one, that is the shipped connector.
     ///
     /// # Errors
-    /// If no earlier version is stored, or if it is refused now.
+    /// If no earlier version is stored, if it is refused now, or if the present one is shipped.
     pub async fn rollback(&self, identifier: &str) -> Result<Arc<Connector>, ChangeError> {
         if contract::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
-        let path = self.path(identifier);
+        let path = self.folders.foreign(identifier);
         loop {
             let version = self.grants_version();
             let live = self.get(identifier);
             let present = match &live {
-                Some(live) => Some(live.digest().to_owned()),
+                Some(live) => Some((live.origin(), live.digest().to_owned())),
                 // If no version is live, the present one is the refused file.
-                None => self.digest_of(&path).await,
+                None => self.digest_of(&path).await.map(|digest| (Origin::Foreign, digest)),
             };
-            let Some(module) = self.versions.before(identifier, present.as_deref())? else {
-                return Err(match present {
-                    Some(_) => ChangeError::NoEarlierVersion(identifier.to_owned()),
-                    None => ChangeError::Unknown(identifier.to_owned()),
-                });
+            let is_shipped = self.folders.shipped(identifier).is_some();
+            if is_shipped && present.as_ref().is_none_or(|(origin, _)| *origin == Origin::Shipped) {
+                return Err(ChangeError::Shipped(identifier.to_owned()));
+            }
+            let before = present.as_ref().map(|(origin, digest)| (*origin, digest.as_str()));
+            let former = self.versions.before(identifier, before)?;
+            let former = former.filter(|former| former.origin == Origin::Foreign || is_shipped);
+            let module = match former {
+                Some(former) if former.origin == Origin::Foreign => fs::read(former.path)?,
+                _ if is_shipped => return self.restore(identifier, "rolled_back").await,
+                _ => {
+                    return Err(match present {
+                        Some(_) => ChangeError::NoEarlierVersion(identifier.to_owned()),
+                        None => ChangeError::Unknown(identifier.to_owned()),
+                    });
+                }
             };
-            let candidate = self
-                .load(&module, Some(identifier), None)
-                .await
-                .map_err(|refusal| ChangeError::Refused(refusal.to_string()))?;
+            let candidate = self.load(&module, Some(identifier), None, Origin::Foreign).await.map_err(refused)?;
             let mut files = self.files.lock().await;
-            let is_same = match (&live, self.get(identifier)) {
-                (Some(before), Some(now)) => Arc::ptr_eq(before, &now),
-                (before, now) => before.is_none() && now.is_none(),
-            };
-            if !is_same || self.grants_version() != version {
+            if !self.is_still(identifier, live.as_ref()) || self.grants_version() != version {
                 continue;
             }
-            store::files::write_atomically(&path, |file| file.write_all(&module))?;
-            files.changing.remove(&path);
-            files.settled.insert(path.clone(), seen(&fs::metadata(&path)?)?);
-            return Ok(self.activate(&path, candidate, &module, "rolled_back"));
+            if is_shipped {
+                self.folders.replace(identifier, candidate.digest())?;
+            }
+            return self.put(&mut files, candidate, &module, "rolled_back");
         }
     }
+
+    /// Makes the shipped connector live again, and removes the module that was put in its place.
+    async fn restore(&self, identifier: &str, outcome: &'static str) -> Result<Arc<Connector>, ChangeError> {
+        loop {
+            let version = self.grants_version();
+            let live = self.get(identifier);
+            let path = self.folders.shipped(identifier).ok_or_else(|| ChangeError::Unknown(identifier.to_owned()))?;
+            let seen = Seen::now(&path, Origin::Shipped)?;
+            let module = fs::read(&path)?;
+            let candidate = self.load(&module, Some(identifier), None, Origin::Shipped).await.map_err(refused)?;
+            let mut files = self.files.lock().await;
+            if !self.is_still(identifier, live.as_ref()) || self.grants_version() != version {
+                continue;
+            }
+            self.forget_foreign(&mut files, identifier)?;
+            files.settled.insert(path, seen);
+            return Ok(self.activate(candidate, &module, outcome));
+        }
+    }
+
+    /// Removes the file of a foreign module and all that is known of the file.
+    fn forget_foreign(&self, files: &mut Files, identifier: &str) -> Result<(), ChangeError> {
+        self.folders.remove(identifier)?;
+        let path = self.folders.foreign(identifier);
+        files.settled.remove(&path);
+        files.changing.remove(&path);
+        self.forget_refusal(&path);
+        Ok(())
+    }
+
+    /// `true` if this version of a connector is still the live one.
+    fn is_still(&self, identifier: &str, before: Option<&Arc<Connector>>) -> bool {
+        match (before, self.get(identifier)) {
+            (Some(before), Some(now)) => Arc::ptr_eq(before, &now),
+            (before, now) => before.is_none() && now.is_none(),
+        }
+    }
+}
+
+fn refused(refusal: Refusal) -> ChangeError {
+    ChangeError::Refused(refusal.to_string())
 }

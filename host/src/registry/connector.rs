@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
+use super::folders::Origin;
+use super::places::{NoPlace, Permit, Places};
 use super::reach::{Reach, Service, reach};
 use super::refusal::Refusal;
 use super::{settings, token_hosts};
@@ -24,7 +25,7 @@ pub(super) struct Candidate<'a> {
     pub(super) manifest: Manifest,
     pub(super) module: Module,
     pub(super) digest: String,
-    pub(super) shipped: bool,
+    pub(super) origin: Origin,
     /// The hosts that the operator granted to this identifier.
     pub(super) granted: Vec<String>,
     pub(super) config: &'a Config,
@@ -39,7 +40,7 @@ pub struct Connector {
     manifest: Manifest,
     module: Module,
     digest: String,
-    shipped: bool,
+    origin: Origin,
     live_since: SystemTime,
     operations: HashMap<String, Operation>,
     upstreams: Arc<Upstreams>,
@@ -47,8 +48,7 @@ pub struct Connector {
     settings: Arc<Settings>,
     limits: Limits,
     timeout: Duration,
-    /// One for each concurrent call.
-    permits: Arc<Semaphore>,
+    places: Arc<Places>,
     services: Vec<Service>,
     granted: BTreeSet<String>,
     missing: BTreeSet<String>,
@@ -95,7 +95,8 @@ impl Connector {
     /// # Errors
     /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the operator's settings are wrong.
     pub(super) fn build(candidate: Candidate<'_>) -> Result<Self, Refusal> {
-        let Candidate { mut manifest, module, digest, shipped, granted, config, metrics, predecessor } = candidate;
+        let Candidate { mut manifest, module, digest, origin, granted, config, metrics, predecessor } = candidate;
+        let shipped = origin == Origin::Shipped;
         let config = config.connector(&manifest.identifier);
         let mut operations = HashMap::with_capacity(manifest.operations.len());
         for operation in std::mem::take(&mut manifest.operations) {
@@ -127,13 +128,13 @@ impl Connector {
             settings: Arc::new(settings),
             limits: limits(&config.limits),
             timeout: Duration::from_secs(config.limits.timeout_s),
-            permits: Arc::new(Semaphore::new(config.limits.concurrency)),
+            places: Places::new(config.limits.concurrency, config.limits.tenant_share),
             live_since: SystemTime::now(),
             name: manifest.identifier.as_str().into(),
             manifest,
             module,
             digest,
-            shipped,
+            origin,
             services,
             granted,
             missing,
@@ -176,7 +177,12 @@ impl Connector {
 
     /// Returns `true` if the connector came with the gateway.
     pub fn is_shipped(&self) -> bool {
-        self.shipped
+        self.origin == Origin::Shipped
+    }
+
+    /// Where its module comes from.
+    pub(super) fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// The time at which this version was loaded.
@@ -209,9 +215,12 @@ impl Connector {
         self.timeout
     }
 
-    /// Takes a permit for one concurrent call. `None` if all permits are taken.
-    pub fn admit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.permits).try_acquire_owned().ok()
+    /// Takes a permit for one concurrent call of a tenant.
+    ///
+    /// # Errors
+    /// If all places are taken, or if the tenant has its share of them.
+    pub fn admit(&self, tenant: &str) -> Result<Permit, NoPlace> {
+        self.places.take(tenant)
     }
 
     /// The services that it calls, in the order of the manifest.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tracing::Instrument;
 
+use super::folders::Origin;
 use super::refusal::Refusal;
 use super::{Connector, Registry, connector, provider_names};
 use crate::metrics::CacheLabels;
@@ -35,7 +36,17 @@ impl Registry {
     /// # Errors
     /// The reason why the module would be refused.
     pub async fn check(&self, module: &[u8]) -> Result<Connector, Refusal> {
-        self.load(module, None, None).await
+        let connector = self.load(module, None, None, Origin::Foreign).await?;
+        let Some(shipped) = self.folders.shipped(&connector.name()) else { return Ok(connector) };
+        if self.digest_of(&shipped).await.as_deref() != Some(connector.digest()) {
+            return Ok(connector);
+        }
+        self.load(module, None, None, Origin::Shipped).await
+    }
+
+    /// `true` if a module is not the shipped one of its identifier, and would take that one's place.
+    pub fn would_replace_shipped(&self, connector: &Connector) -> bool {
+        !connector.is_shipped() && self.folders.shipped(&connector.name()).is_some()
     }
 
     /// The number of changes of grants so far. A connector is current if the number is the same before and after its load.
@@ -49,6 +60,7 @@ impl Registry {
         module: &[u8],
         expected: Option<&str>,
         grants: Option<&[String]>,
+        origin: Origin,
     ) -> Result<Connector, Refusal> {
         let digest = sha256_hex(module);
         let mut loaded = self.sandbox.load(module, &digest).await.map_err(|error| error.to_string())?;
@@ -66,8 +78,7 @@ impl Registry {
         let trial = Trial::of(&manifest).to_bytes().map_err(|error| format!("its schemas cannot be tried: {error}"))?;
         let tried = self.sandbox.try_schemas(&mut loaded.record, TRY_SCHEMAS, &trial).await;
         tried.map_err(|error| error.to_string())?;
-        let shipped = self.is_shipped(&digest);
-        if !shipped {
+        if origin == Origin::Foreign {
             provider_names::check(&manifest.identifier, &self.live())?;
         }
         let granted = match grants {
@@ -84,7 +95,7 @@ impl Registry {
             manifest,
             module,
             digest: digest.clone(),
-            shipped,
+            origin,
             granted,
             config: &self.config,
             metrics: &self.metrics,

@@ -1,6 +1,6 @@
 //! The live connectors, and how they change.
 //!
-//! Each file `{identifier}.wasm` in the folder `modules_dir` is a live connector. The registry compiles, describes and checks a
+//! Each file `{identifier}.wasm` in the folders `shipped_dir` and `modules_dir` is a live connector. The registry compiles, describes and checks a
 //! new or changed file first. Then it replaces the previous version in one atomic exchange of the table that calls read. A call
 //! holds the version that it began with until it ends. A file that is refused changes nothing: the previous version keeps
 //! serving, also after a restart.
@@ -8,13 +8,15 @@
 //! A module is checked without the lock of [`Files`]. Only its change of the table takes the lock. So a module that takes long to
 //! compile holds up no other one.
 //!
-//! - here: the table; [`scan`]: the folder; [`mod@load`]: from bytes to a connector; [`change`]: changes by the operator
-//! - [`connector`]: one connector; [`reach`], [`settings`], [`token_hosts`], [`provider_names`]: parts of its check
-//! - [`versions`]: former versions; [`mod@watch`]: notices changes of the folder
+//! - here: the table; [`folders`]: the two folders; [`scan`]: their files; [`mod@load`]: from bytes to a connector; [`change`]: changes by the operator
+//! - [`connector`]: one connector; [`places`]: its concurrent calls; [`reach`], [`settings`], [`token_hosts`], [`provider_names`]: parts of its check
+//! - [`versions`]: former versions; [`mod@watch`]: notices changes of the folders
 
 mod change;
 mod connector;
+mod folders;
 mod load;
+mod places;
 mod provider_names;
 mod reach;
 mod refusal;
@@ -26,9 +28,8 @@ mod versions;
 mod watch;
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Instant, SystemTime};
@@ -37,13 +38,15 @@ use arc_swap::{ArcSwap, Guard};
 use serde_json::json;
 use tokio::sync::{Mutex, watch as watched};
 
-pub use self::change::ChangeError;
+pub use self::change::{ChangeError, Installation};
 pub use self::connector::{Connector, Operation};
 pub use self::load::try_schemas;
+pub use self::places::{NoPlace, Permit};
 pub use self::reach::Service;
 pub use self::refusal::{Refusal, Refused};
 pub use self::watch::watch;
 
+use self::folders::{Folders, identifier_of};
 use self::scan::Files;
 use self::versions::Versions;
 use crate::config::{Config, ConfigError, Problem};
@@ -55,9 +58,6 @@ use store::Store;
 /// The live connectors by identifier.
 pub type Live = HashMap<String, Arc<Connector>>;
 
-/// The list of shipped modules in `modules_dir`, in lines of `sha256  file name`. Shipped connectors need no grants.
-const SHIPPED: &str = "SHIPPED";
-
 /// Maximum number of refused files that are listed. The oldest ones are left out.
 const MAX_REFUSED: usize = 256;
 
@@ -68,10 +68,11 @@ pub struct Registry {
     files: Mutex<Files>,
     /// The names of files that are being loaded.
     loading: watched::Sender<Vec<String>>,
-    /// `true` once the files that the folder had at the start are loaded.
+    /// `true` once the files that the folders had at the start are loaded.
     has_started: AtomicBool,
     /// The number of changes of grants. A connector that was made of former grants is made again.
     grants_changed: AtomicU64,
+    folders: Folders,
     versions: Versions,
     config: Arc<Config>,
     sandbox: Sandbox,
@@ -81,10 +82,10 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry without live connectors. [`Registry::load_folder`] loads those of the folder.
+    /// A registry without live connectors. [`Registry::load_folders`] loads those of the folders.
     ///
     /// # Errors
-    /// If the modules folder is missing, or the folder of versions cannot be created.
+    /// If a configured folder of modules is missing, or the folder of versions cannot be created.
     pub fn new(
         config: Arc<Config>,
         sandbox: Sandbox,
@@ -92,17 +93,8 @@ impl Registry {
         metrics: Arc<Metrics>,
         events: Events,
     ) -> io::Result<Self> {
-        let folder = &config.modules_dir;
-        if !folder.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::NotFound,
-                format!(
-                    "the modules folder `{}` does not exist; make it, or set `modules_dir` (`make build` fills `modules`)",
-                    folder.display()
-                ),
-            ));
-        }
         Ok(Self {
+            folders: Folders::open(&config)?,
             versions: Versions::open(&config.data_dir)?,
             live: ArcSwap::default(),
             refused: ArcSwap::default(),
@@ -128,7 +120,7 @@ impl Registry {
         self.live.load().get(identifier).cloned()
     }
 
-    /// Files in the folder that were refused.
+    /// Files in the folders that were refused.
     pub fn refused(&self) -> Arc<Vec<Refused>> {
         self.refused.load_full()
     }
@@ -144,13 +136,13 @@ impl Registry {
         if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
     }
 
-    /// The files that the folder had at the start and that are not loaded yet. `None` once all of them are loaded or refused.
+    /// The files that the folders had at the start and that are not loaded yet. `None` once all of them are loaded or refused.
     pub fn missing(&self) -> Option<Vec<String>> {
         (!self.has_started.load(Ordering::Relaxed)).then(|| self.loading.borrow().clone())
     }
 
     /// Makes a connector live, in place of its previous version.
-    fn activate(&self, path: &Path, candidate: Connector, module: &[u8], outcome: &'static str) -> Arc<Connector> {
+    fn activate(&self, candidate: Connector, module: &[u8], outcome: &'static str) -> Arc<Connector> {
         let connector = Arc::new(candidate);
         let identifier = connector.manifest().identifier.clone();
         let started = Instant::now();
@@ -170,11 +162,14 @@ impl Registry {
         if let Some(misnamed) = misnamed {
             let name = misnamed.name();
             let reason = Refusal::Module(provider_names::refusal(&name));
-            self.refuse(&self.path(&name), misnamed.digest().to_owned(), reason);
+            self.refuse(&self.folders.foreign(&name), misnamed.digest().to_owned(), reason);
         }
-        self.forget_refusal(path);
+        if let Some(path) = self.folders.file(connector.origin(), &identifier) {
+            self.forget_refusal(&path);
+        }
         self.count(&identifier, outcome);
-        if let Err(error) = self.versions.activated(&identifier, connector.digest(), module) {
+        let stored = self.versions.activated(&identifier, connector.origin(), connector.digest(), module);
+        if let Err(error) = stored {
             tracing::warn!(connector = identifier, %error, "this version could not be stored, so a rollback to it is not possible");
         }
         tracing::info!(
@@ -200,12 +195,8 @@ impl Registry {
         connector
     }
 
-    /// Removes the connector of a file from the live ones. The last call that uses it drops it.
-    fn retire(&self, path: &Path) {
-        self.forget_refusal(path);
-        let Some(identifier) = path.file_stem().and_then(|stem| stem.to_str()) else {
-            return;
-        };
+    /// Removes a connector from the live ones. The last call that uses it drops it.
+    fn retire(&self, identifier: &str) {
         if self.get(identifier).is_none() {
             return;
         }
@@ -220,10 +211,10 @@ impl Registry {
 
     fn refuse(&self, path: &Path, digest: String, refusal: Refusal) {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let identifier = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let identifier = identifier_of(path);
         let serving = self.get(identifier).map(|live| live.digest().to_owned());
         let reason = refusal.to_string();
-        tracing::warn!(file, sha256 = digest, reason, serving, "module refused");
+        tracing::warn!(file, path = %path.display(), sha256 = digest, reason, serving, "module refused");
         self.count(identifier, "refused");
         self.events.tell(
             EventKind::ConnectorRefused,
@@ -233,9 +224,10 @@ impl Registry {
             Refusal::Module(_) => Vec::new(),
             Refusal::Settings(problems) => problems,
         };
-        let refused = Refused { file, digest, reason, wrong_settings, at: SystemTime::now(), serving };
+        let refused =
+            Refused { file, path: path.to_owned(), digest, reason, wrong_settings, at: SystemTime::now(), serving };
         self.refused.rcu(|known| {
-            let mut known: Vec<Refused> = known.iter().filter(|other| other.file != refused.file).cloned().collect();
+            let mut known: Vec<Refused> = known.iter().filter(|other| other.path != refused.path).cloned().collect();
             known.push(refused.clone());
             known.drain(..known.len().saturating_sub(MAX_REFUSED));
             known
@@ -243,8 +235,7 @@ impl Registry {
     }
 
     fn forget_refusal(&self, path: &Path) {
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        self.refused.rcu(|known| known.iter().filter(|refused| refused.file != file).cloned().collect::<Vec<_>>());
+        self.refused.rcu(|known| known.iter().filter(|refused| refused.path != path).cloned().collect::<Vec<_>>());
     }
 
     fn count(&self, connector: &str, outcome: &str) {
@@ -252,15 +243,5 @@ impl Registry {
         self.metrics.swaps.get_or_create_owned(&labels).inc();
         let live = i64::try_from(self.live().len()).unwrap_or(i64::MAX);
         self.metrics.connectors.set(live);
-    }
-
-    fn path(&self, identifier: &str) -> PathBuf {
-        self.config.modules_dir.join(format!("{identifier}.wasm"))
-    }
-
-    fn is_shipped(&self, digest: &str) -> bool {
-        // The list is missing in a folder without shipped connectors.
-        fs::read_to_string(self.config.modules_dir.join(SHIPPED))
-            .is_ok_and(|list| list.lines().any(|line| line.split_whitespace().next() == Some(digest)))
     }
 }

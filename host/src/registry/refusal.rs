@@ -1,6 +1,7 @@
 //! Why a module does not become a live connector.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::config::Problem;
@@ -44,11 +45,13 @@ impl From<String> for Refusal {
     }
 }
 
-/// A file of the modules folder that did not become a live connector.
+/// A file of a folder of modules that did not become a live connector.
 #[derive(Clone, Debug)]
 pub struct Refused {
     /// The name of the file.
     pub file: String,
+    /// The path of the file.
+    pub(super) path: PathBuf,
     /// SHA-256 of the content in hexadecimal digits; empty if the file could not be read.
     pub digest: String,
     /// The reason in a sentence.

@@ -1,30 +1,21 @@
-//! The modules folder: its files become live connectors.
+//! The folders of modules: their files become live connectors.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::SystemTime;
 
 use tokio::sync::Semaphore;
 
-use super::{Connector, Refusal, Registry, SHIPPED, provider_names};
+use super::folders::{Origin, Seen, identifier_of};
+use super::{Connector, Refusal, Registry, provider_names};
 use store::digest::sha256_hex;
 
 /// Maximum number of files that are loaded at the same time. Each is held in memory. The sandbox compiles as many of them at a time as
 /// there are cores.
 const PARALLEL_LOADS: usize = 8;
-
-/// The state of a file when the registry last looked, to notice that it changed.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Seen {
-    modified: SystemTime,
-    length: u64,
-    inode: u64,
-}
 
 /// The state that one change at a time may use.
 #[derive(Default)]
@@ -60,11 +51,11 @@ impl Drop for Loading {
 }
 
 impl Registry {
-    /// Loads the modules of the folder, and returns when all of them are live or refused.
+    /// Loads the modules of the folders, and returns when all of them are live or refused.
     ///
     /// # Errors
-    /// If the folder cannot be read.
-    pub async fn load_folder(self: &Arc<Self>) -> io::Result<()> {
+    /// If a folder cannot be read.
+    pub async fn load_folders(self: &Arc<Self>) -> io::Result<()> {
         self.scan(false).await?;
         // This does not fail, because the registry holds the sender.
         let _ = self.loading.subscribe().wait_for(Vec::is_empty).await;
@@ -72,18 +63,22 @@ impl Registry {
         Ok(())
     }
 
-    /// Compares the folder with the live connectors. Removes those without a file, and begins to load the files that changed. With
+    /// Compares the folders with the live connectors. Removes those without a file, and begins to load the files that changed. With
     /// `patient`, a file that changed since the previous scan waits for the next one, because it may be incomplete. Returns `true`
     /// if such files are left.
     ///
     /// # Errors
-    /// If the folder cannot be read. Then nothing changes.
+    /// If a folder cannot be read. Then nothing changes.
     pub async fn scan(self: &Arc<Self>, patient: bool) -> io::Result<bool> {
         let mut files = self.files.lock().await;
-        let found = list(&self.config.modules_dir)?;
+        let found = self.folders.list()?;
         for path in files.settled.keys().filter(|path| !found.contains_key(*path)).cloned().collect::<Vec<_>>() {
             files.settled.remove(&path);
-            self.retire(&path);
+            self.forget_refusal(&path);
+            // With a file in the other folder, the connector serves until that file is loaded.
+            if !found.keys().any(|other| identifier_of(other) == identifier_of(&path)) {
+                self.retire(identifier_of(&path));
+            }
         }
         files.changing.retain(|path, _| found.contains_key(path));
         let mut arrived = Vec::new();
@@ -100,28 +95,19 @@ impl Registry {
             arrived.push((Loading::begin(self, &path), path, seen));
         }
         if !arrived.is_empty() {
-            let shipped = self.shipped_files();
-            arrived.sort_by(|(one, one_path, _), (other, other_path, _)| {
-                let key = |file: &str| !shipped.contains(file);
-                key(&one.file).cmp(&key(&other.file)).then_with(|| one_path.cmp(other_path))
+            arrived.sort_by(|(_, one_path, one), (_, other_path, other)| {
+                let key = |seen: &Seen| seen.origin == Origin::Foreign;
+                key(one).cmp(&key(other)).then_with(|| one_path.cmp(other_path))
             });
             tokio::spawn(load_all(Arc::clone(self), arrived));
         }
         Ok(!files.changing.is_empty())
     }
 
-    /// The names of the files that the list of shipped modules has.
-    fn shipped_files(&self) -> HashSet<String> {
-        let list = fs::read_to_string(self.config.modules_dir.join(SHIPPED)).unwrap_or_default();
-        list.lines().filter_map(|line| line.split_whitespace().nth(1).map(str::to_owned)).collect()
-    }
-
-    /// Loads a file of the folder and makes it live, or refuses it. If the file changes while it is loaded, nothing happens: the
+    /// Loads a file of a folder and makes it live, or refuses it. If the file changes while it is loaded, nothing happens: the
     /// new state is loaded too.
     async fn take_file(&self, path: &Path, seen: &Seen) {
-        let Some(identifier) = path.file_stem().and_then(|stem| stem.to_str()) else {
-            return;
-        };
+        let identifier = identifier_of(path);
         let module = match read(path.to_owned(), seen.length, self.config.compile.max_module_mb).await {
             Ok(module) => module,
             Err(ReadError::Gone) => return,
@@ -136,9 +122,12 @@ impl Registry {
         let digest = sha256_hex(&module);
         loop {
             let grants = self.grants_version();
-            let loaded = self.load(&module, Some(identifier), None).await;
+            let loaded = match self.permit(seen.origin, identifier, &digest) {
+                Ok(()) => self.load(&module, Some(identifier), None, seen.origin).await,
+                Err(refusal) => Err(refusal),
+            };
             let former = match &loaded {
-                Err(_) if self.get(identifier).is_none() => self.former(identifier, &digest).await,
+                Err(_) if self.has_no_version(identifier) => self.former(identifier, &digest).await,
                 _ => None,
             };
             let files = self.files.lock().await;
@@ -151,11 +140,13 @@ impl Registry {
             match loaded.and_then(|candidate| self.still_named_well(candidate)) {
                 Ok(candidate) => {
                     let outcome = if self.get(identifier).is_some() { "swapped" } else { "added" };
-                    self.activate(path, candidate, &module, outcome);
+                    self.activate(candidate, &module, outcome);
                 }
                 Err(refusal) => {
                     if let Some((candidate, module)) = former {
-                        self.activate(path, candidate, &module, "brought_back");
+                        self.activate(candidate, &module, "brought_back");
+                    } else if self.has_no_version(identifier) {
+                        self.retire(identifier);
                     }
                     self.refuse(path, digest, refusal);
                 }
@@ -164,11 +155,33 @@ impl Registry {
         }
     }
 
-    /// The last valid version of a connector, for a restart with a file that is refused.
+    /// Checks that a module may have this identifier.
+    pub(super) fn permit(&self, origin: Origin, identifier: &str, digest: &str) -> Result<(), Refusal> {
+        match origin {
+            Origin::Shipped => Ok(()),
+            Origin::Foreign => Ok(self.folders.permit(identifier, digest)?),
+        }
+    }
+
+    /// `true` if no version of a connector is live, or if the file of the live one is gone.
+    fn has_no_version(&self, identifier: &str) -> bool {
+        self.get(identifier).is_none_or(|live| self.folders.file(live.origin(), identifier).is_none())
+    }
+
+    /// The last valid version of a connector, in place of a file that is refused.
     async fn former(&self, identifier: &str, refused: &str) -> Option<(Connector, Vec<u8>)> {
-        let module = self.versions.before(identifier, Some(refused)).ok()??;
-        let candidate = self.load(&module, Some(identifier), None).await.ok()?;
-        Some((candidate, module))
+        for version in self.versions.newest_first(identifier).ok()? {
+            if version.digest == refused
+                || self.folders.file(version.origin, identifier).is_none()
+                || self.permit(version.origin, identifier, &version.digest).is_err()
+            {
+                continue;
+            }
+            let module = fs::read(&version.path).ok()?;
+            let candidate = self.load(&module, Some(identifier), None, version.origin).await.ok()?;
+            return Some((candidate, module));
+        }
+        None
     }
 
     /// The digest of a file. `None` if there is no such file; empty if it cannot be read.
@@ -237,30 +250,4 @@ async fn read(path: PathBuf, length: u64, limit_mb: u64) -> Result<Vec<u8>, Read
         Ok(Err(error)) => Err(failed(&error)),
         Err(error) => Err(failed(&error)),
     }
-}
-
-/// The modules of a folder. Hidden files are ignored, because programs use such names for incomplete files.
-fn list(folder: &Path) -> io::Result<HashMap<PathBuf, Seen>> {
-    let mut found = HashMap::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if hidden || path.extension().is_none_or(|extension| extension != "wasm") {
-            continue;
-        }
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => {
-                found.insert(path, seen(&metadata)?);
-            }
-            Ok(_) => {}
-            // The file was removed after the folder was read.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
-}
-
-pub(super) fn seen(metadata: &fs::Metadata) -> io::Result<Seen> {
-    Ok(Seen { modified: metadata.modified()?, length: metadata.len(), inode: metadata.ino() })
 }

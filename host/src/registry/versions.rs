@@ -5,12 +5,27 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Maximum number of stored versions of a connector, with the live one.
+use super::folders::Origin;
+
+/// Maximum number of stored versions of a connector from one origin, with the live one.
 const MAX_VERSIONS: usize = 5;
 
-/// The files `data_dir/versions/{connector}/{sha256}.wasm`. The modification time of a file is the last time it became live.
+/// The folder of the versions that came with the gateway, beside those that did not.
+const SHIPPED: &str = "shipped";
+
+/// The files `data_dir/versions/{connector}/{sha256}.wasm`, and `…/{connector}/shipped/{sha256}.wasm` of shipped modules. The
+/// modification time of a file is the last time it became live.
 pub(super) struct Versions {
     folder: PathBuf,
+}
+
+/// A stored version.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version {
+    live_at: SystemTime,
+    pub(super) digest: String,
+    pub(super) path: PathBuf,
+    pub(super) origin: Origin,
 }
 
 impl Versions {
@@ -21,31 +36,46 @@ impl Versions {
     }
 
     /// Stores a version that became live, and removes the oldest ones.
-    pub(super) fn activated(&self, connector: &str, digest: &str, module: &[u8]) -> io::Result<()> {
-        let folder = self.folder.join(connector);
+    pub(super) fn activated(&self, connector: &str, origin: Origin, digest: &str, module: &[u8]) -> io::Result<()> {
+        let folder = self.folder_of(connector, origin);
         fs::create_dir_all(&folder)?;
         let path = folder.join(format!("{digest}.wasm"));
         match fs::File::options().write(true).open(&path) {
             Ok(file) => file.set_modified(SystemTime::now())?,
             Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
         }
-        for (_, _, old) in self.newest_first(connector)?.into_iter().skip(MAX_VERSIONS) {
-            fs::remove_file(old)?;
+        let mut versions = self.from(connector, origin)?;
+        versions.sort_by(|one, other| other.cmp(one));
+        for old in versions.into_iter().skip(MAX_VERSIONS) {
+            fs::remove_file(old.path)?;
         }
         Ok(())
     }
 
-    /// The newest version with another digest than this one.
-    pub(super) fn before(&self, connector: &str, digest: Option<&str>) -> io::Result<Option<Vec<u8>>> {
-        self.newest_first(connector)?
-            .into_iter()
-            .find(|(_, version, _)| Some(version.as_str()) != digest)
-            .map(|(_, _, path)| fs::read(path))
-            .transpose()
+    /// The version that was live before one with this digest and origin.
+    pub(super) fn before(&self, connector: &str, present: Option<(Origin, &str)>) -> io::Result<Option<Version>> {
+        let versions = self.newest_first(connector)?;
+        Ok(versions.into_iter().find(|version| Some((version.origin, version.digest.as_str())) != present))
     }
 
-    fn newest_first(&self, connector: &str) -> io::Result<Vec<(SystemTime, String, PathBuf)>> {
-        let entries = match fs::read_dir(self.folder.join(connector)) {
+    /// The stored versions of a connector.
+    pub(super) fn newest_first(&self, connector: &str) -> io::Result<Vec<Version>> {
+        let mut versions = self.from(connector, Origin::Shipped)?;
+        versions.extend(self.from(connector, Origin::Foreign)?);
+        versions.sort_by(|one, other| other.cmp(one));
+        Ok(versions)
+    }
+
+    fn folder_of(&self, connector: &str, origin: Origin) -> PathBuf {
+        let folder = self.folder.join(connector);
+        match origin {
+            Origin::Shipped => folder.join(SHIPPED),
+            Origin::Foreign => folder,
+        }
+    }
+
+    fn from(&self, connector: &str, origin: Origin) -> io::Result<Vec<Version>> {
+        let entries = match fs::read_dir(self.folder_of(connector, origin)) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
@@ -57,10 +87,10 @@ impl Versions {
             if let Some(digest) = name.and_then(|name| name.strip_suffix(".wasm"))
                 && !digest.starts_with('.')
             {
-                versions.push((fs::metadata(&path)?.modified()?, digest.to_owned(), path.clone()));
+                let live_at = fs::metadata(&path)?.modified()?;
+                versions.push(Version { live_at, digest: digest.to_owned(), path: path.clone(), origin });
             }
         }
-        versions.sort_by(|one, other| other.cmp(one));
         Ok(versions)
     }
 }
@@ -71,21 +101,37 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use Origin::{Foreign, Shipped};
+
+    fn before(versions: &Versions, present: Option<(Origin, &str)>) -> Option<Vec<u8>> {
+        versions.before("one", present).unwrap().map(|version| fs::read(version.path).unwrap())
+    }
 
     #[test]
     fn a_rollback_leads_to_the_version_before_and_a_second_one_back_again() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
-        assert_eq!(versions.before("one", None).unwrap(), None);
-        versions.activated("one", "aa", b"a").unwrap();
-        assert_eq!(versions.before("one", Some("aa")).unwrap(), None);
+        assert_eq!(before(&versions, None), None);
+        versions.activated("one", Foreign, "aa", b"a").unwrap();
+        assert_eq!(before(&versions, Some((Foreign, "aa"))), None);
         sleep(Duration::from_millis(5));
-        versions.activated("one", "bb", b"b").unwrap();
-        assert_eq!(versions.before("one", Some("bb")).unwrap().as_deref(), Some(&b"a"[..]));
+        versions.activated("one", Foreign, "bb", b"b").unwrap();
+        assert_eq!(before(&versions, Some((Foreign, "bb"))).as_deref(), Some(&b"a"[..]));
         sleep(Duration::from_millis(5));
-        versions.activated("one", "aa", b"a").unwrap();
-        assert_eq!(versions.before("one", Some("aa")).unwrap().as_deref(), Some(&b"b"[..]));
+        versions.activated("one", Foreign, "aa", b"a").unwrap();
+        assert_eq!(before(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"b"[..]));
         assert_eq!(versions.before("two", None).unwrap(), None);
+    }
+
+    #[test]
+    fn the_version_before_may_be_of_the_other_origin() {
+        let folder = tempfile::tempdir().unwrap();
+        let versions = Versions::open(folder.path()).unwrap();
+        versions.activated("one", Shipped, "aa", b"shipped").unwrap();
+        sleep(Duration::from_millis(5));
+        versions.activated("one", Foreign, "aa", b"foreign").unwrap();
+        assert_eq!(before(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"shipped"[..]));
+        assert_eq!(before(&versions, Some((Shipped, "aa"))).as_deref(), Some(&b"foreign"[..]));
     }
 
     #[test]
@@ -93,11 +139,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
         for digest in ["a", "b", "c", "d", "e", "f"] {
-            versions.activated("one", digest, digest.as_bytes()).unwrap();
+            versions.activated("one", Foreign, digest, digest.as_bytes()).unwrap();
             sleep(Duration::from_millis(5));
         }
-        let kept: Vec<String> =
-            versions.newest_first("one").unwrap().into_iter().map(|(_, digest, _)| digest).collect();
+        let kept: Vec<String> = versions.newest_first("one").unwrap().into_iter().map(|kept| kept.digest).collect();
         assert_eq!(kept, ["f", "e", "d", "c", "b"]);
     }
 }

@@ -29,10 +29,10 @@ fn assert_refused(home: &Home, words: &[&str]) {
 #[test]
 fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
     let cases = [
-        ("drian_s = 1", "`drian_s`", "`drain_s`", 5),
-        ("\n[compile]\nmemory = 64", "`compile.memory`", "`compile.memory_mb`", 7),
-        ("[connectors.liar]\nlimits.timeout = 1", "`connectors.liar.limits.timeout`", "timeout_s", 6),
-        ("[conectors.liar]\nsettings = {}", "`conectors`", "`connectors`", 5),
+        ("drian_s = 1", "`drian_s`", "`drain_s`", 6),
+        ("\n[compile]\nmemory = 64", "`compile.memory`", "`compile.memory_mb`", 8),
+        ("[connectors.liar]\nlimits.timeout = 1", "`connectors.liar.limits.timeout`", "timeout_s", 7),
+        ("[conectors.liar]\nsettings = {}", "`conectors`", "`connectors`", 6),
     ];
     for (config, key, nearest, line) in cases {
         let home = Setup::new().config(config).prepare();
@@ -76,7 +76,7 @@ fn a_variable_is_named_when_it_is_wrong() {
 #[test]
 fn a_file_that_is_not_toml_is_refused_with_the_number_of_the_line_and_without_its_text() {
     let home = Setup::new().config("secret hunter2").prepare();
-    assert_refused(&home, &["gateway.toml:5", "TOML"]);
+    assert_refused(&home, &["gateway.toml:6", "TOML"]);
     assert!(!fails(&home).1.contains("hunter2"));
 }
 
@@ -117,7 +117,22 @@ fn a_damaged_database_is_reported_with_what_to_do() {
 fn a_missing_modules_folder_is_reported_with_what_to_do() {
     let home = Setup::new().prepare();
     fs::remove_dir_all(home.modules()).unwrap();
-    assert_refused(&home, &[home.modules().to_str().unwrap(), "`modules_dir`", "make build"]);
+    assert_refused(&home, &[home.modules().to_str().unwrap(), "`modules_dir`", "make it"]);
+}
+
+#[test]
+fn a_missing_folder_of_shipped_modules_that_is_configured_is_reported_with_what_to_do() {
+    let home = Setup::new().prepare();
+    fs::remove_dir_all(home.shipped()).unwrap();
+    assert_refused(&home, &[home.shipped().to_str().unwrap(), "`shipped_dir`", "came with the gateway"]);
+}
+
+#[test]
+fn shipped_modules_and_others_need_folders_of_their_own() {
+    let home = Setup::new().prepare();
+    fs::remove_dir(home.shipped()).unwrap();
+    std::os::unix::fs::symlink(home.modules(), home.shipped()).unwrap();
+    assert_refused(&home, &["`shipped_dir`", "`modules_dir`", "the same folder"]);
 }
 
 #[test]
@@ -132,7 +147,11 @@ fn a_variable_overrides_the_file() {
 fn all_defaults_run_in_an_empty_folder() {
     let home = Setup::new().prepare();
     fs::remove_file(home.config()).unwrap();
-    let mut command = std::process::Command::new(support::process::binary());
+    fs::remove_dir(home.modules()).unwrap();
+    // Without the folder of shipped connectors, which `make build` puts beside the binary.
+    let binary = home.config().with_file_name("connector-gateway");
+    fs::copy(support::process::binary(), &binary).unwrap();
+    let mut command = std::process::Command::new(binary);
     command
         .arg("serve")
         .current_dir(home.modules().parent().unwrap())
@@ -143,7 +162,10 @@ fn all_defaults_run_in_an_empty_folder() {
         process.lines().iter().find_map(|line| line.strip_prefix("Connector Gateway is at ").map(str::to_owned))
     });
     assert_eq!(Client::new(&address).get("/readyz").ok()["connectors"], 0);
-    assert!(home.data().join("gateway.db").is_file());
+    assert!(home.data().join("gateway.db").is_file() && home.modules().is_dir());
+    let said: Vec<_> =
+        process.lines().into_iter().filter(|line| line.contains("no connectors came with this gateway")).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
 }
 
 #[test]

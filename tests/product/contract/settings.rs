@@ -47,7 +47,7 @@ fn a_value_that_the_schema_refuses_keeps_the_gateway_from_starting() {
         ("settings.table = []", "`connectors.hostile.settings.table`", "object"),
     ];
     for (config, key, expected) in cases {
-        assert_refused(&home(config), &[key, expected, "gateway.toml:6"]);
+        assert_refused(&home(config), &[key, expected, "gateway.toml:7"]);
     }
 }
 
@@ -55,7 +55,7 @@ fn a_value_that_the_schema_refuses_keeps_the_gateway_from_starting() {
 fn a_misspelt_setting_keeps_the_gateway_from_starting_and_the_nearest_name_is_given() {
     for (name, nearest) in [("organisation", "`organization`"), ("Limit", "`limit`"), ("fall_back", "`fallback`")] {
         let key = format!("`connectors.hostile.settings.{name}`");
-        assert_refused(&home(&format!("settings.{name} = \"x\"")), &[&key, nearest, "gateway.toml:6"]);
+        assert_refused(&home(&format!("settings.{name} = \"x\"")), &[&key, nearest, "gateway.toml:7"]);
     }
 }
 
@@ -80,10 +80,10 @@ fn all_wrong_settings_of_all_connectors_are_reported_at_once() {
         .prepare();
     let words = [
         "4 places",
-        "gateway.toml:6: `connectors.hostile.settings.organisation`",
+        "gateway.toml:7: `connectors.hostile.settings.organisation`",
         "`organization`",
-        "gateway.toml:7: `connectors.hostile.settings.limit`",
-        "gateway.toml:10: `connectors.liar.settings.organization`",
+        "gateway.toml:8: `connectors.hostile.settings.limit`",
+        "gateway.toml:11: `connectors.liar.settings.organization`",
         "GATEWAY__CONNECTORS__HOSTILE__SETTINGS__TABLE",
     ];
     assert_refused(&home, &words);
@@ -125,7 +125,7 @@ fn a_module_whose_settings_the_configuration_does_not_fit_is_refused_while_the_g
     let gateway = Setup::new().guest("liar").config(config).start();
     gateway.home().put("hostile", &module::guest("hostile"));
     let reason = gateway.wait_for_refusal("hostile.wasm");
-    for words in ["gateway.toml:8", "`connectors.hostile.settings.limit`", "integer"] {
+    for words in ["gateway.toml:9", "`connectors.hostile.settings.limit`", "integer"] {
         assert!(reason.contains(words), "{words} in: {reason}");
     }
     gateway.home().put("liar", &module::liar("version=2.0.0"));

@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::path::PathBuf;
 
 use serde_json::json;
 use support::{Gateway, Load, Setup, module};
@@ -118,18 +119,54 @@ fn a_module_is_compiled_once() {
     assert_eq!(found(&gateway), [1.0, 0.0]);
 }
 
-#[test]
-fn a_compiled_module_that_was_altered_is_compiled_again() {
-    let mut gateway = Setup::new().module("liar", module::liar("version=1.0.0")).cold().start();
+/// The file of the only compiled module.
+fn artifact(gateway: &Gateway) -> PathBuf {
+    let mut files = fs::read_dir(gateway.home().data().join("compiled")).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.next().unwrap();
+    assert!(files.next().is_none() && file.extension().is_some_and(|end| end == "cwasm"), "nothing else is there");
+    file
+}
+
+/// A gateway that has compiled one module, and was stopped.
+fn stopped(version: &str) -> Gateway {
+    let mut gateway = Setup::new().module("liar", module::liar(version)).cold().start();
     gateway.stop();
-    let compiled = fs::read_dir(gateway.home().data().join("compiled")).unwrap().map(|entry| entry.unwrap().path());
-    let artifact = compiled.into_iter().find(|path| path.extension().is_some_and(|end| end == "cwasm")).unwrap();
-    let mut bytes = fs::read(&artifact).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(&artifact, bytes).unwrap();
+    gateway
+}
+
+/// Checks that a gateway with a spoiled file compiles the module again, and runs the module.
+#[track_caller]
+fn assert_compiles_again(gateway: Gateway) {
     let gateway = gateway.start_again();
     assert_eq!(gateway.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
     assert_eq!(gateway.metric("gateway_module_cache_total{outcome=\"miss\"}"), 1.0);
     gateway.wait_for_log("a warning", |line| line["message"].as_str().is_some_and(|text| text.contains("altered")));
+}
+
+#[test]
+fn a_compiled_module_that_was_altered_is_compiled_again() {
+    let gateway = stopped("version=1.0.0");
+    let artifact = artifact(&gateway);
+    let mut bytes = fs::read(&artifact).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&artifact, bytes).unwrap();
+    assert_compiles_again(gateway);
+}
+
+#[test]
+fn a_compiled_module_that_another_installation_made_is_not_run() {
+    let (gateway, other) = (stopped("version=1.0.0"), stopped("version=2.0.0"));
+    fs::copy(artifact(&other), artifact(&gateway)).unwrap();
+    assert_compiles_again(gateway);
+}
+
+#[test]
+fn modules_are_compiled_again_after_a_rotation_of_the_master_key() {
+    let gateway = stopped("version=1.0.0");
+    gateway.home().run_ok(&["keys", "rotate-master"]);
+    let gateway = gateway.start_again();
+    assert_eq!(gateway.metric("gateway_module_cache_total{outcome=\"miss\"}"), 1.0);
+    let gateway = gateway.start_again();
+    assert_eq!(gateway.metric("gateway_module_cache_total{outcome=\"hit\"}"), 1.0);
 }

@@ -1,6 +1,7 @@
 //! A connector is swapped while it serves, without an effect on callers.
 
 mod files;
+mod shipped;
 
 use serde_json::{Value, json};
 use support::{Answer, Client, Gate, Gateway, Load, Provider, Reply, Setup, module};

@@ -27,7 +27,9 @@ pub const PATH_BYTES: usize = 16 << 10;
 /// Headers of a request.
 pub const HEADERS: usize = 64;
 /// Requests of one `send-all`.
-pub const PARALLEL_REQUESTS: usize = 64;
+pub const PARALLEL_REQUESTS: usize = OPEN_RESPONSES;
+/// Responses of an invocation whose bodies it has neither read nor dropped.
+pub const OPEN_RESPONSES: usize = 32;
 /// Bytes of one `peek`.
 pub const PEEK_BYTES: usize = 4096;
 /// A key in the storage; it has at least one byte.

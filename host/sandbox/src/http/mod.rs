@@ -8,6 +8,7 @@ mod response;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
+use hyper::body::Body as _;
 use hyper::header::HeaderValue;
 use wasmtime::component::Resource;
 
@@ -18,12 +19,15 @@ use super::bindings::gateway::connector::json::Kind;
 use super::host_memory::{Held, TooMuchHeld};
 use super::invocation::Guest;
 use super::json::Document;
-use contract::limit::{PARALLEL_REQUESTS, PEEK_BYTES};
+use contract::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
 use egress::EgressError;
 
 pub use self::outbound::{CredentialSource, Outbound, Request, to_guest};
-use self::response::Source;
+use self::response::{Open, Source};
 pub use self::response::{Response, ResponseBody};
+
+/// The memory that an open response is counted with: what the connection reads ahead of the guest, about.
+const BUFFERED_BYTES: usize = 64 << 10;
 
 /// An address from a response, as the guest holds it.
 pub struct Link {
@@ -45,26 +49,62 @@ impl Guest {
         self.requests <= self.limits.requests
     }
 
+    /// Prepares for a response, whose body keeps a connection until the guest has read or dropped it.
+    fn open_response(&mut self) -> wasmtime::Result<Result<Open, Error>> {
+        if self.open_responses >= OPEN_RESPONSES {
+            return Ok(Err(Error::InvalidRequest(format!(
+                "{OPEN_RESPONSES} responses are open; read the body of one, or drop it, before you send the next request"
+            ))));
+        }
+        // The gateway as a whole is busy, so the guest is told to try again soon.
+        let Some(connection) = self.connections.take(1) else { return Ok(Err(Error::RateLimited(1))) };
+        let mut buffered = self.call.outbound.memory().part();
+        if let Err(exhausted) = buffered.grow_to(BUFFERED_BYTES) {
+            return Ok(Err(to_guest(exhausted.into())));
+        }
+        let held = self.host_memory.hold(BUFFERED_BYTES)?;
+        self.open_responses += 1;
+        Ok(Ok(Open { _connection: connection, _buffered: buffered, _held: held }))
+    }
+
+    /// The response has no connection any more.
+    fn close_response(&mut self, open: Option<Open>) {
+        if open.is_some() {
+            self.open_responses -= 1;
+        }
+    }
+
     /// Puts a response into the table of the guest.
     fn add_response(
         &mut self,
         upstream: String,
         sent: Result<egress::Response, EgressError>,
+        open: Open,
     ) -> wasmtime::Result<Result<Resource<Response>, Error>> {
         let response = match sent {
             Ok(response) => response,
-            Err(error) => return Ok(Err(to_guest(error))),
+            Err(error) => {
+                self.close_response(Some(open));
+                return Ok(Err(to_guest(error)));
+            }
         };
+        let mut open = Some(open);
+        if response.body.is_end_stream() {
+            self.close_response(open.take());
+        }
         let headers: usize = response.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
         let url = response.url();
         let _held = self.host_memory.hold(headers + url.as_str().len() + upstream.len())?;
         let source = Some(Source { upstream, url, _held });
-        Ok(Ok(self.table.push(Response { source, ..response.into() })?))
+        Ok(Ok(self.table.push(Response { source, open, ..response.into() })?))
     }
 
     async fn read(&mut self, response: &Resource<Response>) -> wasmtime::Result<Result<Bytes, Error>> {
         let limit = self.limits.response_bytes;
-        let body = self.table.get_mut(response)?.read(limit, &mut self.host_memory).await?;
+        let response = self.table.get_mut(response)?;
+        let body = response.read(limit, &mut self.host_memory).await?;
+        let open = response.open.take();
+        self.close_response(open);
         Ok(body.map_err(to_guest))
     }
 
@@ -105,10 +145,14 @@ impl Host for Guest {
         if !self.admit_request() {
             return Ok(Err(Error::TooManyRequests));
         }
+        let open = match self.open_response()? {
+            Ok(open) => open,
+            Err(error) => return Ok(Err(error)),
+        };
         let _held = self.host_memory.hold(request.size())?;
         let upstream = request.upstream.clone();
         let sent = self.call.outbound.send(request, self.limits.download_bytes).await;
-        self.add_response(upstream, sent)
+        self.add_response(upstream, sent, open)
     }
 
     async fn send_all(
@@ -124,18 +168,23 @@ impl Host for Guest {
             return Ok(requests.iter().map(|_| Err(Error::InvalidRequest(detail.clone()))).collect());
         }
         let _held = self.host_memory.hold(requests.iter().map(Request::size).sum())?;
-        let admitted: Vec<bool> = requests.iter().map(|_| self.admit_request()).collect();
+        let mut admitted = Vec::with_capacity(requests.len());
+        for request in requests {
+            let open = if self.admit_request() { self.open_response()? } else { Err(Error::TooManyRequests) };
+            admitted.push(open.map(|open| (request, open)));
+        }
         let outbound = &self.call.outbound;
         let limit = self.limits.download_bytes;
-        let sent = join_all(requests.into_iter().zip(admitted).map(|(request, admitted)| async move {
+        let sent = join_all(admitted.into_iter().map(|admitted| async move {
+            let (request, open) = admitted?;
             let upstream = request.upstream.clone();
-            if admitted { Some((upstream, outbound.send(request, limit).await)) } else { None }
+            Ok((upstream, outbound.send(request, limit).await, open))
         }))
         .await;
         sent.into_iter()
             .map(|sent| match sent {
-                Some((upstream, sent)) => self.add_response(upstream, sent),
-                None => Ok(Err(Error::TooManyRequests)),
+                Ok((upstream, sent, open)) => self.add_response(upstream, sent, open),
+                Err(error) => Ok(Err(error)),
             })
             .collect()
     }
@@ -243,7 +292,8 @@ impl HostResponse for Guest {
     }
 
     fn drop(&mut self, response: Resource<Response>) -> wasmtime::Result<()> {
-        self.table.delete(response)?;
+        let response = self.table.delete(response)?;
+        self.close_response(response.open);
         Ok(())
     }
 }

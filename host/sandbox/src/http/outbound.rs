@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::future::{BoxFuture, ready};
 use hyper::StatusCode;
+use memory::MemoryBudget;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 use wasmtime::component::ResourceTable;
@@ -126,6 +127,11 @@ impl Outbound {
     /// Refuses every request.
     pub fn nowhere() -> Self {
         Self { way: None, sent: Arc::default() }
+    }
+
+    /// The memory that calls may take together.
+    pub(super) fn memory(&self) -> MemoryBudget {
+        self.way.as_ref().map_or_else(MemoryBudget::unlimited, |way| way.egress.memory().clone())
     }
 
     /// The number of requests so far.

@@ -6,6 +6,7 @@ use hyper::{HeaderMap, StatusCode};
 use url::Url;
 
 use crate::host_memory::{Held, HostMemory, TooMuchHeld};
+use crate::shares::Taken;
 use egress::EgressError;
 
 /// A response with a body that is read on demand.
@@ -15,6 +16,18 @@ pub struct Response {
     pub(super) body: ResponseBody,
     /// `None` for a response that no guest has.
     pub(super) source: Option<Source>,
+    /// `Some` while a guest has the response and has not read its body.
+    pub(super) open: Option<Open>,
+}
+
+/// What an open response takes.
+pub(super) struct Open {
+    /// Its connection.
+    pub(super) _connection: Taken,
+    /// The memory that the connection takes, out of that for all calls.
+    pub(super) _buffered: memory::Held,
+    /// The same memory, out of that for the invocation.
+    pub(super) _held: Held,
 }
 
 /// The origin of a response that a guest holds.
@@ -40,7 +53,7 @@ pub enum ResponseBody {
 impl From<egress::Response> for Response {
     fn from(response: egress::Response) -> Self {
         let body = ResponseBody::Unread(response.body);
-        Self { status: response.status, headers: response.headers, body, source: None }
+        Self { status: response.status, headers: response.headers, body, source: None, open: None }
     }
 }
 

@@ -28,11 +28,17 @@ pub(in crate::api) fn metrics() -> Value {
 /// Members of POST /admin/connectors.
 pub(in crate::api) fn install() -> Value {
     let mut members = live_connector();
-    members["description"] = "The body is the component. `grant` names a host that it may reach.".into();
-    members["parameters"] = json!([{
-        "name": "grant", "in": "query", "schema": {"type": "array", "items": {"type": "string"}},
-        "style": "form", "explode": true,
-    }]);
+    members["description"] =
+        "The body is the component. `grant` names a host that it may reach. With `replace_shipped` it may take \
+                              the place of a connector that came with the gateway."
+            .into();
+    members["parameters"] = json!([
+        {
+            "name": "grant", "in": "query", "schema": {"type": "array", "items": {"type": "string"}},
+            "style": "form", "explode": true,
+        },
+        {"name": "replace_shipped", "in": "query", "schema": {"type": "boolean", "default": false}},
+    ]);
     members["requestBody"] = json!({
         "required": true,
         "content": {"application/wasm": {"schema": {"type": "string", "format": "binary"}}},

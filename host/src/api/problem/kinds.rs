@@ -117,6 +117,8 @@ kinds! {
     MODULE_REFUSED = ("module-refused", UNPROCESSABLE_ENTITY, "The module was refused", Connector, false, Gateway);
     /// The connector has no earlier version.
     NO_EARLIER_VERSION = ("no-earlier-version", CONFLICT, "There is no earlier version", Operator, false, Gateway);
+    /// The gateway removes and rolls back only modules that the operator added.
+    SHIPPED = ("shipped", CONFLICT, "The connector came with the gateway", Operator, false, Gateway);
     /// The user has no integration.
     INTEGRATION_REQUIRED = ("integration-required", FAILED_DEPENDENCY, "The user must connect an account", User, false, Gateway);
     /// The user has several integrations, and no selected one.

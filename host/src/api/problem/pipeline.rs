@@ -13,6 +13,7 @@ use super::{
     UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
 use crate::pipeline::{Error, Explanation};
+use crate::registry::NoPlace;
 use contract::words::sentence;
 use egress::whole_seconds;
 use memory::Exhausted;
@@ -28,9 +29,15 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
         Error::RateLimited { limit, retry_after } => RATE_LIMITED
             .because(format!("The rate limit `{limit}` is used up; try again in {} s.", whole_seconds(retry_after)))
             .retry_after(whole_seconds(retry_after)),
-        Error::NoPermit => BUSY
+        Error::NoPermit(NoPlace::AllTaken) => BUSY
             .because(format!(
                 "`{connector}` runs as many calls as `limits.concurrency` allows; try again, or raise this limit."
+            ))
+            .retry_after(1),
+        Error::NoPermit(NoPlace::OverShare) => BUSY
+            .because(format!(
+                "The tenant has its share of the calls that `{connector}` runs at the same time, and the others are kept for \
+                 other tenants; try again, or raise `limits.tenant_share` or `limits.concurrency`."
             ))
             .retry_after(1),
         Error::NoMemory(exhausted) => no_memory(exhausted),

@@ -41,6 +41,15 @@ impl Master {
         Self { id: format!("mk_{id}"), key: Arc::new(key) }
     }
 
+    /// A key for one purpose, which reveals nothing about the master key and nothing about keys for other purposes.
+    pub(super) fn derive(&self, purpose: &str) -> Key {
+        let master = hmac::Key::new(hmac::HMAC_SHA256, self.key.expose_secret());
+        let tag = hmac::sign(&master, format!("connector-gateway key for {purpose}").as_bytes());
+        let mut key = Box::new([0; KEY_BYTES]);
+        key.copy_from_slice(tag.as_ref());
+        SecretBox::new(key)
+    }
+
     /// Seals a data key under this master key.
     pub(super) fn wrap(&self, id: &str, key: &Key) -> Result<Wrap, VaultError> {
         let bytes = Cipher::new(&self.key)?.seal(&["data key", id], key.expose_secret())?;

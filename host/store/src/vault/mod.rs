@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use secrecy::SecretSlice;
+use secrecy::{SecretBox, SecretSlice};
 use tokio::sync::Mutex;
 
 use self::cipher::Cipher;
@@ -102,6 +102,15 @@ impl Vault {
         store.drop_retired_data_keys(RETIRED_KEY_LIFE).await?;
         let inner = Inner { file, store: store.clone(), keys: ArcSwap::from_pointee(keys), reading: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// A key for one purpose, derived from the newest master key. A rotation of the master key changes it.
+    ///
+    /// # Errors
+    /// If there is no master key.
+    pub fn derive(&self, purpose: &str) -> Result<SecretBox<[u8; 32]>, VaultError> {
+        let keys = self.inner.keys.load();
+        keys.masters.last().map(|master| master.derive(purpose)).ok_or_else(|| self.inner.file.missing())
     }
 
     /// Seals a secret for the row that `context` names. With another context it cannot be unsealed.

@@ -76,6 +76,7 @@ const OPERATIONS: &[Row] = &[
     file_only(immediate("forward_file", network::forward)),
     row("many_requests", network::many_requests),
     row("many_in_parallel", network::many_in_parallel),
+    row("hoard_responses", network::hoard_responses),
     row("read_body", network::read_body),
     row("keep_state", state::keep_state),
     immediate("keep_state_at_once", state::keep_state),

@@ -73,6 +73,18 @@ pub(crate) fn many_in_parallel(input: &Value) -> Answer {
     reply(&counted(http::send_all(requests).into_iter()))
 }
 
+/// Sends the request `count` times and keeps the responses unread. Then sends a request to the path `text`, if there is one, while
+/// it keeps them. Replies with the results of the requests, and with the last error.
+pub(crate) fn hoard_responses(input: &Value) -> Answer {
+    let count = input["count"].as_u64().unwrap_or_default();
+    let kept: Vec<_> = (0..count).map(|_| http::send(request(input))).collect();
+    if let Some(path) = input["text"].as_str() {
+        drop(http::send(Request { target: Target::Path(path.to_owned()), ..request(input) }));
+    }
+    let detail = kept.iter().rev().find_map(|result| result.as_ref().err().map(|error| named(error).1));
+    reply(&json!({"results": counted(kept.into_iter()), "detail": detail}))
+}
+
 fn counted(results: impl Iterator<Item = Result<Response, Error>>) -> Value {
     let mut counts = serde_json::Map::new();
     for result in results {
