@@ -159,9 +159,14 @@ fn connections_of_guests_leave_descriptors_to_the_gateway() {
         (0..15).map(|_| client.begin("/connectors/hostile/many_in_parallel", parallel.clone())).collect();
     // Guests may have three sixteenths of the descriptors. A quarter of that is kept for the other connector.
     service.wait_for_requests(57);
-    wait_for("every call to be under way", || (gateway.metric("gateway_in_flight") >= 15.0).then_some(()));
+    // A call that gets no connection ends at once.
+    wait_for("every call", || {
+        let ended = calls.iter().filter(|call| call.is_done()).count();
+        (gateway.metric("gateway_in_flight") + ended as f64 >= 15.0).then_some(())
+    });
     let open = fs::read_dir(format!("/proc/{}/fd", gateway.process_id())).unwrap().count();
     assert!(open < 200, "{open} descriptors");
+    assert_eq!(service.seen().len(), 57);
     assert_serves(&client);
     gate.open();
     let mut sum = [0, 0];
@@ -171,6 +176,6 @@ fn connections_of_guests_leave_descriptors_to_the_gateway() {
             sum[count] += results[name].as_u64().unwrap_or_default();
         }
     }
-    assert_eq!(sum, [57, 480 - 57]);
+    assert!(sum[0] >= 57 && sum[0] + sum[1] == 480, "{sum:?}");
     assert_serves(&client);
 }

@@ -5,8 +5,10 @@ mod issuers;
 use std::fs;
 use std::net::TcpListener;
 
+use serde_json::json;
 use support::process::Process;
-use support::{Client, Home, Setup};
+use support::setup::KEY;
+use support::{Client, Home, Setup, module};
 
 /// Starts a gateway that must fail to start, and returns its exit code and its message.
 pub(crate) fn fails(home: &Home) -> (Option<i32>, String) {
@@ -143,29 +145,54 @@ fn a_variable_overrides_the_file() {
     call.body(body).send().ok();
 }
 
-#[test]
-fn all_defaults_run_in_an_empty_folder() {
-    let home = Setup::new().prepare();
-    fs::remove_file(home.config()).unwrap();
-    fs::remove_dir(home.modules()).unwrap();
-    // Without the folder of shipped connectors, which `make build` puts beside the binary.
-    let binary = home.config().with_file_name("connector-gateway");
+/// Starts a gateway without configuration that was installed in the folder `installed` beside the folders of `home`. `connectors`
+/// came with it, unless there is none.
+fn installed(home: &Home, connectors: &[(&str, Vec<u8>)]) -> (Process, Client) {
+    let _ = fs::remove_file(home.config());
+    let folder = home.config().with_file_name("installed");
+    fs::create_dir(&folder).unwrap();
+    if !connectors.is_empty() {
+        fs::create_dir(folder.join("connectors")).unwrap();
+    }
+    for (name, module) in connectors {
+        fs::write(folder.join(format!("connectors/{name}.wasm")), module).unwrap();
+    }
+    let binary = folder.join("connector-gateway");
     fs::copy(support::process::binary(), &binary).unwrap();
     let mut command = std::process::Command::new(binary);
     command
         .arg("serve")
         .current_dir(home.modules().parent().unwrap())
         .env_remove("GATEWAY_CONFIG")
-        .env("GATEWAY__LISTEN", "127.0.0.1:0");
+        .env("GATEWAY__LISTEN", "127.0.0.1:0")
+        .env("GATEWAY_BOOTSTRAP_KEY", KEY);
     let process = Process::start(&mut command);
     let address = support::wait_for("the address", || {
         process.lines().iter().find_map(|line| line.strip_prefix("Connector Gateway is at ").map(str::to_owned))
     });
-    assert_eq!(Client::new(&address).get("/readyz").ok()["connectors"], 0);
+    (process, Client::new(&address).with_key(KEY))
+}
+
+#[test]
+fn all_defaults_run_in_an_empty_folder() {
+    let home = Setup::new().prepare();
+    fs::remove_dir(home.modules()).unwrap();
+    let (process, client) = installed(&home, &[]);
+    assert_eq!(client.get("/readyz").ok()["connectors"], 0);
     assert!(home.data().join("gateway.db").is_file() && home.modules().is_dir());
     let said: Vec<_> =
         process.lines().into_iter().filter(|line| line.contains("no connectors came with this gateway")).collect();
     assert_eq!(said.len(), 1, "{said:?}");
+}
+
+#[test]
+fn the_connectors_beside_the_binary_are_those_that_came_with_it() {
+    let home = Setup::new().guest("hostile").prepare();
+    let (_process, client) = installed(&home, &[("liar", module::liar("version=1.0.0"))]);
+    let listed = client.get("/connectors").ok();
+    let listed: Vec<_> = listed["connectors"].as_array().unwrap().iter().collect();
+    let shipped: Vec<_> = listed.iter().map(|live| (live["connector"].clone(), live["shipped"].clone())).collect();
+    assert_eq!(shipped, [(json!("hostile"), json!(false)), (json!("liar"), json!(true))]);
 }
 
 #[test]

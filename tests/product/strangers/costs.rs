@@ -1,6 +1,7 @@
 //! Modules whose schemas, manifest or file cost too much.
 
 use std::fs::{self, File};
+use std::time::Instant;
 
 use serde_json::json;
 use support::{Setup, module};
@@ -70,4 +71,24 @@ fn an_escaped_log_line_is_as_short_as_any_other() {
     });
     assert_eq!(line["message"].as_str().map(str::len), Some((4 << 10) + '…'.len_utf8()));
     assert_serves(&gateway);
+}
+
+#[test]
+fn a_connector_that_writes_without_end_fills_no_log() {
+    let gateway = Setup::new().guest("hostile").guest("liar").start();
+    let client = gateway.client();
+    let started = Instant::now();
+    let calls: Vec<_> = (0..64).map(|_| client.begin("/connectors/hostile/huge_log", json!({"lines": 256}))).collect();
+    assert_serves(&gateway);
+    for call in calls {
+        call.wait().ok();
+    }
+    gateway.wait_for_log("the remark", |line| {
+        line["message"].as_str().is_some_and(|text| text.contains("further lines of this second are dropped"))
+    });
+    // A bit more than 1 MiB in each second that has begun.
+    let seconds = usize::try_from(started.elapsed().as_secs()).unwrap() + 2;
+    let written: usize = gateway.lines().iter().filter(|line| line.contains("guest-line")).map(String::len).sum();
+    assert!(written < seconds * (3 << 19), "{written} bytes in {seconds} s");
+    assert!(written < 64 << 20, "all that was asked for");
 }

@@ -119,6 +119,22 @@ fn a_module_is_compiled_once() {
     assert_eq!(found(&gateway), [1.0, 0.0]);
 }
 
+#[test]
+fn compiled_modules_take_no_more_room_than_allowed() {
+    let gateway =
+        Setup::new().module("liar", module::liar("version=1.0.0")).cold().config("compile.cache_mb = 1").start();
+    // Each takes about a fifth of it.
+    for version in ["2.0.0", "3.0.0", "4.0.0", "5.0.0", "6.0.0", "7.0.0"] {
+        gateway.home().put("liar", &module::liar(&format!("version={version}")));
+        gateway.wait_for_version("liar", version);
+    }
+    let folder = fs::read_dir(gateway.home().data().join("compiled")).unwrap();
+    let size: u64 = folder.map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
+    assert!(size <= 1 << 20, "{size} bytes");
+    let gateway = gateway.start_again();
+    assert_eq!(gateway.metric("gateway_module_cache_total{outcome=\"hit\"}"), 1.0, "the newest one is kept");
+}
+
 /// The file of the only compiled module.
 fn artifact(gateway: &Gateway) -> PathBuf {
     let mut files = fs::read_dir(gateway.home().data().join("compiled")).unwrap().map(|entry| entry.unwrap().path());
