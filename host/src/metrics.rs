@@ -275,11 +275,6 @@ impl Stages {
         record(stage, now - self.began);
         self.began = now;
     }
-
-    /// The next stage begins, and the time since the last one is not recorded.
-    pub fn skip(&mut self) {
-        self.began = Instant::now();
-    }
 }
 
 /// Records a time in seconds.

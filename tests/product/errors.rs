@@ -15,7 +15,7 @@ const SEARCH: &str = "/connectors/dex_market_data/search_pairs";
 fn a_body_that_is_not_json_is_400_with_the_place() {
     let (gateway, service) = market();
     let client = gateway.client();
-    for body in ["{", "{\"q\": }", "nonsense", "{\"q\": \"x\"} {}", "\u{feff}", "{\"q\": \"\u{1}\"}"] {
+    for body in ["{", "{\"q\": }", "nonsense", "{\"q\": \"x\"} {}", "{\"q\": \"\u{1}\"}"] {
         let call = client.request("POST", SEARCH).header("content-type", "application/json").body(body.to_owned());
         let problem = call.send().problem(400, "not-json");
         assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("caller"), &json!(false)), "{body:?}");
@@ -26,6 +26,43 @@ fn a_body_that_is_not_json_is_400_with_the_place() {
     let call = client.request("POST", SEARCH).header("content-type", "application/json").body(deep);
     assert!(matches!(call.send().status, 400 | 422));
     assert!(service.seen().is_empty());
+}
+
+#[test]
+fn json_that_cannot_be_taken_is_400_with_the_reason() {
+    let (gateway, service) = market();
+    let deep = format!("{{\"q\": {}1{}}}", "[".repeat(128), "]".repeat(128));
+    let cases = [
+        ("\u{feff}{\"q\": \"x\"}".to_owned(), "byte order mark"),
+        ("{\"q\": 1E400}".to_owned(), "1E400"),
+        ("{\"q\": -1e999}".to_owned(), "range"),
+        (deep, "127 levels"),
+    ];
+    for (body, words) in cases {
+        let call = gateway.client().request("POST", SEARCH).header("content-type", "application/json").body(body);
+        let problem = call.send().problem(400, "not-json");
+        assert!(problem["detail"].as_str().unwrap().contains(words), "{words}: {problem}");
+    }
+    let allowed = format!("{{\"q\": {}1{}}}", "[".repeat(127), "]".repeat(127));
+    let call = gateway.client().request("POST", SEARCH).header("content-type", "application/json").body(allowed);
+    call.send().violations();
+    assert!(service.seen().is_empty());
+}
+
+#[test]
+fn an_encoded_body_is_415_and_the_answer_says_what_is_accepted() {
+    let (gateway, service) = market();
+    let call = |encoding: &str| {
+        let call = gateway.client().request("POST", SEARCH).header("content-encoding", encoding);
+        call.json(&json!({"q": "x"})).send()
+    };
+    for encoding in ["gzip", "br", "deflate, gzip"] {
+        let answer = call(encoding);
+        answer.problem(415, "unsupported-media-type");
+        assert_eq!(answer.header("accept-encoding"), "identity");
+    }
+    assert!(service.seen().is_empty());
+    call("identity").ok();
 }
 
 #[test]
@@ -147,8 +184,19 @@ fn a_body_that_is_not_an_object_is_a_violation_at_the_root() {
 fn a_member_that_occurs_twice_is_a_violation() {
     let (gateway, _service) = market();
     let call = gateway.client().request("POST", SEARCH).header("content-type", "application/json");
-    let violations = call.body(r#"{"q": "a", "q": "b"}"#).send().violations();
-    assert_eq!(violations[0].0, "/q");
+    let answer = call.body(r#"{"q": "a", "q": "b", "q": "c", "response_fields": [], "response_fields": ["x"]}"#).send();
+    let pointers: Vec<String> = answer.violations().into_iter().map(|(pointer, _)| pointer).collect();
+    assert_eq!(pointers, ["/q", "/response_fields"], "each member is told once");
+    assert!(answer.text().contains("2 violations"), "{}", answer.text());
+}
+
+#[test]
+fn the_nearest_name_may_be_one_of_the_envelope() {
+    let (gateway, _service) = market();
+    let body = json!({"q": "x", "response_field": ["a"], "response_filter": []});
+    let violations = gateway.client().post(SEARCH, body).violations();
+    assert!(violations[0].1.contains("did you mean `response_fields`?"), "{violations:?}");
+    assert!(violations[1].1.contains("did you mean `response_filters`?"), "{violations:?}");
 }
 
 #[test]

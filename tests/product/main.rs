@@ -35,5 +35,6 @@ mod shares;
 mod shutdown;
 mod strangers;
 mod swap;
+mod truth;
 mod upstream_tls;
 mod webhooks;

@@ -123,6 +123,17 @@ fn an_invalid_request_does_not_harm_other_connections() {
 }
 
 #[test]
+fn http_1_1_without_exactly_one_host_is_400() {
+    let gateway = gateway();
+    for hosts in ["", "Host: a\r\nHost: b\r\n"] {
+        let answer = raw(&gateway, &format!("GET /healthz HTTP/1.1\r\n{hosts}\r\n"));
+        assert!(answer.starts_with("HTTP/1.1 400 ") && answer.contains("problem:bad-request"), "{answer}");
+    }
+    assert!(raw(&gateway, "GET /healthz HTTP/1.0\r\n\r\n").contains(" 200 "));
+    assert!(raw(&gateway, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").contains(" 200 "));
+}
+
+#[test]
 fn a_caller_that_disconnects_ends_only_its_own_call() {
     let (service, gate) = (Provider::start(), support::Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));

@@ -109,6 +109,11 @@ fn class_v6(address: Ipv6Addr) -> Option<&'static str> {
     })
 }
 
+/// The name could not be resolved. This tells nothing about the service that has the name.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotResolved(std::io::Error);
+
 /// A resolver that refuses a name if one of its addresses is forbidden.
 #[derive(Clone)]
 pub(super) struct GuardedResolver {
@@ -129,7 +134,7 @@ impl Service<Name> for GuardedResolver {
         let addresses = (self.lookup)(name.as_str().to_owned());
         let allow_private = self.allow_private;
         Box::pin(async move {
-            let mut addresses = addresses.await?;
+            let mut addresses = addresses.await.map_err(|error| io::Error::other(NotResolved(error)))?;
             for address in &mut addresses {
                 if !allow_private {
                     check(address.ip()).map_err(io::Error::other)?;
@@ -222,8 +227,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unknown_name_is_unreachable() {
+    async fn an_unknown_name_is_told_apart_from_a_service_that_does_not_answer() {
         let error = guarded("http://b.test", &[]).await;
-        assert!(matches!(&error, EgressError::Unreachable { host, .. } if host == "b.test"), "{error}");
+        assert!(matches!(&error, EgressError::Unresolved { host, .. } if host == "b.test"), "{error}");
+        assert!(error.to_string().contains("no such host"), "{error}");
     }
 }

@@ -34,6 +34,16 @@ pub enum EgressError {
         /// The cause, in the words of the layer that failed.
         detail: String,
     },
+    /// The name of the host could not be resolved.
+    #[error(
+        "the name {host} cannot be resolved: {detail}. The operator should check the name server of the gateway and this name"
+    )]
+    Unresolved {
+        /// The host that was to be called.
+        host: String,
+        /// The cause, in the words of the resolver.
+        detail: String,
+    },
     /// The deadline passed.
     #[error("the upstream did not answer before the deadline: try again, or raise `limits.timeout_s`")]
     TimedOut,
@@ -92,7 +102,9 @@ impl EgressError {
     pub fn owner(&self) -> Owner {
         match self {
             Self::InvalidRequest { .. } => Owner::Connector,
-            Self::NotConfigured { .. } | Self::Denied { .. } | Self::NoMemory => Owner::Operator,
+            Self::NotConfigured { .. } | Self::Denied { .. } | Self::Unresolved { .. } | Self::NoMemory => {
+                Owner::Operator
+            }
             Self::RateLimited { .. } | Self::TooLarge { .. } => Owner::Caller,
             Self::Unreachable { .. } | Self::TimedOut | Self::BadRedirect { .. } | Self::BadAnswer { .. } => {
                 Owner::Provider
@@ -105,6 +117,7 @@ impl EgressError {
         matches!(
             self,
             Self::Unreachable { .. }
+                | Self::Unresolved { .. }
                 | Self::TimedOut
                 | Self::RateLimited { .. }
                 | Self::BadAnswer { .. }

@@ -9,6 +9,7 @@
 //! - `request`: one request; `headers`: the headers it may have; `credential`: the user's secret, and how requests carry it;
 //!   `link`: addresses that an upstream gave.
 //! - `send`: the life of one request, top to bottom; `redirect`: the next step after a redirect; `retry`: repeated attempts.
+//! - `journal`: what the requests of one call have met.
 //! - `pacing`: the queue in front of an upstream; `budget`: a limit on the number of calls in a period.
 //! - `response`: the response, read with bounded memory; `throttle`: refusals that are rate limits.
 //! - `mask`: masks secrets that a response echoes; `needle`: one spelling of such a secret.
@@ -25,6 +26,7 @@ mod credential;
 mod error;
 mod headers;
 mod host;
+mod journal;
 mod link;
 mod location;
 mod mask;
@@ -47,6 +49,7 @@ pub use client::{Egress, Settings};
 pub use credential::{Credential, CredentialUse, FormField};
 pub use error::{EgressError, Owner, whole_seconds};
 pub use headers::Headers;
+pub use journal::Journal;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
 pub use request::{Body, Request, Target};

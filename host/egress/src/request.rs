@@ -1,6 +1,7 @@
 //! Requests to upstreams.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::Method;
@@ -12,13 +13,14 @@ use url::form_urlencoded;
 use super::credential::{Credential, CredentialUse};
 use super::error::EgressError;
 use super::headers::Headers;
+use super::journal::Journal;
 use super::link::Link;
 use super::upstream::Upstream;
 
 /// One request to an upstream.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The method. Only GET, HEAD, PUT and DELETE are retried.
+    /// The method. GET and HEAD are retried. Others are retried only if they surely did not reach the upstream.
     pub method: Method,
     /// The address.
     pub target: Target,
@@ -36,6 +38,8 @@ pub struct Request {
     pub limit: u64,
     /// Waits for the time that a rate limit (429) asks for, and tries again. Otherwise the caller gets the rate limit.
     pub waits_for_rate_limit: bool,
+    /// Notes what the request meets. `None` if nobody asks later.
+    pub journal: Option<Arc<Journal>>,
 }
 
 /// The address of a request.

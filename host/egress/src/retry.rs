@@ -16,9 +16,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// How often the least pause after a rate limit doubles.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// Returns `true` if sending a request twice has the effect of sending it once (RFC 9110, section 9.2.2).
-pub(super) fn idempotent(method: &Method) -> bool {
-    matches!(*method, Method::GET | Method::HEAD | Method::PUT | Method::DELETE)
+/// Returns `true` if a request changes nothing (RFC 9110, section 9.2.1), so that it can be sent again although the upstream may
+/// have acted on it. PUT and DELETE are not among them: services give them effects that a second request has once more, such as a
+/// second file beside the first.
+pub(super) fn is_safe(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
 }
 
 /// Returns `true` if another attempt may succeed at once after this status. 429 is not among them: see [`pause_of_rate_limit`].

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::StatusCode;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_TYPE, EXPECT, HeaderMap};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue};
 use memory::{Exhausted, MemoryBudget};
 use tokio::time::{Instant, timeout_at};
 
@@ -25,7 +25,7 @@ const LINGER_TIME: Duration = Duration::from_secs(5);
 /// large.
 ///
 /// # Errors
-/// 413 over the limit, 503 if the memory for calls is used up, 408 at the deadline, 400 if the caller stops sending.
+/// 415 if it is encoded, 413 over the limit, 503 if the memory for calls is used up, 408 at the deadline, 400 if the caller stops sending.
 pub(super) async fn read(
     headers: &HeaderMap,
     mut body: Incoming,
@@ -34,6 +34,13 @@ pub(super) async fn read(
     memory: &MemoryBudget,
     deadline: Instant,
 ) -> Result<Bytes, Problem> {
+    if let Some(encoding) = headers.get(CONTENT_ENCODING)
+        && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        return Err(problem::UNSUPPORTED_MEDIA_TYPE
+            .because("The body has a Content-Encoding, which the gateway does not decode; send the body as it is.")
+            .header(ACCEPT_ENCODING, HeaderValue::from_static("identity")));
+    }
     let limit = limit_mb << 20;
     let too_large =
         || problem::BODY_TOO_LARGE.because(format!("The body is over the limit of {limit_mb} MB; {advice}."));
@@ -59,7 +66,8 @@ pub(super) async fn read(
         }
         Err(_) => Err(problem::BAD_REQUEST
             .because("The body did not arrive in time; send it faster.")
-            .status(StatusCode::REQUEST_TIMEOUT)),
+            .status(StatusCode::REQUEST_TIMEOUT)
+            .retryable(true)),
     }
 }
 

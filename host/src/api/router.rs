@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{HeaderName, HeaderValue};
-use hyper::{Method, Request, Response};
+use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, Version};
 use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
@@ -91,6 +91,11 @@ async fn handle(
     found: Found<'_>,
     arrived: Instant,
 ) -> Result<Response<Body>, Problem> {
+    if request.version() == Version::HTTP_11 && !has_one_host(request.headers()) {
+        return Err(
+            problem::BAD_REQUEST.because("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it.")
+        );
+    }
     let Some((route, arguments)) = found else {
         return Err(problem::NOT_FOUND.because(
             "No route has this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists \
@@ -118,6 +123,11 @@ async fn handle(
     let caller = authorize(gateway, request.headers(), scope).await?;
     Span::current().record("tenant", caller.tenant());
     handler(HttpCall { gateway, request, arguments, arrived, routes: ROUTES }, caller).await
+}
+
+fn has_one_host(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    hosts.next().is_some() && hosts.next().is_none()
 }
 
 /// Counts an answer. Names that no live connector has are left out: callers could make up any number of them.

@@ -73,11 +73,12 @@ pub struct CreateKeyArguments {
     #[arg(long, default_value = "default", value_parser = label)]
     pub tenant: String,
 
-    /// The only user that the key acts for [default: every user of the tenant]
+    /// The user that the key acts for. It sees only this user's accounts and jobs [default: the tenant itself, whose accounts and
+    /// jobs are apart from those of its users]
     #[arg(long, value_parser = label)]
     pub subject: Option<String>,
 
-    /// A permission of the key. Repeat the option for several
+    /// A permission of the key, in place of the default ones. Repeat the option for several
     #[arg(long = "scope", value_name = "SCOPE", default_values = ["operate", "integrate"])]
     pub scopes: Vec<Scope>,
 }
@@ -183,9 +184,9 @@ impl ValueEnum for Scope {
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
         let help = match self {
-            Self::Operate => "call operations",
-            Self::Integrate => "connect and remove users' accounts",
-            Self::Admin => "add, remove and roll back connectors",
+            Self::Operate => "call operations, and read and cancel their jobs",
+            Self::Integrate => "connect and remove users' accounts, and manage webhook secrets",
+            Self::Admin => "add, remove and roll back connectors, see why one was refused, and read the metrics",
         };
         Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }

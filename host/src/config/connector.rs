@@ -6,6 +6,25 @@ use serde_json::Value;
 use url::Url;
 
 use super::error::Location;
+use contract::{ClientAuthentication, Oauth2};
+
+/// Parameters that the protocol sets. Neither a manifest nor the operator can add them: the provider would see them twice and could
+/// use either.
+pub const PROTOCOL_PARAMETERS: [&str; 13] = [
+    "client_id",
+    "client_secret",
+    "code",
+    "code_challenge",
+    "code_challenge_method",
+    "code_verifier",
+    "grant_type",
+    "redirect_uri",
+    "refresh_token",
+    "response_type",
+    "state",
+    "token",
+    "token_type_hint",
+];
 
 /// The settings of one connector.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,12 +69,31 @@ pub struct Oauth {
     pub userinfo_url: Option<Url>,
     /// The scopes that users are asked to permit.
     pub scopes: Option<Vec<String>>,
+    /// The way in which the gateway proves itself at the token endpoint.
+    pub client_authentication: Option<ClientAuthentication>,
+    /// Parameters of the authorization request, besides those of the manifest. One with the manifest's name replaces it, and an
+    /// empty value leaves it out.
+    pub authorization_parameters: BTreeMap<String, String>,
 }
 
 impl Oauth {
     /// Returns whether the operator named another provider than the manifest's.
     pub fn replaces_provider(&self) -> bool {
         self.authorization_url.is_some() || self.token_url.is_some()
+    }
+
+    /// The manifest's scheme with the operator's client authentication and authorization parameters. URLs and scopes stay the
+    /// manifest's.
+    pub fn adjusted(&self, scheme: &Oauth2) -> Oauth2 {
+        let mut scheme = scheme.clone();
+        if let Some(client_authentication) = self.client_authentication {
+            scheme.client_authentication = client_authentication;
+        }
+        let own = &self.authorization_parameters;
+        scheme.authorization_parameters.retain(|(name, _)| !own.contains_key(name));
+        let added = own.iter().filter(|(_, value)| !value.is_empty());
+        scheme.authorization_parameters.extend(added.map(|(name, value)| (name.clone(), value.clone())));
+        scheme
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::connector::{Connector, Limits, Oauth, Pacing, Setting};
+use super::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
 use super::settings::{Callbacks, Config, Jobs, OauthClient};
@@ -203,6 +203,16 @@ fn read_oauth(section: &mut Section<'_>, oauth: &mut Oauth) {
     section.value("revocation_url", &mut oauth.revocation_url, value::optional_endpoint);
     section.value("userinfo_url", &mut oauth.userinfo_url, value::optional_endpoint);
     section.value("scopes", &mut oauth.scopes, |given| value::strings(given).map(Some));
+    section.value("client_authentication", &mut oauth.client_authentication, value::client_authentication);
+    section.each("authorization_parameters", |name, parameters| {
+        if PROTOCOL_PARAMETERS.contains(&name) {
+            parameters.refuse(name, "is a parameter that the gateway sets itself; leave it out");
+            return;
+        }
+        let mut value = String::new();
+        parameters.value(name, &mut value, value::string);
+        oauth.authorization_parameters.insert(name.to_owned(), value);
+    });
 }
 
 fn read_limits(section: &mut Section<'_>, limits: &mut Limits) {

@@ -21,7 +21,7 @@ mod settings;
 mod source;
 mod value;
 
-pub use self::connector::{Connector, Limits, Oauth, Pacing, Setting};
+pub use self::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 #[cfg(test)]
 pub use self::error::Location;
 pub use self::error::{ConfigError, Problem};

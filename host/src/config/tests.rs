@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::auth::TenantOf;
+use contract::ClientAuthentication;
 
 const EXAMPLE: &str = include_str!("../../gateway.example.toml");
 
@@ -71,6 +72,8 @@ fn the_values_of_a_file_are_read() {
         link_hosts.api = ["127.0.0.1:9001", "*.acme.com"]
         oauth.token_url = "http://127.0.0.1:9000/token"
         oauth.scopes = ["a", "b"]
+        oauth.client_authentication = "basic"
+        oauth.authorization_parameters = { audience = "calendar", prompt = "" }
         allow_private_network = true
         settings = { default_organization = "acme", nested = { list = [1, 2.5, true] } }
         limits = { memory_mb = 64 }
@@ -86,6 +89,9 @@ fn the_values_of_a_file_are_read() {
     assert_eq!(connector.upstreams["api"].as_str(), "http://127.0.0.1:9000/calendar/v3");
     assert_eq!(connector.oauth.token_url.as_ref().unwrap().path(), "/token");
     assert_eq!(connector.oauth.scopes.as_deref(), Some(&["a".to_owned(), "b".to_owned()][..]));
+    assert_eq!(connector.oauth.client_authentication, Some(ClientAuthentication::Basic));
+    assert_eq!(connector.oauth.authorization_parameters["audience"], "calendar");
+    assert_eq!(connector.oauth.authorization_parameters["prompt"], "");
     assert!(connector.allow_private_network);
     assert_eq!(connector.settings["default_organization"].value, "acme");
     assert_eq!(connector.settings["nested"].value.to_string(), r#"{"list":[1,2.5,true]}"#);

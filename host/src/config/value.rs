@@ -14,6 +14,7 @@ use url::{Origin, Url};
 
 use super::section::{Expected, Given};
 use super::settings::LogFormat;
+use contract::ClientAuthentication;
 
 /// Longest quote of a wrong value.
 const QUOTED_CHARACTERS: usize = 60;
@@ -104,6 +105,16 @@ pub(super) fn log_format(given: &Given<'_>) -> Result<LogFormat, Expected> {
         Some("text") => Ok(LogFormat::Text),
         Some("json") => Ok(LogFormat::Json),
         _ => Err(found("\"auto\", \"text\" or \"json\"", given)),
+    }
+}
+
+/// A way of client authentication, or `None` for an empty string.
+pub(super) fn client_authentication(given: &Given<'_>) -> Result<Option<ClientAuthentication>, Expected> {
+    match given.string() {
+        Some("") => Ok(None),
+        Some("body") => Ok(Some(ClientAuthentication::Body)),
+        Some("basic") => Ok(Some(ClientAuthentication::Basic)),
+        _ => Err(found("\"body\", \"basic\", or empty", given)),
     }
 }
 

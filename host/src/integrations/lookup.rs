@@ -1,6 +1,7 @@
 //! Finding, listing and selecting integrations.
 
-use super::{IntegrationError, Integrations};
+use super::{IntegrationError, Integrations, auth_type};
+use crate::registry::Connector;
 use store::{AuthType, Choice, Holder, Integration, IntegrationFilter};
 
 /// The answer to the question if a holder has an integration.
@@ -46,6 +47,23 @@ impl Integrations {
         let selected = self.store.select_integration(holder, user_identifier).await?;
         self.cache.changed(holder, user_identifier).await;
         Ok(selected)
+    }
+
+    /// The identifiers of a holder's integrations, limited in number, for a caller that named one that does not exist.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub async fn candidates(
+        &self,
+        connector: &Connector,
+        holder: &Holder,
+        named: &str,
+    ) -> Result<Vec<String>, IntegrationError> {
+        let auth_type = auth_type(&connector.manifest().auth);
+        Ok(match self.store.choose_integration(holder, auth_type, Some(named)).await? {
+            Choice::One(_) => Vec::new(),
+            Choice::Open { candidates } => candidates,
+        })
     }
 
     /// Returns whether a holder has an integration of the kind that the connector uses, with this name if one is given.

@@ -119,7 +119,7 @@ impl Jobs {
             return Run::PutBack(pause);
         }
         let Err(Failure::Call(error)) = result else { return Run::Ended(result) };
-        let limit = match &error {
+        let limit = match error.cause() {
             pipeline::Error::Invocation(InvocationError::TimedOut) | pipeline::Error::Http(http::Error::TimedOut)
                 if Instant::now() >= deadline =>
             {

@@ -20,26 +20,9 @@ use super::remark::Remarks;
 use super::revoke::{Revocation, Revoker};
 use super::token_answer::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
-use crate::config::{self, Config, OauthClient};
+use crate::config::{self, Config, OauthClient, PROTOCOL_PARAMETERS};
 use contract::{ClientAuthentication, Oauth2};
 use egress::Egress;
-
-/// Parameters that the protocol sets. A manifest cannot add them: the provider would see them twice and could use either.
-const PROTOCOL_PARAMETERS: [&str; 13] = [
-    "client_id",
-    "client_secret",
-    "code",
-    "code_challenge",
-    "code_challenge_method",
-    "code_verifier",
-    "grant_type",
-    "redirect_uri",
-    "refresh_token",
-    "response_type",
-    "state",
-    "token",
-    "token_type_hint",
-];
 
 /// The OAuth library's client, with the URLs that it needs.
 type Library = BasicClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
@@ -87,6 +70,7 @@ impl Provider {
         egress: Egress,
     ) -> Result<Self, NotConfigured> {
         let settings = config.connector(connector);
+        let scheme = settings.oauth.adjusted(scheme);
         let mut missing = Vec::new();
         let client = config.oauth_client(connector, &scheme.provider).cloned();
         if client.is_none() {
@@ -109,12 +93,12 @@ impl Provider {
         };
         Ok(Self {
             egress,
-            revoker: Revoker::new(scheme, settings, &client, policy),
+            revoker: Revoker::new(&scheme, settings, &client, policy),
             scopes: settings.oauth.scopes.clone().unwrap_or_else(|| scheme.scopes.clone()),
             authorization_url,
             token,
-            refresh: refresh_url(scheme, settings).and_then(|url| TokenEndpoint::new("refresh endpoint", url, policy)),
-            scheme: scheme.clone(),
+            refresh: refresh_url(&scheme, settings).and_then(|url| TokenEndpoint::new("refresh endpoint", url, policy)),
+            scheme,
             client,
         })
     }
@@ -141,7 +125,9 @@ impl Provider {
             let scopes = self.scopes.join(&self.scheme.scope_separator);
             request = request.add_extra_param(self.scheme.scope_parameter.as_str(), scopes);
         }
-        for (name, value) in additional(&self.scheme.authorization_parameters) {
+        // Scopes have a setting of their own.
+        let is_other = |(name, _): &(&str, &str)| *name != self.scheme.scope_parameter;
+        for (name, value) in additional(&self.scheme.authorization_parameters).filter(is_other) {
             request = request.add_extra_param(name, value);
         }
         (request.url().0, verifier)
@@ -284,7 +270,7 @@ fn refresh_url(scheme: &Oauth2, settings: &config::Connector) -> Option<Url> {
     scheme.refresh_url.as_deref().and_then(manifest_url)
 }
 
-/// The manifest's parameters, without those that the protocol sets.
+/// The further parameters, without those that the protocol sets.
 fn additional(parameters: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
     parameters
         .iter()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::{Call, Error, RunAs, Services};
+use super::{Call, Error, RunAs, Services, UpstreamError};
 use crate::integrations::{ChosenIntegration, LiveCredential};
 use contract::AuthScheme;
 use sandbox::http::CredentialSource;
@@ -105,8 +105,12 @@ impl Account {
     /// credential, so the user must authorize again.
     pub(super) fn explain_refusal(&self, error: Error) -> Error {
         match (self.explain(error), &self.live) {
-            (Error::Upstream { status: 401, detail, .. }, Some(live)) if live.is_oauth2() => {
-                Error::Access(live.refused(detail))
+            (Error::Upstream(upstream), Some(live)) if upstream.status == 401 && live.is_oauth2() => {
+                Error::Access(live.refused(upstream.detail))
+            }
+            // The user has to give another key.
+            (Error::Upstream(upstream), Some(_)) if upstream.status == 401 => {
+                Error::Upstream(Box::new(UpstreamError { is_for_user: true, ..*upstream }))
             }
             (error, _) => error,
         }

@@ -13,12 +13,13 @@ use url::Url;
 
 use super::body::{Body, complete, streamed};
 use super::disposition::{attachment, file_name};
+use super::refusal::upstream_error;
 use super::{Error, compute};
 use crate::media_type::{essence, is_json};
 use crate::metrics::Stages;
 use crate::registry::{Operation, Permit};
 use contract::Answer as Kind;
-use egress::{EgressError, retry_after};
+use egress::EgressError;
 use memory::MemoryBudget;
 use sandbox::Limits;
 use sandbox::http::ResponseBody;
@@ -27,9 +28,6 @@ use shape::{Shape, ShapeError};
 use store::digest::sha256_hex;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-/// Maximum size of an upstream's error that is shown to the caller.
-pub(super) const MAX_SHOWN_BYTES: u64 = 64 << 10;
 
 /// Maximum number of white-space characters before a JSON document.
 const MAX_BLANK_BYTES: usize = 64 << 10;
@@ -274,33 +272,6 @@ fn last_segment(url: &Url) -> Option<String> {
     let segment = url.path_segments()?.next_back()?;
     let name = percent_decode_str(segment).decode_utf8_lossy().replace(['/', '\\'], "_");
     (!name.is_empty()).then_some(name)
-}
-
-/// The error of a response with a status of 3xx, 4xx or 5xx.
-async fn upstream_error(response: egress::Response) -> Error {
-    let status = response.status;
-    // The caller and the user cannot mend it: no credential of theirs went to that host.
-    if status == StatusCode::UNAUTHORIZED && !response.is_own {
-        return Error::NotUnderstood(
-            "The upstream sent the request to another host, and that host refused it with 401. Try again: the address that \
-             the upstream gave may have expired."
-                .to_owned(),
-        );
-    }
-    let retry_after = retry_after(&response.headers);
-    // A body that is too long or broken is not shown.
-    let body = response.body.collect(MAX_SHOWN_BYTES).await.ok().filter(|body| !body.is_empty());
-    Error::Upstream {
-        status: status.as_u16(),
-        detail: format!("The upstream answered {status}."),
-        body: body.map(|body| shown(&body)),
-        retry_after,
-    }
-}
-
-/// A body for a person to read: JSON if it is JSON, else text.
-pub(super) fn shown(body: &Bytes) -> Value {
-    serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into())
 }
 
 fn not_json(reason: &str) -> Error {

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::answer::{MAX_SHOWN_BYTES, shown};
+use super::refusal::{lacks_scope, shown};
 use crate::integrations::AccessError;
 use crate::registry::NoPlace;
 use crate::schema::{self, InputError, Violation};
+use contract::Effect;
 use contract::limit::FAULT_MEMBERS_BYTES;
-use egress::EgressError;
+use egress::{EgressError, Journal};
 use memory::Exhausted;
 use sandbox::http;
 use sandbox::{Fault, InvocationError};
@@ -72,21 +72,76 @@ pub enum Error {
     /// A request to the upstream failed, and the connector says nothing about it.
     #[error("{0}")]
     Http(http::Error),
+    /// The name of an upstream's host could not be resolved.
+    #[error("{0}")]
+    Unresolved(String),
     /// The upstream answered with a status of 4xx or 5xx, or the connector says so.
-    #[error("{detail}")]
-    Upstream {
-        /// The upstream's status.
-        status: u16,
-        /// A sentence about it.
-        detail: String,
-        /// The upstream's body, as JSON or text.
-        body: Option<Value>,
-        /// The time after which the upstream accepts requests again, if it said so.
-        retry_after: Option<Duration>,
-    },
+    #[error("{}", .0.detail)]
+    Upstream(Box<UpstreamError>),
+    /// The call failed after a request that may have changed data. So the caller must not simply call again.
+    #[error(transparent)]
+    OutcomeUnknown(Box<Error>),
     /// The upstream's answer is not what the operation answers.
     #[error("{0}")]
     NotUnderstood(String),
+}
+
+/// An upstream's refusal or failure.
+#[derive(Debug)]
+pub struct UpstreamError {
+    /// The status of the answer to the caller.
+    pub status: u16,
+    /// The status that the upstream sent. It differs for a rate limit that the upstream did not call so, and for a refusal that the
+    /// connector has read in a body.
+    pub said: u16,
+    /// A sentence about it.
+    pub detail: String,
+    /// The upstream's body.
+    pub body: ShownBody,
+    /// The time after which the upstream accepts requests again, if it said so.
+    pub retry_after: Option<Duration>,
+    /// `true` if only the user can fix it: the access that the user gave is not enough.
+    pub is_for_user: bool,
+}
+
+/// The body of an upstream's error, as far as a caller sees it.
+#[derive(Debug, Default)]
+pub struct ShownBody {
+    /// JSON or text. `None` if there is no body.
+    pub content: Option<Value>,
+    /// `true` if the upstream's body is longer.
+    pub is_truncated: bool,
+}
+
+impl Error {
+    /// The error in the light of the requests that the call has sent.
+    pub(super) fn after(self, journal: &Journal, effect: Effect) -> Self {
+        let error = match self {
+            Self::Http(http::Error::Unreachable(detail)) if journal.is_unresolved() => Self::Unresolved(detail),
+            Self::Upstream(mut upstream) => {
+                upstream.said = journal.status_said(upstream.status).unwrap_or(upstream.status);
+                Self::Upstream(upstream)
+            }
+            error => error,
+        };
+        let is_refusal = match &error {
+            Self::NotFound(_) | Self::Conflict(_) | Self::Invalid(_) | Self::Access(_) => true,
+            Self::Upstream(upstream) => upstream.status < 500,
+            _ => false,
+        };
+        if effect != Effect::Read && journal.may_have_changed_data(is_refusal) {
+            return Self::OutcomeUnknown(Box::new(error));
+        }
+        error
+    }
+
+    /// The error itself, whatever its consequences are.
+    pub fn cause(&self) -> &Self {
+        match self {
+            Self::OutcomeUnknown(error) => error,
+            error => error,
+        }
+    }
 }
 
 /// The connector's text for a problem.
@@ -102,6 +157,9 @@ impl From<EgressError> for Error {
     fn from(error: EgressError) -> Self {
         if error == EgressError::NoMemory {
             return Self::NoMemory(Exhausted);
+        }
+        if let EgressError::Unresolved { .. } = error {
+            return Self::Unresolved(error.to_string());
         }
         Self::Http(http::to_guest(error))
     }
@@ -129,15 +187,18 @@ impl From<Fault> for Error {
             ),
             Fault::NotFound(explanation) => explained(explanation).map_or_else(Self::ConnectorFault, Self::NotFound),
             Fault::Conflict(explanation) => explained(explanation).map_or_else(Self::ConnectorFault, Self::Conflict),
-            Fault::Upstream(fault) => Self::Upstream {
-                status: if (400..600).contains(&fault.status) { fault.status } else { 502 },
-                detail: cut(fault.detail),
-                body: fault
-                    .body
-                    .filter(|body| body.len() as u64 <= MAX_SHOWN_BYTES)
-                    .map(|body| shown(&Bytes::from(body))),
-                retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
-            },
+            Fault::Upstream(fault) => {
+                let status = if (400..600).contains(&fault.status) { fault.status } else { 502 };
+                let body = fault.body.map_or_else(ShownBody::default, |body| shown(body.as_bytes()));
+                Self::Upstream(Box::new(UpstreamError {
+                    status,
+                    said: status,
+                    detail: cut(fault.detail),
+                    is_for_user: status == 403 && body.content.as_ref().is_some_and(lacks_scope),
+                    body,
+                    retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
+                }))
+            }
             Fault::Http(error) => Self::Http(error),
             Fault::Failed(detail) => Self::ConnectorFault(cut(detail)),
         }

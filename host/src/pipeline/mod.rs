@@ -3,7 +3,7 @@
 //! # Layout
 //! - `account`: the account that the call runs on, and its credential
 //! - `answer`: from an outcome to the caller's answer; `body`: the body of an answer; `disposition`: the name of a file
-//! - `error`: why a call has no answer
+//! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
 //! - `connect`: connecting an account, which runs operations of the connector
 //! - `background`: a call that runs in the background, to its result
 
@@ -14,6 +14,7 @@ pub mod body;
 pub mod connect;
 mod disposition;
 mod error;
+mod refusal;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 pub use self::answer::Answer;
-pub use self::error::{Error, Explanation};
+pub use self::error::{Error, Explanation, UpstreamError};
 
 use self::account::{Account, ChosenAccount};
 use self::answer::Form;
@@ -195,9 +196,23 @@ async fn complete(
     if operation.manifest.background {
         outbound = outbound.waiting_for_rate_limits();
     }
-    let outcome = invoke(services, &call, &input.text, &account, &outbound).await?;
+    let answer = answer(services, &call, &input, &account, &outbound, permit).await;
+    answer.map_err(|error| error.after(outbound.journal(), operation.manifest.effect))
+}
 
-    stages.skip();
+/// Invokes the connector and answers with its outcome.
+async fn answer(
+    services: Services<'_>,
+    call: &Call<'_>,
+    input: &Input<'_>,
+    account: &Account,
+    outbound: &Outbound,
+    permit: OwnedSemaphorePermit,
+) -> Result<Answer, Error> {
+    let operation = call.operation;
+    let outcome = invoke(services, call, &input.text, account, outbound).await?;
+
+    let mut stages = Stages::begin();
     let limits = call.limits();
     let form = Form {
         shape: &input.shape,
@@ -210,7 +225,7 @@ async fn complete(
     match outcome {
         Ok(Outcome::Forward(request)) => {
             let response = outbound.send(request, limits.download_bytes).await?;
-            stages.end(&metrics.upstream);
+            stages.end(&operation.metrics.upstream);
             let carried_credential = response.carried_credential;
             answer::of_response(response, &form, permit).await.map_err(|error| match carried_credential {
                 true => account.explain_refusal(error),
@@ -252,7 +267,7 @@ async fn invoke(
     let is_refreshed = account.refresh(call.deadline).await;
     stages.end(&metrics.credential);
     // With one request or none, the upstream has refused all that the operation asked for.
-    let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.sent() <= 1;
+    let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.journal().requests() <= 1;
     if is_refreshed && is_repeatable {
         return invoke_once(services, call, input, account, outbound, &cpu).await;
     }

@@ -15,7 +15,8 @@ use super::{settings, token_hosts};
 use crate::config::{self, Config};
 use crate::metrics::{Metrics, OperationMetrics};
 use crate::oauth::Recipients;
-use crate::schema::{Schema, ValueSchema};
+use crate::schema::{Schema, UrlCheck, ValueSchema};
+use crate::webhooks::url_check;
 use contract::{AuthScheme, Manifest};
 use egress::{Budget, Budgets, Upstream};
 use sandbox::{Limits, Module, Settings};
@@ -72,16 +73,16 @@ pub struct Operation {
 }
 
 impl Operation {
-    fn new(operation: contract::Operation, metrics: OperationMetrics) -> Result<Self, String> {
+    fn new(operation: contract::Operation, metrics: OperationMetrics, check_url: UrlCheck) -> Result<Self, String> {
         let wrong = |what: &str, reason: &str| format!("operation `{}`: {what} {reason}", operation.path);
         let schema = Schema::compile(&operation.input_schema, operation.envelope)
-            .map_err(|reason| wrong("its input-schema", &reason))?
-            .in_background(operation.background);
+            .map_err(|reason| wrong("its input-schema", &reason))?;
         if let Some(example) = &operation.example
             && schema.read(example.as_bytes()).is_err()
         {
             return Err(wrong("its example", "is refused by its input-schema"));
         }
+        let schema = if operation.background { schema.in_background(check_url) } else { schema };
         let answer_schema = operation.answer_schema.as_deref().map(ValueSchema::compile).transpose();
         let answer_schema = answer_schema.map_err(|reason| wrong("its answer-schema", &reason))?;
         let answer_schema = answer_schema.map(|schema| schema.document().clone());
@@ -97,11 +98,12 @@ impl Connector {
     pub(super) fn build(candidate: Candidate<'_>) -> Result<Self, Refusal> {
         let Candidate { mut manifest, module, digest, origin, granted, config, metrics, predecessor } = candidate;
         let shipped = origin == Origin::Shipped;
+        let check_url = url_check(config.callbacks.allow_private_network);
         let config = config.connector(&manifest.identifier);
         let mut operations = HashMap::with_capacity(manifest.operations.len());
         for operation in std::mem::take(&mut manifest.operations) {
             let metrics = metrics.operation(&manifest.identifier, &operation.path);
-            operations.insert(operation.path.clone(), Operation::new(operation, metrics)?);
+            operations.insert(operation.path.clone(), Operation::new(operation, metrics, check_url)?);
         }
         let settings = settings::values(&manifest, config)?;
         let recipients = if shipped { Recipients::OfManifest } else { Recipients::vouched_for(&granted, config) };

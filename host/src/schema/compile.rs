@@ -56,24 +56,25 @@ impl ValueSchema {
     /// Validates a value. Returns its violations, as many as an answer lists.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         let mut violations = Violations::default();
-        self.validate(value, &mut violations);
+        self.validate(value, &[], &mut violations);
         violations.into_list()
     }
 
-    /// Validates a value, and adds its violations to others.
-    pub(super) fn validate(&self, value: &Value, violations: &mut Violations) {
+    /// Validates a value, and adds its violations to others. `also_known` are names of members that the whole value may have besides
+    /// those of the schema.
+    pub(super) fn validate(&self, value: &Value, also_known: &[&str], violations: &mut Violations) {
         if self.validator.is_valid(value) {
             return;
         }
         if !has_at_most(value, &mut MANY_PARTS.clone()) {
             if let Err(error) = self.validator.validate(value) {
-                explain(&self.document, &error, violations);
+                explain(&self.document, &error, also_known, violations);
             }
             violations.note_more();
             return;
         }
         for error in self.validator.iter_errors(value) {
-            explain(&self.document, &error, violations);
+            explain(&self.document, &error, also_known, violations);
             if violations.is_over() {
                 return;
             }

@@ -11,13 +11,16 @@ use contract::pointer;
 use contract::words::shortened;
 
 /// Adds the violations that an error of the schema library stands for. They do not repeat values of the caller, which may be
-/// secrets.
-pub(super) fn explain(schema: &Value, error: &ValidationError<'_>, violations: &mut Violations) {
+/// secrets. `also_known` are names of members that the whole value may have besides those of the schema.
+pub(super) fn explain(schema: &Value, error: &ValidationError<'_>, also_known: &[&str], violations: &mut Violations) {
     let parent = error.instance_path().as_str();
     match error.kind() {
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-            let declared = declared(schema, error);
+            let mut declared = declared(schema, error);
+            if parent.is_empty() {
+                declared.extend(also_known);
+            }
             for name in unexpected {
                 if violations.is_over() {
                     return;

@@ -29,22 +29,32 @@ pub use self::trial::{Trial, run_file};
 use self::violations::Violations;
 pub use self::violations::{MAX_VIOLATIONS, MORE_VIOLATIONS, Violation};
 
+/// Accepts a URL, or says in a sentence what is wrong with it.
+pub type UrlCheck = fn(&str) -> Result<(), String>;
+
 /// The schema of an operation's request body.
 pub struct Schema {
     schema: ValueSchema,
     /// `true` if callers may shape the answer.
     envelope: bool,
-    /// `true` if the operation runs in the background unless the caller waits.
-    background: bool,
+    /// Set if the operation runs in the background unless the caller waits.
+    background: Option<UrlCheck>,
     /// Members whose null the connector gets. For the others null means that the member is absent.
     nullable: Vec<String>,
 }
+
+/// The members of the envelope.
+const RESPONSE_FIELDS: &str = "response_fields";
+const RESPONSE_FILTERS: &str = "response_filters";
 
 /// The member that says if the caller of a background operation waits.
 const WAITING: &str = "waiting";
 
 /// The member with the URLs that are told of the end of a background operation.
 const CALLBACK_URLS: &str = "callback_urls";
+
+/// U+FEFF in UTF-8. Some editors write it at the beginning of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Maximum number of callback URLs of one call.
 const MAX_CALLBACK_URLS: usize = 10;
@@ -90,14 +100,14 @@ impl Schema {
         let properties = schema.document().get("properties").and_then(Value::as_object).into_iter().flatten();
         let is_nullable = |property: &Value| property.get(NULLABLE) == Some(&Value::Bool(true));
         let nullable = properties.filter(|(_, property)| is_nullable(property)).map(|(name, _)| name.clone()).collect();
-        Ok(Self { schema, envelope, background: false, nullable })
+        Ok(Self { schema, envelope, background: None, nullable })
     }
 
     /// Returns the schema of an operation that runs in the background, unless the member `waiting` is true. The schema declares
-    /// this member, and perhaps `callback_urls`.
+    /// this member, and perhaps `callback_urls`, which `check_url` accepts.
     #[must_use]
-    pub fn in_background(self, background: bool) -> Self {
-        Self { background, ..self }
+    pub fn in_background(self, check_url: UrlCheck) -> Self {
+        Self { background: Some(check_url), ..self }
     }
 
     /// The schema as the connector wrote it.
@@ -117,6 +127,12 @@ impl Schema {
     pub fn read<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
         let body = body.trim_ascii();
         let body = if body.is_empty() || body == b"null" { b"{}" } else { body };
+        if body.starts_with(BYTE_ORDER_MARK) {
+            return Err(InputError::NotJson(
+                "the body begins with a byte order mark, which JSON must not have (RFC 8259, section 8.1); send it without"
+                    .to_owned(),
+            ));
+        }
         let text = std::str::from_utf8(body)
             .map_err(|error| InputError::NotJson(format!("the body is not UTF-8 at byte {}", error.valid_up_to())))?;
         if !text.starts_with('{') {
@@ -139,27 +155,30 @@ impl Schema {
         let mut violations = Violations::default();
         let mut value = serde_json::Map::with_capacity(members.len());
         let (mut fields, mut filters) = (None, None);
+        let mut repeated = Vec::new();
         let mut for_connector = Vec::with_capacity(members.len());
         for (name, raw) in members {
             let is_null = raw.get() == "null";
-            if self.envelope && name == "response_fields" {
-                fields = Some(*raw);
-            } else if self.envelope && name == "response_filters" {
-                filters = Some(*raw);
+            let is_repeated = if self.envelope && name == RESPONSE_FIELDS {
+                fields.replace(*raw).is_some()
+            } else if self.envelope && name == RESPONSE_FILTERS {
+                filters.replace(*raw).is_some()
             } else if name == "query" && is_null {
                 // Every operation accepts an empty `query`, so that callers may always send the member.
+                false
             } else {
-                let member = serde_json::from_str(raw.get()).map_err(not_json)?;
-                if value.insert(name.clone().into_owned(), member).is_some() {
-                    let pointer = pointer::of(name);
-                    let name = shortened(name);
-                    violations.add(pointer, format!("The body contains `{name}` more than once; send it once."));
-                }
-                let is_for_gateway = self.background && matches!(&**name, WAITING | CALLBACK_URLS);
+                let member = serde_json::from_str(raw.get()).map_err(|error| not_readable(name, &error))?;
+                let is_for_gateway = self.background.is_some() && matches!(&**name, WAITING | CALLBACK_URLS);
                 let is_absent = is_null && !self.nullable.iter().any(|nullable| nullable == name);
                 if !is_absent && !is_for_gateway {
                     for_connector.push((name, *raw));
                 }
+                value.insert(name.clone().into_owned(), member).is_some()
+            };
+            if is_repeated && !repeated.contains(&name) {
+                repeated.push(name);
+                let detail = format!("The body contains `{}` more than once; send it once.", shortened(name));
+                violations.add(pointer::of(name), detail);
             }
         }
         let mut shape = Shape::from_members(fields, filters);
@@ -168,17 +187,25 @@ impl Schema {
                 violations.add(violation.pointer, violation.detail);
             }
         }
-        let mut background = None;
-        if self.background {
-            match callback_urls(value.get(CALLBACK_URLS)) {
-                Ok(callback_urls) if callback_urls.is_empty() && value.get(WAITING) == Some(&Value::Bool(true)) => {}
-                Ok(callback_urls) => background = Some(Background { callback_urls }),
-                Err(Violation { pointer, detail }) => violations.add(pointer, detail),
-            }
-        }
         let value = Value::Object(value);
         self.schema.admit(&value, text.len()).map_err(InputError::TooCostly)?;
-        self.schema.validate(&value, &mut violations);
+        let also_known: &[&str] = if self.envelope { &[RESPONSE_FIELDS, RESPONSE_FILTERS] } else { &[] };
+        self.schema.validate(&value, also_known, &mut violations);
+        let mut background = None;
+        if let Some(check_url) = self.background {
+            match callback_urls(value.get(CALLBACK_URLS), check_url) {
+                Ok(callback_urls) if callback_urls.is_empty() && value.get(WAITING) == Some(&Value::Bool(true)) => {}
+                Ok(callback_urls) => background = Some(Background { callback_urls }),
+                // The schema has already said if a URL is not even text.
+                Err(wrong) => {
+                    for Violation { pointer, detail } in wrong {
+                        if !violations.has(&pointer) {
+                            violations.add(pointer, detail);
+                        }
+                    }
+                }
+            }
+        }
         let (true, Ok(shape)) = (violations.is_empty(), shape) else {
             return Err(InputError::Invalid(violations.into_list()));
         };
@@ -189,8 +216,9 @@ impl Schema {
 }
 
 /// The URLs of the member `callback_urls`.
-fn callback_urls(member: Option<&Value>) -> Result<Vec<String>, Violation> {
-    let wrong = |detail: String| Violation { pointer: pointer::of(CALLBACK_URLS), detail };
+fn callback_urls(member: Option<&Value>, check_url: UrlCheck) -> Result<Vec<String>, Vec<Violation>> {
+    let member_pointer = pointer::of(CALLBACK_URLS);
+    let wrong = |detail: String| vec![Violation { pointer: member_pointer.clone(), detail }];
     let urls = match member {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(urls)) => urls,
@@ -199,12 +227,37 @@ fn callback_urls(member: Option<&Value>) -> Result<Vec<String>, Violation> {
     if urls.len() > MAX_CALLBACK_URLS {
         return Err(wrong(format!("Must have at most {MAX_CALLBACK_URLS} items.")));
     }
-    let urls: Option<_> = urls.iter().map(|url| url.as_str().map(str::to_owned)).collect();
-    urls.ok_or_else(|| wrong("Must be a list of URLs.".to_owned()))
+    let mut violations = Vec::new();
+    let mut accepted = Vec::with_capacity(urls.len());
+    for (index, url) in urls.iter().enumerate() {
+        let checked = url.as_str().map(|text| check_url(text).map(|()| text));
+        match checked.unwrap_or_else(|| Err("Must be a URL.".to_owned())) {
+            Ok(text) => accepted.push(text.to_owned()),
+            Err(detail) => violations.push(Violation { pointer: format!("{member_pointer}/{index}"), detail }),
+        }
+    }
+    if violations.is_empty() { Ok(accepted) } else { Err(violations) }
 }
 
 fn not_json(error: serde_json::Error) -> InputError {
     InputError::NotJson(format!("the body is not JSON: {error}"))
+}
+
+/// A member that is JSON, but that cannot be read. The place in the error is not told, because it is counted from the member.
+fn not_readable(member: &str, error: &serde_json::Error) -> InputError {
+    let member = shortened(member);
+    let reason = error.to_string();
+    InputError::NotJson(if reason.starts_with("number out of range") {
+        format!(
+            "the member `{member}` has a number beyond the range of a 64-bit floating point number, such as 1E400; send a smaller \
+             number, or send it as a string if the field takes one"
+        )
+    } else if reason.starts_with("recursion limit") {
+        format!("the member `{member}` is nested more than 127 levels deep; send fewer levels")
+    } else {
+        let reason = reason.split(" at line").next().unwrap_or_default();
+        format!("the member `{member}` cannot be read: {reason}")
+    })
 }
 
 #[cfg(test)]
@@ -326,7 +379,8 @@ mod tests {
                 "callback_urls": {"type": ["array", "null"], "items": {"type": "string"}}
             }
         }"#;
-        Schema::compile(schema, true).unwrap().in_background(true)
+        let check: UrlCheck = |url| if url.starts_with("https://") { Ok(()) } else { Err("Must be https.".to_owned()) };
+        Schema::compile(schema, true).unwrap().in_background(check)
     }
 
     #[test]
@@ -350,7 +404,7 @@ mod tests {
         let schema = search();
         let body = br#"{"query":"a","waiting":true,"callback_urls":["https://a.example"]}"#;
         assert_eq!(schema.read(body).unwrap().text, r#"{"query":"a"}"#);
-        let ordinary = search().in_background(false);
+        let ordinary = Schema { background: None, ..search() };
         let input = ordinary.read(body).unwrap();
         assert_eq!((input.text.as_bytes(), input.background), (&body[..], None));
     }
@@ -365,6 +419,11 @@ mod tests {
             let urls: Vec<String> = (0..count).map(|number| format!("https://a.example/{number}")).collect();
             serde_json::json!({ "callback_urls": urls }).to_string()
         };
+        let body = br#"{"callback_urls": ["https://a.example/", "done", 1]}"#;
+        let Err(InputError::Invalid(violations)) = search().read(body) else { panic!("the body is not valid") };
+        let mut pointers: Vec<&str> = violations.iter().map(|violation| violation.pointer.as_str()).collect();
+        pointers.sort_unstable();
+        assert_eq!(pointers, ["/callback_urls/1", "/callback_urls/2"], "{violations:?}");
         assert!(!refused(urls(MAX_CALLBACK_URLS)));
         assert!(refused(urls(MAX_CALLBACK_URLS + 1)));
     }

@@ -61,6 +61,11 @@ impl Violations {
         self.add(format!("{parent}{}", pointer::of(name)), detail);
     }
 
+    /// Returns `true` if this part of the value has a violation already.
+    pub(super) fn has(&self, pointer: &str) -> bool {
+        self.list.iter().any(|violation| violation.pointer == pointer)
+    }
+
     /// Notes that there are violations which are not added.
     pub(super) fn note_more(&mut self) {
         self.has_more = true;

@@ -53,6 +53,14 @@ impl Receiver {
     }
 }
 
+/// The check of URLs that callers give, as [`Receiver::check`] does it.
+pub fn url_check(allow_private_network: bool) -> fn(&str) -> Result<(), String> {
+    match allow_private_network {
+        true => |text| Receiver::check(text, true).map(drop),
+        false => |text| Receiver::check(text, false).map(drop),
+    }
+}
+
 /// The sentence for a host with a private address.
 pub(super) fn private(url: &Url) -> String {
     format!(

@@ -35,6 +35,12 @@ fn an_unknown_key_is_refused_with_its_place_and_the_nearest_one() {
         ("\n[compile]\nmemory = 64", "`compile.memory`", "`compile.memory_mb`", 8),
         ("[connectors.liar]\nlimits.timeout = 1", "`connectors.liar.limits.timeout`", "timeout_s", 7),
         ("[conectors.liar]\nsettings = {}", "`conectors`", "`connectors`", 6),
+        (
+            "[connectors.liar]\noauth.client_authentiction = \"basic\"",
+            "client_authentiction`",
+            "client_authentication`",
+            7,
+        ),
     ];
     for (config, key, nearest, line) in cases {
         let home = Setup::new().config(config).prepare();
@@ -52,6 +58,12 @@ fn a_wrong_value_is_refused_with_what_is_expected() {
         ("log = \"inof\"", "`log`", "info"),
         ("[connectors.\"Not Good\"]", "Not Good", "identifier"),
         ("[connectors.liar]\nupstreams.api = \"ftp://x\"", "upstreams.api", "http"),
+        ("[connectors.liar]\noauth.client_authentication = \"digest\"", "client_authentication", "\"basic\""),
+        (
+            "[connectors.liar]\noauth.authorization_parameters.state = \"x\"",
+            "authorization_parameters.state",
+            "leave it out",
+        ),
         ("[connectors.liar]\nallow_private_network = \"yes\"", "allow_private_network", "true or false"),
     ];
     for (config, key, expected) in cases {

@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use support::oauth::ClientAuthentication;
 use support::{Client, Dialect, OAuthProvider, Setup, module};
 use url::Url;
 
-use super::{begin, callback_url, connect, init, started};
+use super::{begin, callback_url, connect, init, me, started, who};
 use crate::connectors::google_claims;
 
 /// The two connectors of Google, and the paths of their upstreams.
@@ -117,6 +118,25 @@ fn no_foreign_connector_takes_the_name_of_a_provider_of_a_live_connector() {
         }
         assert_eq!(gateway.connector(&provider), None);
     }
+}
+
+#[test]
+fn the_operator_sets_client_authentication_and_parameters_that_the_manifest_lacks() {
+    let dialect = Dialect { client_authentication: ClientAuthentication::Basic, ..Dialect::google() };
+    let provider = OAuthProvider::start(dialect);
+    let lacking =
+        json!({"client_authentication": "body", "authorization_parameters": [["prompt", "login"], ["hd", "x"]]});
+    let own = "oauth.client_authentication = \"basic\"\n\
+               oauth.authorization_parameters = { access_type = \"offline\", prompt = \"consent\", hd = \"\" }";
+    let setup = Setup::new().account_with("account", &provider, &lacking).config(own);
+    let gateway = started(setup, &provider);
+    let url = Url::parse(&begin(&gateway.client(), "account")).unwrap();
+    let count = |name: &str| url.query_pairs().filter(|(parameter, _)| parameter == name).count();
+    assert_eq!((count("prompt"), count("access_type"), count("hd")), (1, 1, 0), "{url}");
+    // The provider refuses clients in the body, and authorizations without both parameters.
+    connect(&gateway.client(), "account", "ada");
+    provider.expire();
+    assert_eq!(who(&gateway.client()).ok(), me("ada"));
 }
 
 #[test]

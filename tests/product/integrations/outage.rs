@@ -2,9 +2,10 @@
 //! other gateway sends the old refresh token meanwhile. Callers and the operator learn what fails.
 
 use serde_json::json;
-use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Proxy, Setup, Store};
+use support::oauth::browser;
+use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Person, Proxy, Setup, Store};
 
-use super::{connect, gateway, me, registered, started, who, who_as};
+use super::{begin, connect, email, ended, gateway, me, registered, started, success, who, who_as};
 
 const ACCOUNTS: usize = 6;
 
@@ -46,7 +47,7 @@ impl Severable {
 fn begin_all(client: &Client) -> Vec<support::client::Pending> {
     let begin = |number| {
         let request = client.request("POST", "/connectors/account/forward").json(&json!({"path": "/me"}));
-        request.header("x-user-identifier", &super::email(&name(number))).begin()
+        request.header("x-user-identifier", &email(&name(number))).begin()
     };
     (0..ACCOUNTS).map(begin).collect()
 }
@@ -112,6 +113,26 @@ fn of_two_gateways_that_lose_the_database_for_longer_than_a_lease_none_loses_an_
         let other = one.another(&store, &provider);
         lose_the_database(&store, &provider, &[&one, &other], answered_early);
     }
+}
+
+#[test]
+fn a_grant_that_was_exchanged_while_the_database_was_away_is_connected_when_it_is_back() {
+    let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict()));
+    let one = Severable::start(&store, &provider, "");
+    let client = one.gateway.client();
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    let callback = Person::named("ada").consents(&begin(&client, "account"));
+    let answer = std::thread::spawn(move || browser::open(&callback));
+    provider.wait_for(Endpoint::Exchange, 1);
+    one.cut();
+    gate.open();
+    one.gateway.wait_for_log("the write to fail", |line| line["message"] == "a grant is not stored yet; trying again");
+    one.proxy.restore();
+    let answer = answer.join().unwrap();
+    assert_eq!(ended(&answer), success("account", &email("ada")));
+    assert_eq!(who(&client).ok(), me("ada"));
+    assert_eq!(provider.live_grants(), 1);
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn an_expired_token_that_cannot_be_refreshed_makes_the_caller_wait(store: &Store
 }
 
 fn a_revoked_grant_makes_the_user_authorize_again(store: &Store) {
-    let (provider, _gateway, client) = with_ada(store, Dialect::strict(), 3600);
+    let (provider, gateway, client) = with_ada(store, Dialect::strict(), 3600);
     provider.withdraw();
     for _ in 0..3 {
         let problem = who(&client).problem(424, "reauthorization-required");
@@ -185,6 +185,10 @@ fn a_revoked_grant_makes_the_user_authorize_again(store: &Store) {
     }
     client.call("account/composed", json!({"path": "/me"})).problem(424, "reauthorization-required");
     assert_eq!(provider.count(Endpoint::Refresh), 1, "it is not tried again");
+    let is_refusal = |line: &Value| line["message"] == "the provider did not refresh a credential";
+    let line = gateway.wait_for_log("the refusal", is_refusal);
+    let names = ["tenant", "connector", "user_identifier"].map(|name| line[name].as_str().unwrap_or_default());
+    assert_eq!(names, ["default", "account", &email("ada")], "{line}");
     let told = record(&client, "ada");
     assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("expired"), &json!("user")));
     assert_eq!(told["next_refresh_at"], Value::Null);

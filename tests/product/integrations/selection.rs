@@ -9,6 +9,7 @@ on_each_store!(
     the_only_account_is_used_but_none_of_several,
     the_selected_account_is_used_until_another_is_selected,
     removing_the_selected_account_selects_no_other,
+    an_empty_or_repeated_name_is_refused_and_no_account_is_guessed,
     an_unknown_name_is_refused_and_no_other_account_is_used,
 );
 
@@ -78,6 +79,22 @@ fn removing_the_selected_account_selects_no_other(store: &Store) {
     assert_eq!(record(&client, "bob")["selected"], false, "the earlier selection does not come back");
 }
 
+fn an_empty_or_repeated_name_is_refused_and_no_account_is_guessed(store: &Store) {
+    let (provider, _gateway, client) = with_accounts(store, &["ada"]);
+    let before = provider.api_calls().len();
+    for path in ["/connectors/account/forward", "/connectors/account/integration-exists"] {
+        let method = if path.ends_with("forward") { "POST" } else { "GET" };
+        let call = || client.request(method, path).json(&json!({"path": "/me"}));
+        for name in ["", "  "] {
+            let violations = call().header("x-user-identifier", name).send().violations();
+            assert_eq!(violations[0].0, "/X-User-Identifier", "{name:?}");
+        }
+        let repeated = call().header("x-user-identifier", &email("ada")).header("x-user-identifier", &email("ada"));
+        assert!(repeated.send().violations()[0].1.contains("more than once"));
+    }
+    assert_eq!(provider.api_calls().len(), before, "no request was sent");
+}
+
 fn an_unknown_name_is_refused_and_no_other_account_is_used(store: &Store) {
     let (_provider, _gateway, client) = with_accounts(store, &["ada"]);
     let problem = who_as(&client, "bob").problem(424, "integration-required");
@@ -85,4 +102,8 @@ fn an_unknown_name_is_refused_and_no_other_account_is_used(store: &Store) {
     assert!(problem["detail"].as_str().unwrap().contains("bob@example.com"), "{problem}");
     let candidates = who_as(&client, "ADA").problem(424, "integration-required")["candidates"].clone();
     assert_eq!(candidates, json!([email("ada")]));
+    for method in ["GET", "POST", "DELETE"] {
+        let problem = client.request(method, &path("account", "bob")).send().problem(404, "unknown-integration");
+        assert_eq!(problem["candidates"], json!([email("ada")]), "{method}");
+    }
 }

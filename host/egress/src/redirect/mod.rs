@@ -24,7 +24,6 @@ pub(super) struct Hop {
     /// `true` if the request is at the upstream's own origin, and has not left it before. Only then it carries the credential: if
     /// another origin sent the request back, that origin chose its address.
     pub(super) home: bool,
-    pub(super) with_body: bool,
 }
 
 impl Hop {
@@ -40,13 +39,13 @@ impl Hop {
                 (Location::Elsewhere(url), link.is_own(upstream))
             }
         };
-        Ok(Self { method: request.method.clone(), location, at_origin: true, home, with_body: true })
+        Ok(Self { method: request.method.clone(), location, at_origin: true, home })
     }
 
     /// The next step; `None` if the response is not a redirect.
     ///
     /// # Errors
-    /// `BadRedirect` or `Denied` if the redirect must not be followed.
+    /// `BadRedirect`, `BadAnswer` or `Denied` if the redirect must not be followed.
     pub(super) fn next(
         &self,
         upstream: &Upstream,
@@ -58,6 +57,13 @@ impl Hop {
             return Ok(None);
         }
         let Some(location) = headers.get(LOCATION) else { return Ok(None) };
+        if turns_into_get(&self.method, status) {
+            let detail = format!(
+                "it answers {} with {status}, which would turn the request into GET; it is not followed",
+                self.method
+            );
+            return Err(EgressError::BadAnswer { upstream: upstream.name().to_owned(), detail });
+        }
         let bad =
             |what: &str| EgressError::BadRedirect { detail: format!("`{}` redirects to {what}", upstream.name()) };
         let location = std::str::from_utf8(location.as_bytes()).map_err(|_| bad("something that is not text"))?;
@@ -71,18 +77,22 @@ impl Hop {
         } else if request.credential.as_ref().is_some_and(|credential| credential.is_in(&url)) {
             return Err(bad("another origin with the user's credential in the URL"));
         }
-        let to_get = match status {
-            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
-            StatusCode::SEE_OTHER => self.method != Method::HEAD,
-            _ => false,
-        };
         Ok(Some(Self {
-            method: if to_get { Method::GET } else { self.method.clone() },
+            method: self.method.clone(),
             at_origin: self.at_origin && same_origin(&current, &url),
             location: Location::Elsewhere(url),
             home,
-            with_body: self.with_body && !to_get,
         }))
+    }
+}
+
+/// Returns `true` if following the redirect would send a GET in place of a request that changes data (RFC 9110, section 15.4). The
+/// answer to the GET would say nothing about the change.
+fn turns_into_get(method: &Method, status: StatusCode) -> bool {
+    match status {
+        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => *method == Method::POST,
+        StatusCode::SEE_OTHER => !matches!(*method, Method::GET | Method::HEAD),
+        _ => false,
     }
 }
 

@@ -31,8 +31,10 @@ use super::upstream::Upstream;
 pub struct Response {
     /// The address that answered, after redirects. Its query may contain the credential.
     location: Location,
-    /// The status.
+    /// The status. A rate limit has the status 429, whatever the upstream called it.
     pub status: StatusCode,
+    /// The status as the upstream sent it.
+    pub status_said: StatusCode,
     /// `true` if the upstream's own host sent the response. A redirect or a link may have led elsewhere.
     pub is_own: bool,
     /// `true` if the request that this answers carried the user's credential.
@@ -70,6 +72,7 @@ impl Response {
             }
             masker.mask_headers(&mut head.headers);
         }
+        let status_said = head.status;
         throttle::normalize(&mut head.status, &mut head.headers);
         let body = ResponseBody {
             source,
@@ -88,6 +91,7 @@ impl Response {
         Ok(Self {
             location: hop.location,
             status: head.status,
+            status_said,
             is_own: hop.home,
             carried_credential,
             headers: head.headers,

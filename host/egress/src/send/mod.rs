@@ -3,16 +3,13 @@
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE,
-    HeaderMap, HeaderValue, RANGE, USER_AGENT,
-};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Method, StatusCode};
 use hyper_util::client::legacy;
 use secrecy::SecretString;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::address::ForbiddenAddress;
+use super::address::{ForbiddenAddress, NotResolved};
 use super::client::Egress;
 use super::credential::{Credential, CredentialUse};
 use super::error::EgressError;
@@ -47,8 +44,13 @@ impl Egress {
         loop {
             let answer = self.attempts(upstream, request, &hop, &mut permit).await?;
             let Some(next) = hop.next(upstream, request, answer.status(), answer.headers())? else {
+                let is_write = !retry::is_safe(&hop.method);
                 let mut response = Response::new(upstream, request, hop, answer, permit, self.memory())?;
+                let said = response.status_said;
                 throttle::recognize(&mut response).await;
+                if let Some(journal) = &request.journal {
+                    journal.answered(is_write, response.status, said);
+                }
                 return Ok(response);
             };
             if redirects == MAX_REDIRECTS {
@@ -78,14 +80,21 @@ impl Egress {
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
             let outgoing = self.compose(upstream, request, hop)?;
+            let write = request.journal.as_ref().filter(|_| !retry::is_safe(&hop.method));
+            write.inspect(|journal| journal.write_begins());
             let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
             let result = self.client(upstream.allow_private).request(outgoing).await;
             if let (Some(watch), Ok(answer)) = (&mut watch, &result) {
                 watch.status = Some(answer.status().as_u16());
             }
             drop(watch);
+            let is_refused = match &result {
+                Ok(answer) => refuses(answer.status()),
+                Err(error) => was_not_sent(error),
+            };
+            write.filter(|_| is_refused).inspect(|journal| journal.write_was_refused());
             let pause = match &result {
-                Ok(answer) if retry::transient(answer.status()) && retry::idempotent(&hop.method) => {
+                Ok(answer) if retry::transient(answer.status()) && retry::is_safe(&hop.method) => {
                     retry::pause(retries, retry::retry_after(answer.headers()), request.deadline)
                 }
                 Ok(answer) if request.waits_for_rate_limit && answer.status() == StatusCode::TOO_MANY_REQUESTS => {
@@ -94,7 +103,13 @@ impl Egress {
                 Err(error) if worth_retrying(error, hop) => retry::pause(retries, None, request.deadline),
                 _ => None,
             };
-            let Some(pause) = pause else { return result.map_err(|error| describe(&error, hop.location.host())) };
+            let Some(pause) = pause else {
+                let result = result.map_err(|error| describe(&error, hop.location.host()));
+                if let (Some(journal), Err(EgressError::Unresolved { .. })) = (&request.journal, &result) {
+                    journal.name_was_not_resolved();
+                }
+                return result;
+            };
             drop(result);
             drop(permit.take());
             retries += 1;
@@ -160,27 +175,30 @@ fn body(
     headers: &mut HeaderMap,
     secret: Option<(&str, &SecretString)>,
 ) -> Result<Option<Bytes>, EgressError> {
-    if hop.with_body {
-        let body = request.body.encode(headers, secret)?;
-        // Some services refuse these methods with 411 if there is no `Content-Length`.
-        if body.as_ref().is_none_or(Bytes::is_empty) && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH)
-        {
-            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
-        }
-        return Ok(body);
+    let body = request.body.encode(headers, secret)?;
+    // Some services refuse these methods with 411 if there is no `Content-Length`.
+    if body.as_ref().is_none_or(Bytes::is_empty) && matches!(hop.method, Method::POST | Method::PUT | Method::PATCH) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
-    for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION] {
-        headers.remove(name);
-    }
-    Ok(None)
+    Ok(body)
+}
+
+/// Returns `true` if the status says that the upstream did not act on the request.
+fn refuses(status: StatusCode) -> bool {
+    status.is_client_error() || matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
 }
 
 /// Returns `true` if a request may be retried after this error. If the upstream did not act on the request, any request may be.
-/// If the connection broke, the upstream may have acted on it, so only an idempotent one may be. An address or certificate that
-/// was refused would be refused again.
+/// If the connection broke, the upstream may have acted on it, so only one that changes nothing may be. An address or certificate
+/// that was refused would be refused again.
 fn worth_retrying(error: &legacy::Error, hop: &Hop) -> bool {
     let refused = find::<ForbiddenAddress>(error).is_some() || find::<rustls::Error>(error).is_some();
-    !refused && (error.is_connect() || was_turned_away(error) || retry::idempotent(&hop.method))
+    !refused && (was_not_sent(error) || retry::is_safe(&hop.method))
+}
+
+/// Returns `true` if the upstream has surely not acted on the request.
+fn was_not_sent(error: &legacy::Error) -> bool {
+    error.is_connect() || was_turned_away(error)
 }
 
 /// Returns `true` if the upstream says that it has not processed the request (RFC 9113, sections 6.8 and 8.7).
@@ -196,6 +214,9 @@ fn was_turned_away(error: &legacy::Error) -> bool {
 fn describe(error: &legacy::Error, host: &str) -> EgressError {
     if let Some(forbidden) = find::<ForbiddenAddress>(error) {
         return forbidden.denial(host);
+    }
+    if find::<NotResolved>(error).is_some() {
+        return EgressError::Unresolved { host: host.to_owned(), detail: root_cause(error) };
     }
     EgressError::Unreachable { host: host.to_owned(), detail: root_cause(error) }
 }

@@ -12,7 +12,7 @@ use super::super::testing::{
     Stub, TOKEN, answer, egress, fetch, get, in_form_field, ok, raw, request, upstream, with_token,
 };
 use super::super::{
-    Body, Credential, CredentialUse, EgressError, Headers, Pacing, Request, Upstream, UpstreamSettings,
+    Body, Credential, CredentialUse, EgressError, Headers, Journal, Pacing, Request, Upstream, UpstreamSettings,
 };
 
 #[tokio::test]
@@ -164,11 +164,11 @@ async fn an_upstream_without_an_address_says_who_must_act() {
 }
 
 #[tokio::test]
-async fn transient_answers_to_idempotent_requests_are_tried_twice_more() {
+async fn transient_answers_are_tried_twice_more_if_the_request_changes_nothing() {
     for status in [502, 503, 504] {
         let stub = Stub::start(move |_, _| answer(status, &[], "down")).await;
         for (method, times) in
-            [(Method::GET, 3), (Method::PUT, 3), (Method::DELETE, 3), (Method::POST, 1), (Method::PATCH, 1)]
+            [(Method::GET, 3), (Method::PUT, 1), (Method::DELETE, 1), (Method::POST, 1), (Method::PATCH, 1)]
         {
             let before = stub.seen().len();
             let (got, body) =
@@ -212,8 +212,8 @@ async fn hang_up(mut stream: TcpStream) {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_tried_again_only_if_the_request_is_idempotent() {
-    for (method, times) in [(Method::GET, 3), (Method::POST, 1)] {
+async fn a_connection_that_breaks_is_tried_again_only_if_the_request_changes_nothing() {
+    for (method, times) in [(Method::GET, 3), (Method::POST, 1), (Method::PUT, 1)] {
         let count = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&count);
         let address = raw(move |_, stream| {
@@ -243,6 +243,35 @@ async fn a_connection_that_was_never_made_is_tried_again_for_any_method() {
     let error = fetch(&egress(), &upstream, &request(Method::POST, "/")).await.unwrap_err();
     assert!(matches!(&error, EgressError::Unreachable { detail, .. } if detail.contains("refused")), "{error}");
     assert_eq!(*attempts.lock(), [(0, None), (1, None), (2, None)]);
+}
+
+#[tokio::test]
+async fn the_journal_tells_if_an_upstream_may_have_acted_on_a_request() {
+    let broken = raw(|_, stream| hang_up(stream)).await;
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut places = vec![
+        (format!("http://{broken}"), true),
+        (format!("http://{closed}"), false),
+        ("http://b.test".to_owned(), false),
+    ];
+    let mut stubs = Vec::new();
+    for (status, may_have) in
+        [(200, true), (302, true), (400, false), (408, false), (429, false), (500, true), (503, true)]
+    {
+        let stub = Stub::start(move |_, _| answer(status, &[], "")).await;
+        places.push((stub.url(), may_have));
+        stubs.push(stub);
+    }
+    for (url, may_have) in places {
+        for method in [Method::POST, Method::PUT, Method::GET] {
+            let journal = Arc::new(Journal::default());
+            let request = Request { journal: Some(Arc::clone(&journal)), ..request(method.clone(), "/") };
+            let result = fetch(&egress(), &upstream(&url, &[]), &request).await;
+            let expected = may_have && method != Method::GET;
+            assert_eq!(journal.may_have_changed_data(false), expected, "{method} {url}: {result:?}");
+            assert_eq!(journal.is_unresolved(), url.contains("b.test"), "{url}: {result:?}");
+        }
+    }
 }
 
 #[tokio::test]

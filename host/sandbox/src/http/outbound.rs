@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::future::{BoxFuture, ready};
 use hyper::StatusCode;
@@ -13,15 +12,15 @@ use wasmtime::component::ResourceTable;
 
 use super::Link;
 use crate::bindings::gateway::connector::http as wit;
-use egress::{Credential, Egress, EgressError, Headers, Upstream, whole_seconds};
+use egress::{Credential, Egress, EgressError, Headers, Journal, Upstream, whole_seconds};
 
 /// Sends the requests of one invocation to its upstreams.
 #[derive(Clone)]
 pub struct Outbound {
     /// `None` while a module describes itself: it then may not send requests.
     way: Option<Way>,
-    /// The number of requests, over all clones.
-    sent: Arc<AtomicU32>,
+    /// Of all clones.
+    journal: Arc<Journal>,
 }
 
 #[derive(Clone)]
@@ -112,7 +111,7 @@ impl Outbound {
         credentials: Option<Arc<dyn CredentialSource>>,
     ) -> Self {
         let way = Way { egress, upstreams, deadline, credentials, waits_for_rate_limits: false };
-        Self { way: Some(way), sent: Arc::default() }
+        Self { way: Some(way), journal: Arc::default() }
     }
 
     /// Requests wait for rate limits of upstreams. For operations whose callers do not wait for the answer.
@@ -126,7 +125,7 @@ impl Outbound {
 
     /// Refuses every request.
     pub fn nowhere() -> Self {
-        Self { way: None, sent: Arc::default() }
+        Self { way: None, journal: Arc::default() }
     }
 
     /// The memory that calls may take together.
@@ -134,9 +133,9 @@ impl Outbound {
         self.way.as_ref().map_or_else(MemoryBudget::unlimited, |way| way.egress.memory().clone())
     }
 
-    /// The number of requests so far.
-    pub fn sent(&self) -> u32 {
-        self.sent.load(Ordering::Relaxed)
+    /// What the requests have met so far.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
     }
 
     /// Sends a request of a connector. `limit` is the maximum size of the response's body in bytes.
@@ -159,8 +158,9 @@ impl Outbound {
             deadline: way.deadline,
             limit,
             waits_for_rate_limit: way.waits_for_rate_limits,
+            journal: Some(Arc::clone(&self.journal)),
         };
-        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.journal.request_begins();
         let response = way.egress.send(upstream, &request).await?;
         let (StatusCode::UNAUTHORIZED, true, Some(source), Some(used)) =
             (response.status, response.carried_credential, &way.credentials, &used)
@@ -234,7 +234,7 @@ pub fn to_guest(error: EgressError) -> wit::Error {
         EgressError::NoMemory => wit::Error::RateLimited(1),
         EgressError::TimedOut => wit::Error::TimedOut,
         EgressError::TooLarge { .. } => wit::Error::TooLarge(error.to_string()),
-        EgressError::Unreachable { .. } => wit::Error::Unreachable(error.to_string()),
+        EgressError::Unreachable { .. } | EgressError::Unresolved { .. } => wit::Error::Unreachable(error.to_string()),
         EgressError::BadAnswer { .. } => wit::Error::BadAnswer(error.to_string()),
         EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
         EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),

@@ -41,7 +41,7 @@ use store::Holder;
 pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.get(&holder, &user_identifier).await;
-    let integration = existing(call.gateway, &holder, &user_identifier, found)?;
+    let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
     Ok(private_answer(&record(&integration, SystemTime::now())))
 }
 
@@ -49,7 +49,7 @@ pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<
 pub(super) async fn select(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.select(&holder, &user_identifier).await;
-    let integration = existing(call.gateway, &holder, &user_identifier, found)?;
+    let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
     Ok(private_answer(&record(&integration, SystemTime::now())))
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn select(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let removed = call.gateway.integrations.remove(&holder, &user_identifier).await;
-    let revoked = existing(call.gateway, &holder, &user_identifier, removed)?;
+    let revoked = existing(call.gateway, &holder, &user_identifier, removed).await?;
     Ok(json_answer(&json!({"deleted": true, "revoked": revoked})))
 }
 
@@ -92,21 +92,22 @@ fn addressed(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<(Holder, 
 }
 
 /// An integration that was found, or the problem that says why there is no integration.
-fn existing<T>(
+async fn existing<T>(
     gateway: &Gateway,
     holder: &Holder,
     user_identifier: &str,
     found: Result<Option<T>, IntegrationError>,
 ) -> Result<T, Problem> {
-    match found {
-        Ok(Some(found)) => Ok(found),
-        Ok(None) if gateway.registry.get(&holder.connector).is_none() => {
-            Err(connectors::unknown(gateway, &holder.connector))
-        }
-        Ok(None) => Err(problem::UNKNOWN_INTEGRATION.because(format!(
-            "There is no integration `{user_identifier}` for `{}`; GET /integrations lists them.",
-            holder.connector
-        ))),
-        Err(error) => Err(integration_problem(&error)),
+    if let Some(found) = found.map_err(|error| integration_problem(&error))? {
+        return Ok(found);
     }
+    let connector = connectors::live(gateway, &holder.connector)?;
+    let candidates = gateway.integrations.candidates(&connector, holder, user_identifier).await;
+    let candidates = candidates.map_err(|error| integration_problem(&error))?;
+    Err(problem::UNKNOWN_INTEGRATION
+        .because(format!(
+            "There is no integration `{user_identifier}` for `{}`; `candidates` and GET /integrations list those that exist.",
+            holder.connector
+        ))
+        .with("candidates", candidates))
 }

@@ -43,7 +43,7 @@ fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Pr
 pub(super) fn key_problem(error: KeyError, connector: &str) -> Problem {
     match error {
         KeyError::NotSendable(detail) => invalid("/credentials", format!("Cannot be sent to the service: {detail}.")),
-        KeyError::Check(pipeline::Error::Upstream { status: 401 | 403, .. }) => {
+        KeyError::Check(pipeline::Error::Upstream(upstream)) if matches!(upstream.status, 401 | 403) => {
             invalid("/credentials", "The service refuses these; check them and send them again.".to_owned())
         }
         KeyError::Check(error) => pipeline_problem(error, connector),

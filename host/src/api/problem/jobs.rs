@@ -73,7 +73,6 @@ pub(in crate::api) fn job_problem(error: JobError) -> Problem {
     }
 }
 
-/// Says that nobody knows if data was changed.
 fn of_unknown_outcome(problem: Problem, changes_data: bool) -> Problem {
-    if changes_data { problem.with("outcome", "unknown") } else { problem }
+    if changes_data { problem.of_unknown_outcome() } else { problem }
 }

@@ -42,7 +42,7 @@ pub struct Kind {
     pub(super) title: &'static str,
     /// The party that can fix it.
     pub(super) owner: Owner,
-    /// `true` if the same call may succeed later.
+    /// `true` if the same call may succeed later, and if it did nothing that repeating would do twice.
     pub(super) retryable: bool,
     /// The party that found or caused it.
     pub(super) source: Source,
@@ -179,8 +179,10 @@ impl Kind {
             kind: self,
             status: self.status,
             detail: detail.into(),
+            owner: self.owner,
+            retryable: self.retryable,
             retry_after_s: None,
-            header: None,
+            headers: Vec::new(),
             members: Map::new(),
         }
     }

@@ -35,8 +35,11 @@ pub struct Problem {
     kind: &'static Kind,
     status: StatusCode,
     detail: String,
+    owner: Owner,
+    retryable: bool,
     retry_after_s: Option<u64>,
-    header: Option<(HeaderName, HeaderValue)>,
+    /// Headers besides those that every problem has.
+    headers: Vec<(HeaderName, HeaderValue)>,
     /// Members besides those that every problem has.
     members: Map<String, Value>,
 }
@@ -45,6 +48,27 @@ impl Problem {
     /// Sets another status than the kind's.
     pub(super) fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
+        self
+    }
+
+    /// Sets another owner than the kind's.
+    pub(super) fn owner(self, owner: Owner) -> Self {
+        Self { owner, ..self }
+    }
+
+    /// Says whether repeating the call is safe and may succeed, other than the kind does.
+    pub(super) fn retryable(self, retryable: bool) -> Self {
+        Self { retryable, ..self }
+    }
+
+    /// Says that nobody knows if data was changed. Repeating the call could then change it twice.
+    pub(super) fn of_unknown_outcome(self) -> Self {
+        self.retryable(false).with("outcome", "unknown")
+    }
+
+    /// Adds a header.
+    pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
         self
     }
 
@@ -67,15 +91,16 @@ impl Problem {
     }
 
     /// Sets the header `Allow`.
-    pub(super) fn allow(mut self, methods: &str) -> Self {
-        self.header = HeaderValue::from_str(methods).ok().map(|methods| (ALLOW, methods));
-        self
+    pub(super) fn allow(self, methods: &str) -> Self {
+        match HeaderValue::from_str(methods) {
+            Ok(methods) => self.header(ALLOW, methods),
+            Err(_) => self,
+        }
     }
 
     /// Sets the header `WWW-Authenticate` (RFC 6750, section 3).
-    pub(super) fn challenge(mut self, challenge: &'static str) -> Self {
-        self.header = Some((WWW_AUTHENTICATE, HeaderValue::from_static(challenge)));
-        self
+    pub(super) fn challenge(self, challenge: &'static str) -> Self {
+        self.header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
     /// The kind's name.
@@ -96,8 +121,8 @@ impl Problem {
             "status": self.status.as_u16(),
             "detail": self.detail,
             "instance": instance,
-            "owner": self.kind.owner.name(),
-            "retryable": self.kind.retryable,
+            "owner": self.owner.name(),
+            "retryable": self.retryable,
         });
         if let Value::Object(document) = &mut document {
             // A connector's member replaces no member that every problem has.
@@ -119,9 +144,7 @@ impl Problem {
         if let Some(seconds) = self.retry_after_s {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        if let Some((name, value)) = self.header {
-            headers.insert(name, value);
-        }
+        headers.extend(self.headers);
         response
     }
 }

@@ -1,18 +1,16 @@
 //! Problems of an operation that has no answer.
 
-use std::time::Duration;
-
 use hyper::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::access::access_problem;
 use super::violations::{schema_too_costly, violations_problem};
 use super::{
-    ANSWER_TOO_LARGE, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Problem, RATE_LIMITED,
+    ANSWER_TOO_LARGE, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Owner, Problem, RATE_LIMITED,
     RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD,
     UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
-use crate::pipeline::{Error, Explanation};
+use crate::pipeline::{Error, Explanation, UpstreamError};
 use crate::registry::NoPlace;
 use contract::words::sentence;
 use egress::whole_seconds;
@@ -63,7 +61,9 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
             RESOURCE_CONFLICT.because(sentence(&detail)).with_all(members)
         }
         Error::Http(error) => http_problem(error),
-        Error::Upstream { status, detail, body, retry_after } => upstream_problem(status, &detail, body, retry_after),
+        Error::Unresolved(detail) => UPSTREAM_UNREACHABLE.because(sentence(&detail)).owner(Owner::Operator),
+        Error::Upstream(upstream) => upstream_problem(*upstream),
+        Error::OutcomeUnknown(error) => pipeline_problem(*error, connector).of_unknown_outcome(),
         Error::NotUnderstood(detail) => UPSTREAM_NOT_UNDERSTOOD.because(sentence(&detail)),
     }
 }
@@ -119,12 +119,27 @@ fn http_problem(error: http::Error) -> Problem {
     }
 }
 
-fn upstream_problem(status: u16, detail: &str, body: Option<Value>, retry_after: Option<Duration>) -> Problem {
+fn upstream_problem(upstream: UpstreamError) -> Problem {
+    let UpstreamError { status, said, detail, body, retry_after, is_for_user } = upstream;
     let code = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
-    let problem = match status {
-        429 => UPSTREAM_RATE_LIMITED.because(sentence(detail)).retry_after(retry_after.map_or(1, whole_seconds)),
-        400..=499 => UPSTREAM_REJECTED.because(sentence(detail)).status(code),
-        _ => UPSTREAM_FAILED.because(sentence(detail)),
+    let mut problem = match status {
+        429 => UPSTREAM_RATE_LIMITED.because(sentence(&detail)).retry_after(retry_after.map_or(1, whole_seconds)),
+        // The upstream did not get the request in time, or does not take it yet. It has not acted on it.
+        408 | 425 => UPSTREAM_REJECTED.because(sentence(&detail)).status(code).retryable(true),
+        400..=499 => UPSTREAM_REJECTED.because(sentence(&detail)).status(code),
+        _ => UPSTREAM_FAILED.because(sentence(&detail)),
     };
-    problem.with("upstream", json!({"status": status, "body": body}))
+    if is_for_user {
+        problem = problem.owner(Owner::User);
+    }
+    if status != 429
+        && let Some(pause) = retry_after
+    {
+        problem = problem.retry_after(whole_seconds(pause));
+    }
+    let mut shown = json!({"status": said, "body": body.content});
+    if body.is_truncated {
+        shown["truncated"] = true.into();
+    }
+    problem.with("upstream", shown)
 }

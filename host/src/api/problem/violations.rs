@@ -34,7 +34,7 @@ pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
         .collect();
     VALIDATION
         .because(match (count, has_more) {
-            (count, true) => format!("The body has more violations than `errors` names, which are {count}."),
+            (count, true) => format!("The body has more violations than the {count} that `errors` names."),
             (1, false) => "The body has 1 violation; `errors` names it.".to_owned(),
             (count, false) => format!("The body has {count} violations; `errors` names each."),
         })

@@ -31,16 +31,21 @@ struct Row {
     path: &'static str,
     immediate: bool,
     answer: AnswerKind,
+    effect: Effect,
     run: fn(&Value) -> Answer,
 }
 
 /// An operation that answers JSON or a file.
 const fn row(path: &'static str, run: fn(&Value) -> Answer) -> Row {
-    Row { path, immediate: false, answer: AnswerKind::Any, run }
+    Row { path, immediate: false, answer: AnswerKind::Any, effect: Effect::Read, run }
 }
 
 const fn immediate(path: &'static str, run: fn(&Value) -> Answer) -> Row {
     Row { immediate: true, ..row(path, run) }
+}
+
+const fn writing(row: Row) -> Row {
+    Row { effect: Effect::Write, ..row }
 }
 
 const fn json_only(row: Row) -> Row {
@@ -71,6 +76,10 @@ const OPERATIONS: &[Row] = &[
     immediate("call_at_once", network::call),
     row("follow", network::follow),
     row("forward_link", network::forward_link),
+    row("send_steps", network::send_steps),
+    writing(row("write_steps", network::send_steps)),
+    writing(immediate("write", network::forward)),
+    writing(json_only(immediate("write_json", network::forward))),
     immediate("forward", network::forward),
     json_only(immediate("forward_json", network::forward)),
     file_only(immediate("forward_file", network::forward)),
@@ -186,7 +195,7 @@ fn operation(row: &Row) -> Operation {
         input_schema: json!({"type": "object", "additionalProperties": false, "properties": properties}).to_string(),
         example: None,
         envelope: true,
-        effect: Effect::Read,
+        effect: row.effect,
         answer: row.answer,
         answer_schema: None,
         pagination: None,

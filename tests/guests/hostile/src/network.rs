@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::bindings::gateway::connector::http::{self, Body, Error, Method, Request, Response, Target, TypedBytes};
-use crate::bindings::gateway::connector::outcome::{Fault, Outcome};
+use crate::bindings::gateway::connector::outcome::{Fault, Outcome, UpstreamFault};
 use crate::{Answer, reply, text};
 
 /// Sends the request that the input describes, and replies with the response or the error. With `as_fault` the error is the
@@ -59,6 +59,29 @@ fn result(input: &Value, result: Result<Response, Error>) -> Answer {
 /// Forwards the request that the input describes.
 pub(crate) fn forward(input: &Value) -> Answer {
     Ok(Outcome::Forward(request(input)))
+}
+
+/// Sends the requests that the list `items` describes, one after the other. Passes on the first error, the first response with a
+/// status of an error, and the first response that refuses in its body: `{"ok": false, "code": 403}`.
+pub(crate) fn send_steps(input: &Value) -> Answer {
+    for step in input["items"].as_array().into_iter().flatten() {
+        let response = http::send(request(step)).map_err(Fault::Http)?;
+        let body = response.text().map_err(Fault::Http)?;
+        let said: Value = serde_json::from_str(&body).unwrap_or_default();
+        let status = match said["ok"] == false {
+            true => said["code"].as_u64().and_then(|code| u16::try_from(code).ok()).unwrap_or(400),
+            false => response.status(),
+        };
+        if status >= 400 {
+            return Err(Fault::Upstream(UpstreamFault {
+                status,
+                detail: "The service refused a step.".to_owned(),
+                body: Some(body),
+                retry_after_seconds: None,
+            }));
+        }
+    }
+    reply(&json!({"done": true}))
 }
 
 /// Sends `count` requests, one after the other.
