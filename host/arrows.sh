@@ -9,10 +9,10 @@ cd "$(dirname "$0")/.."
 arrows='
 main
 cli           api auth config logging metrics registry serve webhooks
-serve         api auth config gateway integrations jobs metrics registry webhooks welcome
+serve         api auth config gateway idempotency integrations jobs metrics registry webhooks welcome
 welcome       config registry
-api           auth config gateway integrations jobs logging media_type metrics oauth pipeline registry schema webhooks
-gateway       auth config integrations jobs metrics pipeline registry webhooks
+api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema webhooks
+gateway       auth config idempotency integrations jobs metrics pipeline registry webhooks
 jobs          config integrations logging metrics pipeline registry webhooks
 pipeline      integrations media_type metrics registry schema
 integrations  caller_url config metrics oauth registry webhooks
@@ -24,6 +24,7 @@ config        auth
 auth
 schema
 metrics
+idempotency
 media_type
 caller_url
 '

@@ -8,6 +8,7 @@ use hyper::header::HeaderValue;
 
 use crate::auth::Authenticator;
 use crate::config::Config;
+use crate::idempotency::Idempotency;
 use crate::integrations::Integrations;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
@@ -28,6 +29,7 @@ pub struct Gateway {
     pub registry: Arc<Registry>,
     pub integrations: Arc<Integrations>,
     pub jobs: Arc<Jobs>,
+    pub idempotency: Arc<Idempotency>,
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub egress: Egress,

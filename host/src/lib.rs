@@ -6,6 +6,7 @@
 //! - `api`: what callers see: the table of routes, a file for each family of routes, problem details, the API's description
 //! - `auth`: who calls: API keys, JWTs, scopes
 //! - `pipeline`: the life of one call of an operation; `jobs`: operations that run in the background
+//! - `idempotency`: calls with an idempotency key, which run once
 //! - `integrations`: accounts that users connected, and their tokens; `oauth`: requests to an OAuth provider
 //! - `registry`: the live connectors, and how they change
 //! - `schema`: the schemas of bodies: compile, validate, explain
@@ -15,7 +16,7 @@
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, `memory`, and `shape`.
 //!
-//! Arrows run one way: `api` → `auth`, `jobs`, `pipeline`; `jobs` → `pipeline` → `integrations` → `registry`, `oauth`; `registry` →
+//! Arrows run one way: `api` → `auth`, `idempotency`, `jobs`, `pipeline`; `jobs` → `pipeline` → `integrations` → `registry`, `oauth`; `registry` →
 //! `schema`, `oauth` and the crate `sandbox`; `pipeline` → the crate `shape`; `integrations`, `jobs`, `registry` → `webhooks`.
 //! `host/arrows.sh`, a part of `make lint`, checks the arrows between the folders.
 
@@ -27,6 +28,7 @@ mod caller_url;
 mod cli;
 mod config;
 mod gateway;
+mod idempotency;
 mod integrations;
 mod jobs;
 mod logging;

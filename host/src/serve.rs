@@ -12,6 +12,7 @@ use crate::api::server::{self, Cores, Doors};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
+use crate::idempotency::Idempotency;
 use crate::integrations::Integrations;
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
@@ -106,7 +107,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let jobs = Arc::new(Jobs::new(jobs::Parts {
         config: config.jobs.clone(),
         store: store.clone(),
-        vault,
+        vault: vault.clone(),
         egress: egress.clone(),
         registry: Arc::clone(&registry),
         integrations: Arc::clone(&integrations),
@@ -114,12 +115,14 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         metrics: Arc::clone(&metrics),
         explain: api::job_failure,
     }));
+    let idempotency = Arc::new(Idempotency::new(store.clone(), vault));
     let gateway = Gateway {
         config: Arc::clone(&config),
         authenticator: Arc::clone(&authenticator),
         registry: Arc::clone(&registry),
         integrations: Arc::clone(&integrations),
         jobs: Arc::clone(&jobs),
+        idempotency: Arc::clone(&idempotency),
         webhooks: webhooks.clone(),
         metrics,
         egress,
@@ -182,6 +185,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     for task in background {
         task.abort();
     }
+    idempotency.settle().await;
     integrations.settle().await;
     webhooks.settle().await;
     if let Err(error) = authenticator.note_use().await {
@@ -205,13 +209,17 @@ async fn load_connectors(registry: &Arc<Registry>) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Removes the expired values of connectors' storage and the records of former webhooks, until the task is aborted.
+/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of former webhooks. Runs until the task
+/// is aborted.
 async fn sweep_storage(store: Store) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {
         ticks.tick().await;
         if let Err(error) = store.storage_sweep().await {
             tracing::warn!(%error, "expired values of connectors' storage could not be removed");
+        }
+        if let Err(error) = store.sweep_idempotency().await {
+            tracing::warn!(%error, "expired idempotency keys could not be removed");
         }
         if let Err(error) = store.sweep_webhooks().await {
             tracing::warn!(%error, "the records of former webhooks could not be removed");

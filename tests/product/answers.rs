@@ -188,6 +188,29 @@ fn headers_of_the_service_do_not_reach_the_caller() {
 }
 
 #[test]
+fn the_services_limits_links_and_request_id_are_passed_on_with_answers_and_problems() {
+    let provider = Provider::start();
+    let next = "<https://api.example/items?page=2>; rel=\"next\"";
+    let reply = |status: u16| {
+        Reply::json(json!({}))
+            .status(status)
+            .header("x-ratelimit-remaining", "7")
+            .header("x-ratelimit-reset", "60")
+            .header("x-service-request-id", "theirs")
+            .header("link", next)
+    };
+    provider.reply("/ok", reply(200)).reply("/refused", reply(404));
+    let gateway = gateway(&provider, "");
+    for path in ["/ok", "/refused"] {
+        let answer = gateway.call("hostile/forward", json!({"path": path}));
+        assert_eq!(answer.header("x-upstream-ratelimit-remaining"), "7", "{path}");
+        assert_eq!(answer.header("x-upstream-ratelimit-reset"), "60", "{path}");
+        assert_eq!(answer.header("x-upstream-request-id"), "theirs", "{path}");
+        assert_eq!(answer.header("x-upstream-link"), next, "{path}");
+    }
+}
+
+#[test]
 fn an_answer_streams_to_the_caller_as_it_comes() {
     let (provider, gate) = (Provider::start(), support::Gate::default());
     let text = format!("[{}0]", "1, ".repeat(100_000));

@@ -20,6 +20,7 @@ mod errors;
 mod front_door;
 mod guests;
 mod hostile;
+mod idempotency;
 mod integrations;
 mod jobs;
 mod keys;

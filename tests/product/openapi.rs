@@ -114,6 +114,41 @@ fn the_gateways_own_routes_and_problems_are_described() {
 }
 
 #[test]
+fn documents_that_did_not_change_are_not_sent_again() {
+    let gateway = gateway();
+    for path in ["/openapi.json", "/connectors"] {
+        let first = gateway.client().get(path);
+        first.ok();
+        let tag = first.header("etag").to_owned();
+        let again = |tag: &str| gateway.client().request("GET", path).header("if-none-match", tag).send();
+        let same = again(&tag);
+        assert_eq!((same.status, same.body.len(), same.header("etag")), (304, 0, tag.as_str()), "{path}");
+        assert_eq!(again("\"other\"").ok(), first.json(), "{path}");
+        gateway.home().put("hostile", &module::with_note(&module::guest("hostile"), path));
+        support::wait_for("the change to be told", || {
+            (again(&tag).status == 200 || path == "/openapi.json").then_some(())
+        });
+    }
+}
+
+#[test]
+fn the_list_of_connectors_says_how_operations_are_paged_as_the_description_does() {
+    let gateway = Setup::new().shipped("code_hosting").shipped("workspace_calendar").start();
+    let document = document(&gateway);
+    let mut paged = 0;
+    for name in ["code_hosting", "workspace_calendar"] {
+        for operation in gateway.connector(name).unwrap()["operations"].as_array().unwrap() {
+            let path = operation["path"].as_str().unwrap();
+            let described = &document["paths"][format!("/connectors/{name}/{path}")]["post"];
+            assert_eq!(operation.get("x-pagination"), described.get("x-pagination"), "{name}/{path}");
+            assert_eq!(operation["effect"], described["x-effect"], "{name}/{path}");
+            paged += usize::from(operation.get("x-pagination").is_some());
+        }
+    }
+    assert!(paged > 0);
+}
+
+#[test]
 fn every_route_that_is_not_public_answers_401_without_a_token() {
     let gateway = gateway();
     let document = document(&gateway);

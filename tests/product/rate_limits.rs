@@ -75,6 +75,25 @@ fn swap(gateway: &Gateway) {
 }
 
 #[test]
+fn answers_tell_what_is_left_of_the_rate_limit() {
+    let (gateway, _service) = market();
+    let first = call(&gateway, "get_token_boosts", &json!({}));
+    first.ok();
+    let policy = first.header("ratelimit-policy").to_owned();
+    assert!(policy.ends_with(";q=60;w=60"), "{policy}");
+    let name = policy.split(';').next().unwrap();
+    assert_eq!(first.header("ratelimit"), format!("{name};r=59;t=60"));
+    for _ in 1..60 {
+        call(&gateway, "get_token_boosts", &json!({})).ok();
+    }
+    let refused = call(&gateway, "get_token_boosts", &json!({}));
+    assert_used_up(&refused, 60);
+    assert_eq!(refused.header("ratelimit-policy"), policy);
+    assert_eq!(refused.header("ratelimit"), format!("{name};r=0;t={}", refused.header("retry-after")));
+    assert_eq!(call(&gateway, "no_such_operation", &json!({})).header("ratelimit"), "");
+}
+
+#[test]
 fn a_call_that_is_not_valid_does_not_count_against_the_rate_limit() {
     let (gateway, _service) = market();
     for _ in 0..70 {

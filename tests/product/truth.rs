@@ -164,7 +164,7 @@ fn the_owner_of_a_problem_is_the_one_who_can_fix_it() {
     let provider = Provider::start();
     let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\"";
     provider
-        .reply("/scope", Reply::json(json!({"ok": false, "error": "missing_scope"})).status(403))
+        .reply("/scope", Reply::json(json!({"error": "missing_scope", "needed": "write"})).status(403))
         .reply("/challenge", Reply::empty(403).header("www-authenticate", challenge))
         .reply("/forbidden", Reply::empty(403))
         .reply("/down", Reply::empty(500));

@@ -26,6 +26,17 @@ pub struct Budget {
     pub period: Duration,
 }
 
+/// What is left of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left<'a> {
+    /// The budget.
+    pub budget: &'a Budget,
+    /// Calls that are allowed now.
+    pub calls: u32,
+    /// Time until a further call is allowed.
+    pub until_more: Duration,
+}
+
 /// The budgets of one connector. Refused calls are not counted.
 #[derive(Default)]
 pub struct Budgets(Vec<Entry>);
@@ -56,38 +67,37 @@ impl Budgets {
         self.0.iter().position(|entry| entry.budget.name == name)
     }
 
-    /// Counts one call of the budget with this name. If there is no such budget, the call is allowed.
+    /// Counts one call of the budget with this name. `None` if there is no such budget: the call is then allowed.
     ///
     /// # Errors
-    /// The time until the next call is allowed.
-    pub fn check(&self, name: &str) -> Result<(), Duration> {
-        self.index(name).map_or(Ok(()), |index| self.check_at(index))
-    }
-
-    /// As `check`, by an index from `index`.
-    ///
-    /// # Errors
-    /// The time until the next call is allowed.
-    pub fn check_at(&self, index: usize) -> Result<(), Duration> {
-        self.0.get(index).map_or(Ok(()), |entry| entry.take(Instant::now()))
+    /// Nothing is left. `until_more` is the time until the call is allowed.
+    pub fn check(&self, name: &str) -> Option<Result<Left<'_>, Left<'_>>> {
+        self.0.iter().find(|entry| entry.budget.name == name).map(|entry| entry.take(Instant::now()))
     }
 }
 
 impl Entry {
-    fn take(&self, now: Instant) -> Result<(), Duration> {
+    fn take(&self, now: Instant) -> Result<Left<'_>, Left<'_>> {
         let mut calls = self.calls.lock();
         let most = usize::try_from(self.budget.requests.clamp(1, MAX_CALLS)).unwrap_or(usize::MAX);
-        if calls.len() >= most
-            && let Some(&earliest) = calls.front()
-        {
-            let wait = (earliest + self.budget.period).saturating_duration_since(now);
-            if !wait.is_zero() {
-                return Err(wait);
+        let period = self.budget.period;
+        let left = |calls: &VecDeque<Instant>| Left {
+            budget: &self.budget,
+            calls: u32::try_from(most.saturating_sub(calls.len())).unwrap_or(u32::MAX),
+            until_more: calls.front().map_or(Duration::ZERO, |&first| (first + period).saturating_duration_since(now)),
+        };
+        if calls.len() >= most {
+            let left = left(&calls);
+            if !left.until_more.is_zero() {
+                return Err(left);
             }
+        }
+        // Calls of earlier periods no longer count.
+        while calls.front().is_some_and(|&first| first + period <= now) {
             calls.pop_front();
         }
         calls.push_back(now);
-        Ok(())
+        Ok(left(&calls))
     }
 }
 
@@ -99,17 +109,21 @@ mod tests {
         Budget { name: "calls".to_owned(), requests, period: Duration::from_secs(seconds) }
     }
 
+    fn check(budgets: &Budgets) -> Result<(), Duration> {
+        budgets.check("calls").unwrap().map(drop).map_err(|left| left.until_more)
+    }
+
     #[tokio::test(start_paused = true)]
     async fn all_calls_of_a_budget_may_come_at_once_and_the_next_one_waits_for_a_period() {
         let budgets = Budgets::new([budget(300, 60)]);
         for _ in 0..300 {
-            budgets.check("calls").unwrap();
+            check(&budgets).unwrap();
         }
-        assert_eq!(budgets.check("calls"), Err(Duration::from_secs(60)));
+        assert_eq!(check(&budgets), Err(Duration::from_secs(60)));
         tokio::time::advance(Duration::from_secs(59)).await;
-        assert_eq!(budgets.check("calls"), Err(Duration::from_secs(1)));
+        assert_eq!(check(&budgets), Err(Duration::from_secs(1)));
         tokio::time::advance(Duration::from_secs(1)).await;
-        budgets.check("calls").unwrap();
+        check(&budgets).unwrap();
     }
 
     #[tokio::test(start_paused = true)]
@@ -118,7 +132,7 @@ mod tests {
         let mut taken = Vec::new();
         for step in 0..2000_u64 {
             tokio::time::advance(Duration::from_millis(step * 7919 % 4000)).await;
-            if budgets.check("calls").is_ok() {
+            if check(&budgets).is_ok() {
                 taken.push(Instant::now());
             }
         }
@@ -131,18 +145,28 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn counted_calls_survive_a_swap_if_the_budget_is_the_same() {
         let old = Budgets::new([budget(1, 60)]);
-        old.check("calls").unwrap();
+        check(&old).unwrap();
         let mut same = Budgets::new([budget(1, 60)]);
         same.inherit(&old);
-        assert!(same.check("calls").is_err());
+        assert!(check(&same).is_err());
         let mut other = Budgets::new([budget(2, 60)]);
         other.inherit(&old);
-        assert!(other.check("calls").is_ok());
+        assert!(check(&other).is_ok());
     }
 
     #[test]
     fn a_name_without_a_budget_has_no_limit() {
-        assert_eq!(Budgets::default().check("any"), Ok(()));
-        assert_eq!(Budgets::new([budget(1, 1)]).index("calls"), Some(0));
+        assert_eq!(Budgets::default().check("any"), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_left_is_told() {
+        let budgets = Budgets::new([budget(3, 60)]);
+        let left = || budgets.check("calls").unwrap().map(|left| (left.calls, left.until_more.as_secs()));
+        assert_eq!(left(), Ok((2, 60)));
+        tokio::time::advance(Duration::from_secs(10)).await;
+        assert_eq!(left(), Ok((1, 50)));
+        tokio::time::advance(Duration::from_secs(55)).await;
+        assert_eq!(left(), Ok((1, 5)), "the first call no longer counts");
     }
 }

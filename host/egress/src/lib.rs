@@ -44,7 +44,7 @@ mod tls;
 mod upstream;
 
 pub use address::{Lookup, is_loopback, system_lookup};
-pub use budget::{Budget, Budgets};
+pub use budget::{Budget, Budgets, Left};
 pub use client::{Egress, Settings};
 pub use credential::{Credential, CredentialUse, FormField};
 pub use error::{EgressError, Owner, whole_seconds};

@@ -1,11 +1,12 @@
 //! Answers with status 200.
 
 use bytes::Bytes;
-use hyper::Response;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH};
+use hyper::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::pipeline::body::{Body, full};
+use store::digest::sha256_hex;
 
 /// A JSON document.
 pub(super) fn json_answer(document: &Value) -> Response<Body> {
@@ -29,4 +30,45 @@ pub(super) fn typed(bytes: impl Into<Bytes>, content_type: &'static str) -> Resp
     let mut response = Response::new(full(bytes));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+/// A JSON document that the caller may keep and ask about again: 304 if the request names its tag in `If-None-Match`.
+pub(super) fn tagged(request: &HeaderMap, document: String) -> Response<Body> {
+    // Weak, because an answer may be compressed on its way.
+    let tag = format!("W/\"{}\"", sha256_hex(document.as_bytes()));
+    let mut response = if names_tag(request, &tag) {
+        let mut response = Response::new(full(Bytes::new()));
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        response
+    } else {
+        typed(document, "application/json")
+    };
+    let headers = response.headers_mut();
+    headers.extend(HeaderValue::try_from(tag).ok().map(|tag| (ETAG, tag)));
+    // A cache may store it for the same caller, and has to ask before each use.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
+}
+
+/// Returns `true` if `If-None-Match` names a tag (RFC 9110, section 13.1.2).
+fn names_tag(request: &HeaderMap, tag: &str) -> bool {
+    let opaque = tag.trim_start_matches("W/");
+    let is_named = |named: &str| named == "*" || named.trim_start_matches("W/") == opaque;
+    let mut lists = request.get_all(IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
+    lists.any(|list| list.split(',').map(str::trim).any(is_named))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_found_in_a_list_in_both_forms() {
+        let names = |list: &'static str| {
+            names_tag(&HeaderMap::from_iter([(IF_NONE_MATCH, HeaderValue::from_static(list))]), "W/\"abc\"")
+        };
+        assert!(names("W/\"abc\"") && names("\"abc\"") && names("\"x\", W/\"abc\"") && names("*"));
+        assert!(!names("\"ab\"") && !names("abc") && !names(""));
+        assert!(!names_tag(&HeaderMap::new(), "W/\"abc\""));
+    }
 }

@@ -11,6 +11,7 @@ use contract::words::sentence;
 use store::Holder;
 
 /// A caller that may call the endpoint. Only [`authorize`] makes one, so that no handler can run without it.
+#[derive(Clone)]
 pub(super) struct AuthorizedCaller(Arc<Caller>);
 
 impl AuthorizedCaller {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use hyper::Response;
 use serde_json::{Value, json};
 
-use super::answer::json_answer;
+use super::answer::tagged;
 use super::authorize::AuthorizedCaller;
+use super::openapi::{effect, pagination};
 use super::problem::{self, Problem};
 use super::route::HttpCall;
 use crate::auth::Scope;
@@ -25,7 +26,8 @@ pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result
     let connectors: Vec<Value> = connectors.into_iter().map(|connector| record(connector)).collect();
     let is_admin = caller.may(Scope::Admin);
     let refused: Vec<Value> = registry.refused().iter().map(|refused| refusal(refused, is_admin)).collect();
-    Ok(json_answer(&json!({"connectors": connectors, "refused": refused})))
+    let document = json!({"connectors": connectors, "refused": refused}).to_string();
+    Ok(tagged(call.request.headers(), document))
 }
 
 /// The live connector of this identifier.
@@ -61,7 +63,15 @@ pub(super) fn record(connector: &Connector) -> Value {
     };
     let operations: Vec<Value> = connector
         .operations()
-        .map(|operation| json!({"path": operation.manifest.path, "summary": operation.manifest.summary}))
+        .map(|operation| {
+            let manifest = &operation.manifest;
+            let mut record =
+                json!({"path": manifest.path, "summary": manifest.summary, "effect": effect(manifest.effect)});
+            if let Some(pages) = &manifest.pagination {
+                record["x-pagination"] = pagination(pages);
+            }
+            record
+        })
         .collect();
     let upstreams: Vec<Value> = connector.services().iter().map(upstream).collect();
     let imprint = &manifest.imprint;

@@ -3,6 +3,7 @@
 //! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
 //! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
 //! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
+//! - [`once`]: calls with an idempotency key
 //! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
 //! - [`openapi`]: the API's description
 
@@ -14,6 +15,7 @@ mod connectors;
 mod headers;
 mod integrations;
 mod jobs;
+mod once;
 mod openapi;
 mod operations;
 mod problem;

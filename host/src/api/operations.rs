@@ -2,23 +2,27 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use hyper::Response;
 use hyper::header::ACCEPT;
+use hyper::http::request::Parts;
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
 use super::problem::{self, Problem, callback_problem, job_problem, pipeline_problem};
 use super::route::HttpCall;
 use super::server::AnswerDeadline;
-use super::{body, connectors, headers};
+use super::{body, connectors, headers, once};
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
 use crate::metrics;
 use crate::pipeline::body::Body;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::registry::{Connector, Operation};
+use contract::Effect;
 use contract::words::{nearest, shortened};
 use store::JobStatus;
 
@@ -32,15 +36,65 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let (head, body) = request.into_parts();
     let body =
         body::read_json(&head.headers, body, gateway, deadline.min(arrived + gateway.config.caller_timeout)).await?;
+    // Reads never need a key, and do not look for it.
+    if operation.manifest.effect != Effect::Read
+        && let Some(key) = once::key(&head.headers)?.map(str::to_owned)
+    {
+        let ready = Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline };
+        return Box::pin(run_once(ready, connector, arguments.operation.to_owned(), key)).await;
+    }
+    run(&Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline }, &connector, operation).await
+}
+
+/// A call that has been read.
+struct Ready {
+    gateway: Arc<Gateway>,
+    caller: AuthorizedCaller,
+    head: Parts,
+    body: Bytes,
+    arrived: Instant,
+    deadline: Instant,
+}
+
+/// Answers a call with an idempotency key.
+async fn run_once(
+    ready: Ready,
+    connector: Arc<Connector>,
+    path: String,
+    key: String,
+) -> Result<Response<Body>, Problem> {
+    let gateway = Arc::clone(&ready.gateway);
+    let caller = ready.caller.clone();
+    let user_identifier = headers::user_identifier(&ready.head.headers)?.unwrap_or_default().to_owned();
+    let (request_path, body) = (ready.head.uri.path().to_owned(), ready.body.clone());
+    let request: [&[u8]; 4] = [b"POST", request_path.as_bytes(), user_identifier.as_bytes(), &body];
+    let called = Arc::clone(&connector);
+    let operation_path = path.clone();
+    let running = async move {
+        let operation = find(&called, &operation_path)?;
+        run(&ready, &called, operation).await
+    };
+    let response = once::answer(&gateway, &caller, &key, &request, running).await?;
+    if once::is_replayed(&response)
+        && let Some(operation) = connector.operation(&path)
+    {
+        operation.metrics.succeeded.inc();
+    }
+    Ok(response)
+}
+
+/// Runs a call.
+async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -> Result<Response<Body>, Problem> {
+    let Ready { gateway, caller, head, body, arrived, deadline } = ready;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
     let user_identifier = headers::user_identifier(&head.headers)?;
     let call = pipeline::Call {
-        connector: &connector,
+        connector,
         operation,
         run_as: RunAs::Caller { tenant: caller.tenant(), subject: caller.subject(), user_identifier },
-        body: &body,
+        body,
         accept: head.headers.get(ACCEPT).and_then(|value| value.to_str().ok()),
-        deadline,
+        deadline: *deadline,
         background: None,
     };
     let submitted = pipeline::submit(gateway.services(), call).await;
@@ -48,13 +102,13 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
         Submitted::Answered(answer) => answer,
         // Boxed, because most calls do not need this future.
         Submitted::Deferred(deferred) => {
-            return Box::pin(defer(gateway, &caller, &connector, operation, deferred, &body)).await;
+            return Box::pin(defer(gateway, caller, connector, operation, deferred, body)).await;
         }
     };
     operation.metrics.succeeded.inc();
     metrics::record(&operation.metrics.seconds, arrived.elapsed());
     let mut response = Response::new(answer.body);
-    response.extensions_mut().insert(AnswerDeadline(deadline));
+    response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.headers_mut() = answer.headers;
     Ok(response)
 }

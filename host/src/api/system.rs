@@ -3,7 +3,7 @@
 use hyper::Response;
 use serde_json::json;
 
-use super::answer::{json_answer, typed};
+use super::answer::{json_answer, tagged, typed};
 use super::openapi;
 use super::problem::{self, Problem};
 use super::route::HttpCall;
@@ -56,8 +56,9 @@ pub(super) async fn metrics(call: HttpCall<'_>) -> Result<Response<Body>, Proble
 
 /// GET /openapi.json.
 pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, routes, .. } = call;
+    let HttpCall { gateway, request, routes, .. } = call;
     // It has every schema of every live connector.
-    let describe = || json_answer(&openapi::document(&gateway.config, &gateway.registry, routes));
+    let describe =
+        || tagged(request.headers(), openapi::document(&gateway.config, &gateway.registry, routes).to_string());
     Ok(compute::run(compute::LARGE_BYTES, describe).await)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hyper::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -11,7 +12,7 @@ use crate::registry::NoPlace;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
 use contract::limit::FAULT_MEMBERS_BYTES;
-use egress::{EgressError, Journal};
+use egress::{Budget, EgressError, Journal};
 use memory::Exhausted;
 use sandbox::http;
 use sandbox::{Fault, InvocationError};
@@ -35,10 +36,10 @@ pub enum Error {
     #[error(transparent)]
     Access(#[from] AccessError),
     /// A rate limit of the manifest is used up.
-    #[error("the rate limit `{limit}` is used up")]
+    #[error("the rate limit `{}` is used up", budget.name)]
     RateLimited {
-        /// Its name.
-        limit: String,
+        /// The limit.
+        budget: Budget,
         /// Time until it admits the next call.
         retry_after: Duration,
     },
@@ -100,6 +101,8 @@ pub struct UpstreamError {
     pub body: ShownBody,
     /// The time after which the upstream accepts requests again, if it said so.
     pub retry_after: Option<Duration>,
+    /// Headers of the response for the caller.
+    pub passed_on: Vec<(HeaderName, HeaderValue)>,
     /// `true` if only the user can fix it: the access that the user gave is not enough.
     pub is_for_user: bool,
 }
@@ -197,6 +200,7 @@ impl From<Fault> for Error {
                     is_for_user: status == 403 && body.content.as_ref().is_some_and(lacks_scope),
                     body,
                     retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
+                    passed_on: Vec::new(),
                 }))
             }
             Fault::Http(error) => Self::Http(error),

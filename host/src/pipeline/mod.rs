@@ -4,6 +4,7 @@
 //! - `account`: the account that the call runs on, and its credential
 //! - `answer`: from an outcome to the caller's answer; `body`: the body of an answer; `disposition`: the name of a file
 //! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
+//! - `passed_on`: headers of an upstream that the caller gets; `rate`: headers about rate limits
 //! - `connect`: connecting an account, which runs operations of the connector
 //! - `background`: a call that runs in the background, to its result
 
@@ -14,11 +15,14 @@ pub mod body;
 pub mod connect;
 mod disposition;
 mod error;
+mod passed_on;
+pub mod rate;
 mod refusal;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use hyper::header::HeaderMap;
 use tokio::time::{Instant, timeout_at};
 
 pub use self::answer::Answer;
@@ -31,7 +35,7 @@ use crate::metrics::{Metrics, OutcomeLabels, Stages};
 use crate::registry::{Connector, Operation, Permit, Registry};
 use crate::schema::Input;
 use contract::Effect;
-use egress::{Credential, Egress};
+use egress::{Credential, Egress, Left};
 use sandbox::http::Outbound;
 use sandbox::progress::ProgressSender;
 use sandbox::{CpuBudget, Fault, InvocationError, Limits, Outcome, storage};
@@ -181,7 +185,7 @@ async fn complete(
     let mut stages = Stages::begin();
 
     // Before a refresh: a call over a limit sends no request to the provider.
-    let permit = admit(connector, operation, call.run_as.tenant())?;
+    let (permit, left) = admit(connector, operation, call.run_as.tenant())?;
     stages.end(&metrics.admit);
 
     let account = chosen.ready(services, &call).await?;
@@ -197,7 +201,11 @@ async fn complete(
         outbound = outbound.waiting_for_rate_limits();
     }
     let answer = answer(services, &call, &input, &account, &outbound, permit).await;
-    answer.map_err(|error| error.after(outbound.journal(), operation.manifest.effect))
+    let mut answer = answer.map_err(|error| error.after(outbound.journal(), operation.manifest.effect))?;
+    if let Some(left) = left {
+        rate::tell(&mut answer.headers, &left);
+    }
+    Ok(answer)
 }
 
 /// Invokes the connector and answers with its outcome.
@@ -227,10 +235,17 @@ async fn answer(
             let response = outbound.send(request, limits.download_bytes).await?;
             stages.end(&operation.metrics.upstream);
             let carried_credential = response.carried_credential;
-            answer::of_response(response, &form, permit).await.map_err(|error| match carried_credential {
+            let mut upstream_headers = HeaderMap::new();
+            passed_on::each(&response.headers, |name, value| {
+                upstream_headers.append(name, value);
+            });
+            let answer = answer::of_response(response, &form, permit).await;
+            let mut answer = answer.map_err(|error| match carried_credential {
                 true => account.explain_refusal(error),
                 false => account.explain(error),
-            })
+            })?;
+            answer.headers.extend(upstream_headers);
+            Ok(answer)
         }
         Ok(Outcome::Reply(json)) => answer::of_reply(json, &form, permit).await,
         Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
@@ -239,13 +254,19 @@ async fn answer(
 }
 
 /// Takes a permit of the connector and counts the call in the operation's rate limit.
-fn admit(connector: &Connector, operation: &Operation, tenant: &str) -> Result<Permit, Error> {
+fn admit<'a>(
+    connector: &'a Connector,
+    operation: &Operation,
+    tenant: &str,
+) -> Result<(Permit, Option<Left<'a>>), Error> {
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
-    if let Some(limit) = &operation.manifest.rate_limit {
-        let counted = connector.budgets().check(limit);
-        counted.map_err(|retry_after| Error::RateLimited { limit: limit.clone(), retry_after })?;
-    }
-    Ok(permit)
+    let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
+    let left = connector.budgets().check(limit).transpose();
+    let left = left.map_err(|Left { budget, until_more, .. }| Error::RateLimited {
+        budget: budget.clone(),
+        retry_after: until_more,
+    })?;
+    Ok((permit, left))
 }
 
 /// Invokes the connector. If it answers that the credential was refused, the credential is refreshed, and the connector is

@@ -175,7 +175,7 @@ impl Schema {
                 }
                 value.insert(name.clone().into_owned(), member).is_some()
             };
-            if is_repeated && !repeated.contains(&name) {
+            if is_repeated && !violations.is_over() && !repeated.contains(&name) {
                 repeated.push(name);
                 let detail = format!("The body contains `{}` more than once; send it once.", shortened(name));
                 violations.add(pointer::of(name), detail);

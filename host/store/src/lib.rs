@@ -22,6 +22,7 @@
 //! - [`authorizations`]: OAuth authorizations under way
 //! - [`pending_grants`]: grants of users that the caller has not confirmed yet
 //! - [`jobs`]: operations that run in the background, and the queue that gateways share
+//! - [`idempotency`]: calls with an idempotency key, and their first answers
 //! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new key
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
 //! - [`grants`]: hosts that the operator allows connectors to reach
@@ -56,6 +57,7 @@ pub mod files;
 mod grants;
 mod health;
 mod id;
+mod idempotency;
 mod integrations;
 mod jobs;
 mod keys;
@@ -85,6 +87,7 @@ use secrecy::SecretString;
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
+pub use self::idempotency::{IdempotentCall, KeyState};
 pub use self::integrations::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
 pub use self::jobs::{Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};

@@ -41,7 +41,11 @@ impl Store {
         };
         if lock.is_some() {
             self.write(Durability::ProcessKill, |connection| {
-                connection.execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])
+                connection
+                    .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                // Nobody knows what these calls have done.
+                connection
+                    .execute("UPDATE idempotency_keys SET leased_until = now_ms() WHERE leased_until IS NOT NULL", &[])
             })
             .await?;
         }

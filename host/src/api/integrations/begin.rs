@@ -13,9 +13,9 @@ use super::problems::{begin_problem, key_problem};
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::read_json;
-use crate::api::connectors;
 use crate::api::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::api::route::HttpCall;
+use crate::api::{connectors, once};
 use crate::gateway::Gateway;
 use crate::integrations::{self, AccountSecret, Destination, Key, Wanted, record};
 use crate::pipeline::body::Body;
@@ -44,16 +44,34 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
     let connector = connectors::live(gateway, arguments.connector)?;
     let (head, body) = request.into_parts();
     let body = read_json(&head.headers, body, gateway, arrived + gateway.config.caller_timeout).await?;
+    let Some(key) = once::key(&head.headers)? else {
+        return begin_now(gateway, &connector, &caller, &body, arrived).await;
+    };
+    let request: [&[u8]; 3] = [b"POST", head.uri.path().as_bytes(), &body];
+    let running = {
+        let (gateway, caller, body) = (Arc::clone(gateway), caller.clone(), body.clone());
+        async move { begin_now(&gateway, &connector, &caller, &body, arrived).await }
+    };
+    Box::pin(once::answer(gateway, &caller, key, &request, running)).await
+}
+
+async fn begin_now(
+    gateway: &Arc<Gateway>,
+    connector: &Arc<Connector>,
+    caller: &AuthorizedCaller,
+    body: &[u8],
+    arrived: Instant,
+) -> Result<Response<Body>, Problem> {
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
-    let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;
+    let input = compute::run(body.len(), || schema.read(body)).await.map_err(input_problem)?;
     let init: Init<'_> =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
     let holder = caller.holder(&connector.name());
     let integration = match scheme {
-        AuthScheme::Oauth2(scheme) => return authorization(gateway, &connector, scheme, &holder, init).await,
-        AuthScheme::ApiKey(scheme) => with_key(gateway, &connector, scheme, &holder, init, arrived).await?,
+        AuthScheme::Oauth2(scheme) => return authorization(gateway, connector, scheme, &holder, init).await,
+        AuthScheme::ApiKey(scheme) => with_key(gateway, connector, scheme, &holder, init, arrived).await?,
         AuthScheme::None => gateway
             .integrations
             .connect(&holder, init.user_identifier.as_deref(), Account::default(), &AccountSecret::None)

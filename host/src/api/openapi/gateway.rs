@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 /// Members of GET /connectors.
 pub(in crate::api) fn connectors() -> Value {
-    ok("The connectors.", object())
+    with_tag(ok("The connectors.", object()))
 }
 
 /// Members of GET /healthz and /readyz.
@@ -14,7 +14,18 @@ pub(in crate::api) fn state() -> Value {
 
 /// Members of GET /openapi.json.
 pub(in crate::api) fn openapi() -> Value {
-    ok("This document.", object())
+    with_tag(ok("This document.", object()))
+}
+
+/// Members of a document that the caller may keep and ask about again.
+fn with_tag(mut members: Value) -> Value {
+    members["parameters"] = json!([{
+        "name": "If-None-Match", "in": "header", "required": false, "schema": {"type": "string"},
+        "description": "The `ETag` of an earlier answer.",
+    }]);
+    members["responses"]["200"]["headers"] = json!({"ETag": {"schema": {"type": "string"}}});
+    members["responses"]["304"] = json!({"description": "The document is the one that `If-None-Match` names."});
+    members
 }
 
 /// Members of GET /metrics.

@@ -15,6 +15,8 @@ pub(in crate::api) fn begin() -> Value {
         "schema": reference("AuthorizationInit"),
         "example": {"auth_type": "oauth2", "callback_url": "http://localhost:3000/connected"},
     }}});
+    members["parameters"] = json!([{"$ref": "#/components/parameters/IdempotencyKey"}]);
+    members["responses"]["409"] = json!({"$ref": "#/components/responses/Conflict"});
     members["responses"]["422"] = json!({"$ref": "#/components/responses/ValidationError"});
     members
 }

@@ -11,12 +11,15 @@ pub(super) mod webhooks;
 
 use serde_json::{Map, Value, json};
 
+pub(super) use self::operation::{effect, pagination};
+
+use super::once;
 use super::problem::KINDS;
 use super::route::{Description, Endpoint, Family, Handler, Route};
 use crate::auth::Scope;
 use crate::config::Config;
 use crate::registry::{Connector, Registry};
-use contract::AuthScheme;
+use contract::{AuthScheme, Effect};
 
 /// Describes the API with the connectors that are live now.
 pub(super) fn document(config: &Config, registry: &Registry, routes: &[Route]) -> Value {
@@ -38,9 +41,17 @@ pub(super) fn document(config: &Config, registry: &Registry, routes: &[Route]) -
         for operation in connector.operations() {
             let path = format!("/connectors/{}/{}", manifest.identifier, operation.manifest.path);
             let mut item = operation::path_item(&manifest.identifier, operation);
+            let mut parameters = Vec::new();
+            if operation.manifest.effect != Effect::Read {
+                parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
+                item["post"]["responses"]["409"] = json!({"$ref": "#/components/responses/Conflict"});
+            }
             if !matches!(manifest.auth, AuthScheme::None) {
-                item["post"]["parameters"] = json!([{"$ref": "#/components/parameters/UserIdentifier"}]);
+                parameters.push(json!({"$ref": "#/components/parameters/UserIdentifier"}));
                 item["post"]["responses"]["424"] = json!({"$ref": "#/components/responses/AccountNeeded"});
+            }
+            if !parameters.is_empty() {
+                item["post"]["parameters"] = parameters.into();
             }
             paths.insert(path, item);
         }
@@ -142,13 +153,45 @@ fn components() -> Value {
         "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer", "description": "An API key, `cgw_…`."}},
         "parameters": {"UserIdentifier": {
             "name": "X-User-Identifier", "in": "header", "required": false, "schema": text,
-            "description": "The integration to run on; without it the selected one, else the only one.",
+            "description": "The integration to run on; without it the selected one, else the only one. An empty or repeated header is \
+                            refused.",
+        }, "IdempotencyKey": {
+            "name": "Idempotency-Key", "in": "header", "required": false,
+            "schema": {"type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS},
+            "description": format!(
+                "Makes the call run once, also if it is sent again: a repeat gets the first answer, with `Idempotent-Replayed: true`. \
+                 Answers of at most {} bytes are kept for 24 hours. A call that surely did nothing gives its key back.",
+                once::MAX_KEPT_BYTES
+            ),
         }},
-        "headers": {"RequestId": {"description": "Names the request in the gateway's log.", "schema": text}},
+        "headers": {
+            "RequestId": {"description": "Names the request in the gateway's log.", "schema": text},
+            "IdempotentReplayed": {
+                "description": "`true` if this is the first answer to a call with the same Idempotency-Key.",
+                "schema": {"enum": ["true"]},
+            },
+            "RateLimit": {
+                "description": "The gateway's own rate limit: calls that are left (`r`), and seconds until there are more (`t`).",
+                "schema": text,
+            },
+            "RateLimitPolicy": {
+                "description": "The gateway's own rate limit: calls (`q`) in a window of seconds (`w`).", "schema": text,
+            },
+            "UpstreamRateLimit": {"description": "The rate limit of the service, as the service says it.", "schema": text},
+            "UpstreamRequestId": {"description": "The service's id of the request.", "schema": text},
+            "UpstreamLink": {
+                "description": "The header `Link` of the service (RFC 8288), where it tells of further pages.", "schema": text,
+            },
+        },
         "responses": {
             "ValidationError": {
                 "description": "Validation Error",
                 "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ValidationProblem"}}},
+            },
+            "Conflict": {
+                "description": "A conflict that the service reports; or the first call with this Idempotency-Key still runs, or nobody \
+                                knows what it did (`outcome`).",
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
             },
             "AccountNeeded": lifecycle::account_needed(),
             "Problem": {
@@ -168,8 +211,24 @@ fn components() -> Value {
                     "title": text, "status": {"type": "integer"}, "detail": text,
                     "instance": {"type": "string", "description": "The request's id."},
                     "owner": {"enum": ["caller", "user", "operator", "connector", "provider"], "description": "Who can fix it."},
-                    "retryable": {"type": "boolean", "description": "`true` if the same call may succeed later."},
-                    "upstream": {"type": "object", "properties": {"status": {"type": "integer"}, "body": {}}},
+                    "retryable": {
+                        "type": "boolean",
+                        "description": "`true` if the same call may succeed later, and if repeating it is safe: it reads, or it surely \
+                                        changed nothing.",
+                    },
+                    "outcome": {
+                        "enum": ["unknown", "succeeded"],
+                        "description": "`unknown`: the call may have changed data, so look before you repeat it. `succeeded`: it has \
+                                        succeeded, and its answer was not kept.",
+                    },
+                    "upstream": {
+                        "type": "object",
+                        "description": "The service's own answer, unchanged.",
+                        "properties": {
+                            "status": {"type": "integer"}, "body": {},
+                            "truncated": {"const": true, "description": "The body is longer than it is shown."},
+                        },
+                    },
                 },
             },
             "ValidationProblem": {

@@ -21,17 +21,12 @@ pub(super) fn path_item(connector: &str, operation: &Operation) -> Value {
     if let Some(example) = example.or_else(|| (!required).then(|| json!({}))) {
         media.insert("example".to_owned(), example);
     }
-    let effect = match manifest.effect {
-        Effect::Read => "read",
-        Effect::Write => "write",
-        Effect::Destructive => "destructive",
-    };
     let mut post = json!({
         "operationId": format!("{connector}.{}", manifest.path),
         "tags": [connector],
         "summary": manifest.summary,
         "description": manifest.description,
-        "x-effect": effect,
+        "x-effect": effect(manifest.effect),
         "requestBody": {"required": required, "content": {"application/json": media}},
         "responses": {
             "200": {
@@ -40,7 +35,7 @@ pub(super) fn path_item(connector: &str, operation: &Operation) -> Value {
                 } else {
                     "The answer, shaped as the request says."
                 },
-                "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
+                "headers": headers(manifest),
                 "content": answer_content(connector, operation),
             },
             "422": {"$ref": "#/components/responses/ValidationError"},
@@ -90,8 +85,39 @@ pub(super) fn file() -> Value {
     })
 }
 
+/// The headers of an answer.
+fn headers(manifest: &contract::Operation) -> Value {
+    let mut names = vec![
+        ("X-Request-Id", "RequestId"),
+        ("X-Upstream-Request-Id", "UpstreamRequestId"),
+        ("X-Upstream-RateLimit-Limit", "UpstreamRateLimit"),
+        ("X-Upstream-RateLimit-Remaining", "UpstreamRateLimit"),
+        ("X-Upstream-RateLimit-Reset", "UpstreamRateLimit"),
+        ("X-Upstream-Link", "UpstreamLink"),
+    ];
+    if manifest.rate_limit.is_some() {
+        names.extend([("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")]);
+    }
+    if manifest.effect != Effect::Read {
+        names.push(("Idempotent-Replayed", "IdempotentReplayed"));
+    }
+    let header = |(name, component): (&str, &str)| {
+        (name.to_owned(), json!({"$ref": format!("#/components/headers/{component}")}))
+    };
+    Value::Object(names.into_iter().map(header).collect())
+}
+
+/// The name of an effect.
+pub(in crate::api) fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Write => "write",
+        Effect::Destructive => "destructive",
+    }
+}
+
 /// The extension `x-pagination`; [`PAGINATION`] explains it to callers.
-fn pagination(pages: &Pagination) -> Value {
+pub(in crate::api) fn pagination(pages: &Pagination) -> Value {
     let mut rule = json!({"items": pages.items, "input": pages.input});
     match &pages.next {
         NextPage::Cursor(pointer) => {

@@ -113,6 +113,14 @@ kinds! {
     UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "The body must be JSON", Caller, false, Gateway);
     /// The body does not match the schema.
     VALIDATION = ("validation", UNPROCESSABLE_ENTITY, "The body is not valid", Caller, false, Gateway);
+    /// The first call with this idempotency key still runs.
+    IDEMPOTENCY_KEY_IN_USE = ("idempotency-key-in-use", CONFLICT, "The first call with this key still runs", Caller, true, Gateway);
+    /// The idempotency key belongs to another request.
+    IDEMPOTENCY_KEY_REUSED = ("idempotency-key-reused", UNPROCESSABLE_ENTITY, "The key belongs to another request", Caller, false, Gateway);
+    /// The gateway that ran the first call with this idempotency key has died.
+    IDEMPOTENT_CALL_LOST = ("idempotent-call-lost", CONFLICT, "Nobody knows what the first call did", Operator, false, Gateway);
+    /// The first answer to a call with this idempotency key was too large to keep.
+    IDEMPOTENT_ANSWER_NOT_KEPT = ("idempotent-answer-not-kept", CONFLICT, "The first answer was too large to keep", Caller, false, Gateway);
     /// An uploaded module was refused.
     MODULE_REFUSED = ("module-refused", UNPROCESSABLE_ENTITY, "The module was refused", Connector, false, Gateway);
     /// The connector has no earlier version.
@@ -189,6 +197,13 @@ impl Kind {
 }
 
 impl Owner {
+    const ALL: [Self; 5] = [Self::Caller, Self::User, Self::Operator, Self::Connector, Self::Provider];
+
+    /// The owner with this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|owner| owner.name() == name)
+    }
+
     /// The value of `owner`.
     pub(super) fn name(self) -> &'static str {
         match self {

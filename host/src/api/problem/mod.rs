@@ -6,9 +6,11 @@
 //! - [`webhooks`]: callback URLs and webhook secrets
 //! - [`pipeline`]: every other reason why an operation has no answer
 //! - [`jobs`]: why a job has no result
+//! - [`kept`]: problems that are kept with an idempotency key
 
 mod access;
 mod jobs;
+mod kept;
 mod kinds;
 mod pipeline;
 mod violations;
@@ -23,6 +25,7 @@ pub use self::kinds::*;
 
 pub(super) use self::access::{integration_problem, store_problem};
 pub(super) use self::jobs::{failure_problem, job_problem};
+pub(super) use self::kept::KeptProblem;
 pub(super) use self::pipeline::{no_memory, pipeline_problem};
 pub(super) use self::violations::{input_problem, invalid};
 pub(super) use self::webhooks::{callback_problem, webhook_problem};

@@ -10,10 +10,10 @@ use super::{
     RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD,
     UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
-use crate::pipeline::{Error, Explanation, UpstreamError};
+use crate::pipeline::{Error, Explanation, UpstreamError, rate};
 use crate::registry::NoPlace;
 use contract::words::sentence;
-use egress::whole_seconds;
+use egress::{Left, whole_seconds};
 use memory::Exhausted;
 use sandbox::{InvocationError, http};
 
@@ -24,9 +24,14 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
         Error::Invalid(violations) => violations_problem(violations),
         Error::SchemaTooCostly => schema_too_costly().with("connector", connector),
         Error::Access(error) => access_problem(error, connector),
-        Error::RateLimited { limit, retry_after } => RATE_LIMITED
-            .because(format!("The rate limit `{limit}` is used up; try again in {} s.", whole_seconds(retry_after)))
-            .retry_after(whole_seconds(retry_after)),
+        Error::RateLimited { budget, retry_after } => {
+            let left = Left { budget: &budget, calls: 0, until_more: retry_after };
+            let seconds = whole_seconds(retry_after);
+            let problem = RATE_LIMITED
+                .because(format!("The rate limit `{}` is used up; try again in {seconds} s.", budget.name))
+                .retry_after(seconds);
+            rate::described(&left).fold(problem, |problem, (name, value)| problem.header(name, value))
+        }
         Error::NoPermit(NoPlace::AllTaken) => BUSY
             .because(format!(
                 "`{connector}` runs as many calls as `limits.concurrency` allows; try again, or raise this limit."
@@ -120,7 +125,7 @@ fn http_problem(error: http::Error) -> Problem {
 }
 
 fn upstream_problem(upstream: UpstreamError) -> Problem {
-    let UpstreamError { status, said, detail, body, retry_after, is_for_user } = upstream;
+    let UpstreamError { status, said, detail, body, retry_after, is_for_user, passed_on } = upstream;
     let code = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     let mut problem = match status {
         429 => UPSTREAM_RATE_LIMITED.because(sentence(&detail)).retry_after(retry_after.map_or(1, whole_seconds)),
@@ -141,5 +146,6 @@ fn upstream_problem(upstream: UpstreamError) -> Problem {
     if body.is_truncated {
         shown["truncated"] = true.into();
     }
-    problem.with("upstream", shown)
+    let problem = problem.with("upstream", shown);
+    passed_on.into_iter().fold(problem, |problem, (name, value)| problem.header(name, value))
 }

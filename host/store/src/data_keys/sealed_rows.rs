@@ -64,6 +64,14 @@ pub(super) const SEALED_COLUMNS: &[SealedColumn] = &[
         context: "job",
         bound_to: &["id"],
     },
+    SealedColumn {
+        table: "idempotency_keys",
+        row: "id",
+        data_key: "data_key",
+        secret: "answer",
+        context: "idempotent_answer",
+        bound_to: &["tenant", "id"],
+    },
 ];
 
 /// A column that holds sealed secrets, and what its secrets are bound to.

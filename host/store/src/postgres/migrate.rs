@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0003_webhooks.sql"),
     include_str!("../migrations/postgres/0004_jobs.sql"),
     include_str!("../migrations/postgres/0005_accounts.sql"),
+    include_str!("../migrations/postgres/0006_idempotency.sql"),
 ];
 
 /// Runs the missing migrations.

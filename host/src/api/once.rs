@@ -1,0 +1,255 @@
+//! The header `Idempotency-Key`: a call runs once, and a repeat of it gets the first answer.
+//!
+//! See draft-ietf-httpapi-idempotency-key-header.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
+
+use super::authorize::AuthorizedCaller;
+use super::problem::{self, KeptProblem, Problem, store_problem};
+use crate::gateway::Gateway;
+use crate::idempotency::{Begun, Ending, IdempotencyError};
+use crate::pipeline::body::{Body, full};
+use egress::EgressError;
+use memory::MemoryBudget;
+use store::IdempotentCall;
+use store::vault::VaultError;
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Marks an answer that was kept.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
+/// Maximum length of a key.
+pub(super) const MAX_KEY_CHARACTERS: usize = 255;
+
+/// Maximum size of an answer that is kept.
+pub(super) const MAX_KEPT_BYTES: usize = 1 << 20;
+
+/// An answer as it is stored: this as one line of JSON, then the bytes of its body.
+#[derive(Serialize, Deserialize)]
+enum KeptHead {
+    Answer { status: u16, headers: Vec<(String, String)> },
+    Problem(KeptProblem),
+}
+
+/// The key of a call: a string as in RFC 8941 (`"…"`), or the same without the quotation marks. `None` if there is no key.
+///
+/// # Errors
+/// 400 if the key is repeated, empty, too long, or has other characters than printable ASCII.
+pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    let mut values = headers.get_all(&IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default();
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    let is_valid = (1..=MAX_KEY_CHARACTERS).contains(&text.len())
+        && text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
+    if !is_valid || values.next().is_some() {
+        return Err(problem::BAD_REQUEST.because(format!(
+            "Idempotency-Key must be there once and have 1 to {MAX_KEY_CHARACTERS} printable ASCII characters, such as a UUID."
+        )));
+    }
+    Ok(Some(text))
+}
+
+/// Answers a call with this key: runs it if the key is new, else repeats the first answer. `request` are the parts that make two
+/// calls the same. The call runs to its end even if the caller goes away.
+///
+/// # Errors
+/// 409 while the first call runs, if nobody knows what it did, or if its answer was not kept; 422 if the key belongs to another
+/// request; 503 if the store does not answer; and the problem of the call itself.
+pub(super) async fn answer(
+    gateway: &Arc<Gateway>,
+    caller: &AuthorizedCaller,
+    key: &str,
+    request: &[&[u8]],
+    run: impl Future<Output = Result<Response<Body>, Problem>> + Send + 'static,
+) -> Result<Response<Body>, Problem> {
+    let call = IdempotentCall::new(caller.tenant(), caller.subject(), key, request);
+    match gateway.idempotency.begin(&call).await.map_err(|error| unusable(&error))? {
+        Begun::New => {}
+        Begun::Ended(kept) => return replayed(kept.expose_secret()),
+        other => return Err(refused(&other)),
+    }
+    let memory = gateway.egress.memory().clone();
+    let running = gateway.idempotency.run(call, async move { ended(run.await, &memory).await });
+    // A task that panicked leaves its key under the lease, which then ends.
+    running.await.unwrap_or_else(|_| Err(problem::INTERNAL.because("The call broke off.").of_unknown_outcome()))
+}
+
+/// Returns `true` if an answer was kept from the first call.
+pub(super) fn is_replayed(response: &Response<Body>) -> bool {
+    response.headers().contains_key(&REPLAYED)
+}
+
+fn refused(begun: &Begun) -> Problem {
+    match begun {
+        Begun::Lost => problem::IDEMPOTENT_CALL_LOST
+            .because(
+                "The gateway that ran the first call with this Idempotency-Key ended in the middle of it. The call is not run again. \
+                 Look at the service to see what was done, then call with a new key if needed.",
+            )
+            .of_unknown_outcome(),
+        Begun::OfOtherRequest => problem::IDEMPOTENCY_KEY_REUSED.because(
+            "This Idempotency-Key belongs to a request with another path, body or X-User-Identifier. Use a new key for each call.",
+        ),
+        Begun::EndedWithoutAnswer => problem::IDEMPOTENT_ANSWER_NOT_KEPT
+            .because(format!(
+                "The first call with this Idempotency-Key has succeeded, and its answer had more than {MAX_KEPT_BYTES} bytes, which \
+                 are not kept. The call is not run again."
+            ))
+            .with("outcome", "succeeded"),
+        Begun::Running | Begun::New | Begun::Ended(_) => problem::IDEMPOTENCY_KEY_IN_USE
+            .because("The first call with this Idempotency-Key still runs; send it again later to get its answer.")
+            .retry_after(1),
+    }
+}
+
+fn unusable(error: &IdempotencyError) -> Problem {
+    match error {
+        IdempotencyError::Store(error) | IdempotencyError::Vault(VaultError::Store(error)) => {
+            store_problem(error, "The idempotency keys cannot be read or written now; try again. The call was not run.")
+        }
+        IdempotencyError::Vault(error) => {
+            tracing::error!(%error, "a kept answer cannot be used");
+            problem::INTERNAL
+                .because("The kept answer cannot be decrypted. The operator finds the cause in the gateway's log.")
+                .retryable(false)
+        }
+    }
+}
+
+/// The result of a call for its caller, and what is kept of it.
+async fn ended(
+    result: Result<Response<Body>, Problem>,
+    memory: &MemoryBudget,
+) -> (Result<Response<Body>, Problem>, Ending) {
+    let response = match result {
+        Ok(response) => response,
+        Err(problem) if problem.did_nothing() => return (Err(problem), Ending::Released),
+        Err(problem) => {
+            let kept = stored(&KeptHead::Problem(problem.kept()), &[]);
+            return (Err(problem), kept);
+        }
+    };
+    let (parts, mut body) = response.into_parts();
+    let mut held = memory.part();
+    let mut read = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let data = match frame.map(|frame| frame.into_data().unwrap_or_default()) {
+            Ok(data) => data,
+            // The caller sees the same: an answer that breaks off.
+            Err(error) => {
+                return (Ok(Response::from_parts(parts, resumed(read.freeze(), Err(error), body))), Ending::TooLarge);
+            }
+        };
+        if read.len() + data.len() > MAX_KEPT_BYTES || held.grow_to(read.len() + data.len()).is_err() {
+            return (
+                Ok(Response::from_parts(parts, resumed(held.of(read.freeze()), Ok(data), body))),
+                Ending::TooLarge,
+            );
+        }
+        read.extend_from_slice(&data);
+    }
+    let headers = parts.headers.iter().filter(|(name, _)| **name != CONTENT_LENGTH);
+    let headers =
+        headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
+    let kept = stored(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
+    (Ok(Response::from_parts(parts, full(held.of(read.freeze())))), kept)
+}
+
+/// A body whose first pieces have been read.
+fn resumed(read: Bytes, next: Result<Bytes, EgressError>, rest: Body) -> Body {
+    let pieces = [Ok(read), next].map(|piece| piece.map(hyper::body::Frame::data));
+    let first = StreamBody::new(futures_util::stream::iter(pieces));
+    Chained { first: Some(first.boxed_unsync()), rest }.boxed_unsync()
+}
+
+/// Two bodies one after the other.
+struct Chained {
+    /// `None` once it has ended.
+    first: Option<Body>,
+    rest: Body,
+}
+
+impl hyper::body::Body for Chained {
+    type Data = Bytes;
+    type Error = EgressError;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, EgressError>>> {
+        if let Some(first) = &mut self.first {
+            match std::task::ready!(std::pin::Pin::new(first).poll_frame(context)) {
+                Some(frame) => return std::task::Poll::Ready(Some(frame)),
+                None => self.first = None,
+            }
+        }
+        std::pin::Pin::new(&mut self.rest).poll_frame(context)
+    }
+}
+
+fn stored(head: &KeptHead, body: &[u8]) -> Ending {
+    // The head has text and numbers only, which are always written.
+    let Ok(mut bytes) = serde_json::to_vec(head) else { return Ending::TooLarge };
+    bytes.push(b'\n');
+    bytes.extend_from_slice(body);
+    Ending::Kept(bytes)
+}
+
+/// The first answer again.
+fn replayed(kept: &[u8]) -> Result<Response<Body>, Problem> {
+    let damaged = || problem::INTERNAL.because("The kept answer has an unknown form.").retryable(false);
+    let line = kept.iter().position(|byte| *byte == b'\n').ok_or_else(damaged)?;
+    let (head, body) = kept.split_at(line);
+    let head: KeptHead = serde_json::from_slice(head).map_err(|_| damaged())?;
+    let replayed = HeaderValue::from_static("true");
+    let (status, headers) = match head {
+        KeptHead::Problem(kept) => return Err(kept.problem().ok_or_else(damaged)?.header(REPLAYED, replayed)),
+        KeptHead::Answer { status, headers } => (status, headers),
+    };
+    let mut response = Response::new(full(Bytes::copy_from_slice(&body[1..])));
+    *response.status_mut() = StatusCode::from_u16(status).map_err(|_| damaged())?;
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response.headers_mut().insert(REPLAYED, replayed);
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key_of(values: &[&str]) -> Result<Option<String>, ()> {
+        let headers = values.iter().map(|value| (IDEMPOTENCY_KEY, HeaderValue::from_str(value).unwrap()));
+        let mut map = HeaderMap::new();
+        headers.for_each(|(name, value)| drop(map.append(name, value)));
+        key(&map).map(|key| key.map(str::to_owned)).map_err(drop)
+    }
+
+    #[test]
+    fn a_key_is_taken_with_and_without_quotation_marks() {
+        assert_eq!(key_of(&[]), Ok(None));
+        assert_eq!(key_of(&["8e03978e-40d5"]), Ok(Some("8e03978e-40d5".to_owned())));
+        assert_eq!(key_of(&["\"8e03978e-40d5\""]), Ok(Some("8e03978e-40d5".to_owned())));
+        assert!(key_of(&[&"k".repeat(MAX_KEY_CHARACTERS)]).is_ok());
+    }
+
+    #[test]
+    fn a_key_that_is_empty_long_repeated_or_strange_is_refused() {
+        for values in [&[""][..], &["\"\""], &["a\"b"], &["a", "a"], &["\ta"]] {
+            assert!(key_of(values).is_err(), "{values:?}");
+        }
+        assert!(key_of(&[&"k".repeat(MAX_KEY_CHARACTERS + 1)]).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! Calls with an idempotency key: each runs once, and its first answer is kept for a day.
+//!
+//! A call runs in a task of its own, so that its answer is kept even if the caller goes away: a caller whose connection broke is the
+//! one who asks again. While the call runs, its key is under a lease. If the gateway dies, the lease ends, and the key then says that
+//! nobody knows what was done. Such a call is never run a second time.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretSlice;
+use thiserror::Error;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use store::vault::{Vault, VaultError};
+use store::{IdempotentCall, KeyState, Store, StoreError};
+
+/// Time for which a key and its answer are kept.
+const KEEP: Duration = Duration::from_secs(24 * 3600);
+
+/// Life of a lease, and the time between two renewals.
+const LEASE: Duration = Duration::from_secs(30);
+const RENEWAL: Duration = Duration::from_secs(10);
+
+/// Attempts to store the end of a call while the database is away, and the time between them. Afterwards the lease ends.
+const ATTEMPTS: usize = 20;
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Longest wait for calls at shutdown, after callers have had their time.
+const SETTLE: Duration = Duration::from_secs(30);
+
+/// Why a key cannot be used.
+#[derive(Debug, Error)]
+pub enum IdempotencyError {
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A kept answer cannot be unsealed.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+/// The state of a key when a call with it arrives.
+pub enum Begun {
+    /// The call runs now. [`Idempotency::run`] must follow.
+    New,
+    /// The key belongs to another request.
+    OfOtherRequest,
+    /// The first call still runs.
+    Running,
+    /// Nobody knows what the first call did.
+    Lost,
+    /// The first answer, as it was given to [`Ending::Kept`].
+    Ended(SecretSlice<u8>),
+    /// The first call has ended, and its answer was too large to keep.
+    EndedWithoutAnswer,
+}
+
+/// What is stored at the end of a call.
+pub enum Ending {
+    /// The answer.
+    Kept(Vec<u8>),
+    /// Only that the call has ended: its answer is too large.
+    TooLarge,
+    /// Nothing: the call has done nothing, and the key can be used again.
+    Released,
+}
+
+/// Calls with an idempotency key.
+pub struct Idempotency {
+    store: Store,
+    vault: Vault,
+    /// Calls under way, which go on if their caller goes away.
+    tasks: TaskTracker,
+}
+
+impl Idempotency {
+    pub fn new(store: Store, vault: Vault) -> Self {
+        Self { store, vault, tasks: TaskTracker::new() }
+    }
+
+    /// Takes the key of a call, or finds out about the first call with it.
+    ///
+    /// # Errors
+    /// If the store fails, or a kept answer cannot be unsealed. The call must then not run.
+    pub async fn begin(&self, call: &IdempotentCall) -> Result<Begun, IdempotencyError> {
+        Ok(match self.store.begin_idempotent(call, LEASE, KEEP).await? {
+            KeyState::New => Begun::New,
+            KeyState::OfOtherRequest => Begun::OfOtherRequest,
+            KeyState::Running => Begun::Running,
+            KeyState::Lost => Begun::Lost,
+            KeyState::EndedWithoutAnswer => Begun::EndedWithoutAnswer,
+            KeyState::Ended(sealed) => {
+                let context = call.answer_context();
+                let unsealing = self.vault.unseal(&context, &sealed);
+                Begun::Ended(compute::drive(sealed.bytes.len(), unsealing).await?)
+            }
+        })
+    }
+
+    /// Runs a call whose key was taken, and stores its end. The call runs to its end even if the handle is dropped.
+    pub fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        call: IdempotentCall,
+        work: impl Future<Output = (T, Ending)> + Send + 'static,
+    ) -> JoinHandle<T> {
+        let this = Arc::clone(self);
+        let running = async move {
+            let (result, ending) = tokio::select! {
+                biased;
+                ended = work => ended,
+                never = this.keep_lease(&call) => match never {},
+            };
+            if let Err(error) = this.end(&call, &ending).await {
+                tracing::warn!(%error, "the end of a call with an idempotency key is not stored yet; trying again");
+                this.tasks.spawn(Arc::clone(&this).end_later(call, ending).in_current_span());
+            }
+            result
+        };
+        self.tasks.spawn(running.in_current_span())
+    }
+
+    async fn keep_lease(&self, call: &IdempotentCall) -> Infallible {
+        loop {
+            sleep(RENEWAL).await;
+            if let Err(error) = self.store.renew_idempotent(&call.id, LEASE).await {
+                tracing::warn!(%error, "the lease of an idempotency key could not be renewed");
+            }
+        }
+    }
+
+    async fn end_later(self: Arc<Self>, call: IdempotentCall, ending: Ending) {
+        for _ in 0..ATTEMPTS {
+            sleep(PAUSE).await;
+            match self.end(&call, &ending).await {
+                Ok(()) => return,
+                Err(error) => tracing::debug!(%error, "the end of a call with an idempotency key is not stored yet"),
+            }
+        }
+        tracing::error!("the answer of a call with an idempotency key is lost, because the database was away too long");
+    }
+
+    async fn end(&self, call: &IdempotentCall, ending: &Ending) -> Result<(), IdempotencyError> {
+        match ending {
+            Ending::Released => self.store.release_idempotent(&call.id).await?,
+            Ending::TooLarge => self.store.end_idempotent(&call.id, None).await?,
+            Ending::Kept(answer) => {
+                let context = call.answer_context();
+                let sealing = self.vault.seal(&context, answer);
+                let sealed = compute::drive(answer.len(), sealing).await?;
+                self.store.end_idempotent(&call.id, Some(sealed)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for calls under way at shutdown, so that their answers are stored before the process ends.
+    pub async fn settle(&self) {
+        self.tasks.close();
+        if timeout(SETTLE, self.tasks.wait()).await.is_err() {
+            tracing::warn!("calls with an idempotency key did not end in time and are cut off");
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Idempotency keys, on every database.
+
+use std::time::Duration;
+
+use super::*;
+use crate::testing::{Site, data_key, on_every_database, sealed};
+
+on_every_database!(
+    a_key_belongs_to_one_call_of_one_caller,
+    the_answer_of_a_call_is_kept_and_expires,
+    of_two_calls_at_once_one_gets_the_key,
+    a_call_whose_gateway_has_died_is_lost,
+    a_key_that_was_given_back_is_new,
+);
+
+const LONG: Duration = Duration::from_secs(60);
+
+fn call(subject: &str, key: &str, body: &str) -> IdempotentCall {
+    IdempotentCall::new("acme", subject, key, &[b"POST", b"/a", body.as_bytes()])
+}
+
+async fn begin(site: &Site, call: &IdempotentCall) -> KeyState {
+    site.store.begin_idempotent(call, LONG, LONG).await.unwrap()
+}
+
+async fn a_key_belongs_to_one_call_of_one_caller(site: Site) {
+    let first = call("ann", "k", "{}");
+    assert_eq!(begin(&site, &first).await, KeyState::New);
+    assert_eq!(begin(&site, &first).await, KeyState::Running);
+    assert_eq!(begin(&site, &call("ann", "k", "[]")).await, KeyState::OfOtherRequest);
+    assert_eq!(begin(&site, &call("bob", "k", "{}")).await, KeyState::New);
+    assert_eq!(begin(&site, &call("ann", "k2", "{}")).await, KeyState::New);
+    let other_tenant = IdempotentCall::new("acmea", "nn", "k", &[b"POST", b"/a", b"{}"]);
+    assert_eq!(begin(&site, &other_tenant).await, KeyState::New);
+}
+
+async fn the_answer_of_a_call_is_kept_and_expires(site: Site) {
+    data_key(&site.store, "dk_1").await;
+    let (kept, large) = (call("ann", "kept", "{}"), call("ann", "large", "{}"));
+    for (call, answer) in [(&kept, Some(sealed("dk_1"))), (&large, None)] {
+        assert_eq!(begin(&site, call).await, KeyState::New);
+        site.store.end_idempotent(&call.id, answer).await.unwrap();
+    }
+    assert_eq!(begin(&site, &kept).await, KeyState::Ended(sealed("dk_1")));
+    assert_eq!(begin(&site, &large).await, KeyState::EndedWithoutAnswer);
+    site.store.release_idempotent(&kept.id).await.unwrap();
+    assert_eq!(begin(&site, &kept).await, KeyState::Ended(sealed("dk_1")), "a call that has ended keeps its key");
+    assert_eq!(site.store.sweep_idempotency().await.unwrap(), 0);
+    site.execute("UPDATE idempotency_keys SET expires_at = expires_at - 60000").await;
+    assert_eq!(begin(&site, &kept).await, KeyState::New, "it has expired, though nothing has removed it yet");
+    assert_eq!(site.store.sweep_idempotency().await.unwrap(), 1);
+}
+
+async fn of_two_calls_at_once_one_gets_the_key(site: Site) {
+    let (call, other) = (call("ann", "k", "{}"), site.open_again().await);
+    let (one, two) =
+        tokio::join!(site.store.begin_idempotent(&call, LONG, LONG), other.begin_idempotent(&call, LONG, LONG));
+    let mut states = [one.unwrap(), two.unwrap()];
+    states.sort_by_key(|state| *state != KeyState::New);
+    assert_eq!(states, [KeyState::New, KeyState::Running]);
+}
+
+async fn a_call_whose_gateway_has_died_is_lost(site: Site) {
+    data_key(&site.store, "dk_1").await;
+    let call = call("ann", "k", "{}");
+    site.store.begin_idempotent(&call, Duration::ZERO, LONG).await.unwrap();
+    assert_eq!(begin(&site, &call).await, KeyState::Lost);
+    site.store.renew_idempotent(&call.id, LONG).await.unwrap();
+    assert_eq!(begin(&site, &call).await, KeyState::Running, "the gateway was only slow");
+    site.store.end_idempotent(&call.id, Some(sealed("dk_1"))).await.unwrap();
+    site.store.renew_idempotent(&call.id, LONG).await.unwrap();
+    assert_eq!(begin(&site, &call).await, KeyState::Ended(sealed("dk_1")));
+}
+
+async fn a_key_that_was_given_back_is_new(site: Site) {
+    let call = call("ann", "k", "{}");
+    assert_eq!(begin(&site, &call).await, KeyState::New);
+    site.store.release_idempotent(&call.id).await.unwrap();
+    assert_eq!(begin(&site, &call).await, KeyState::New);
+}
+
+#[tokio::test]
+async fn a_gateway_on_sqlite_knows_that_calls_of_a_killed_one_are_lost() {
+    let site = Site::sqlite().await;
+    let killed = site.store.begin_serving().await.unwrap();
+    let call = call("ann", "k", "{}");
+    assert_eq!(begin(&site, &call).await, KeyState::New);
+    drop(killed);
+    let next = site.open_again().await;
+    let _serving = next.begin_serving().await.unwrap();
+    assert_eq!(begin(&site, &call).await, KeyState::Lost);
+}

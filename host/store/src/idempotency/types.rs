@@ -1,0 +1,55 @@
+//! A call with an idempotency key.
+
+use crate::Sealed;
+use crate::digest::{sha256, sha256_hex};
+
+/// A call that a caller names with an idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotentCall {
+    /// Names the key. The key itself is not stored.
+    pub id: String,
+    /// The tenant of the caller.
+    pub tenant: String,
+    /// SHA-256 of the request: calls with the same key must be the same.
+    pub fingerprint: [u8; 32],
+}
+
+impl IdempotentCall {
+    /// A call of a tenant's user with this key. `request` are the parts that make two calls the same.
+    pub fn new(tenant: &str, subject: &str, key: &str, request: &[&[u8]]) -> Self {
+        let id = sha256_hex(&joined(&[tenant.as_bytes(), subject.as_bytes(), key.as_bytes()]));
+        Self { id, tenant: tenant.to_owned(), fingerprint: sha256(&joined(request)) }
+    }
+
+    /// What the sealed answer is bound to.
+    pub fn answer_context<'a>(&'a self) -> [&'a str; 3] {
+        ["idempotent_answer", &self.tenant, &self.id]
+    }
+}
+
+/// Parts one after the other, each behind its length, so that other parts never make the same bytes.
+fn joined(parts: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend((part.len() as u64).to_be_bytes());
+        bytes.extend(*part);
+    }
+    bytes
+}
+
+/// The state of a key when a call with it arrives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    /// The key is new. It belongs to this call from now on.
+    New,
+    /// The key belongs to another request.
+    OfOtherRequest,
+    /// The first call still runs.
+    Running,
+    /// The gateway that ran the first call has died. Nobody knows what was done.
+    Lost,
+    /// The first call has ended with this answer, sealed with [`IdempotentCall::answer_context`].
+    Ended(Sealed),
+    /// The first call has ended, and its answer was too large to keep.
+    EndedWithoutAnswer,
+}
