@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::BodyExt;
 use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use secrecy::ExposeSecret;
@@ -15,8 +15,7 @@ use super::authorize::AuthorizedCaller;
 use super::problem::{self, KeptProblem, Problem, store_problem};
 use crate::gateway::Gateway;
 use crate::idempotency::{Begun, Ending, IdempotencyError};
-use crate::pipeline::body::{Body, full};
-use egress::EgressError;
+use crate::pipeline::body::{Body, full, rejoined};
 use memory::MemoryBudget;
 use store::IdempotentCall;
 use store::vault::VaultError;
@@ -101,8 +100,8 @@ fn refused(begun: &Begun) -> Problem {
         ),
         Begun::EndedWithoutAnswer => problem::IDEMPOTENT_ANSWER_NOT_KEPT
             .because(format!(
-                "The first call with this Idempotency-Key has succeeded, and its answer had more than {MAX_KEPT_BYTES} bytes, which \
-                 are not kept. The call is not run again."
+                "The first call with this Idempotency-Key has succeeded. Its answer was not kept: it had more than {MAX_KEPT_BYTES} \
+                 bytes, or it broke off. The call is not run again."
             ))
             .with("outcome", "succeeded"),
         Begun::Running | Begun::New | Begun::Ended(_) => problem::IDEMPOTENCY_KEY_IN_USE
@@ -146,12 +145,15 @@ async fn ended(
             Ok(data) => data,
             // The caller sees the same: an answer that breaks off.
             Err(error) => {
-                return (Ok(Response::from_parts(parts, resumed(read.freeze(), Err(error), body))), Ending::TooLarge);
+                return (
+                    Ok(Response::from_parts(parts, rejoined([Ok(read.freeze()), Err(error)], body))),
+                    Ending::TooLarge,
+                );
             }
         };
         if read.len() + data.len() > MAX_KEPT_BYTES || held.grow_to(read.len() + data.len()).is_err() {
             return (
-                Ok(Response::from_parts(parts, resumed(held.of(read.freeze()), Ok(data), body))),
+                Ok(Response::from_parts(parts, rejoined([Ok(held.of(read.freeze())), Ok(data)], body))),
                 Ending::TooLarge,
             );
         }
@@ -162,38 +164,6 @@ async fn ended(
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
     let kept = stored(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
     (Ok(Response::from_parts(parts, full(held.of(read.freeze())))), kept)
-}
-
-/// A body whose first pieces have been read.
-fn resumed(read: Bytes, next: Result<Bytes, EgressError>, rest: Body) -> Body {
-    let pieces = [Ok(read), next].map(|piece| piece.map(hyper::body::Frame::data));
-    let first = StreamBody::new(futures_util::stream::iter(pieces));
-    Chained { first: Some(first.boxed_unsync()), rest }.boxed_unsync()
-}
-
-/// Two bodies one after the other.
-struct Chained {
-    /// `None` once it has ended.
-    first: Option<Body>,
-    rest: Body,
-}
-
-impl hyper::body::Body for Chained {
-    type Data = Bytes;
-    type Error = EgressError;
-
-    fn poll_frame(
-        mut self: std::pin::Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, EgressError>>> {
-        if let Some(first) = &mut self.first {
-            match std::task::ready!(std::pin::Pin::new(first).poll_frame(context)) {
-                Some(frame) => return std::task::Poll::Ready(Some(frame)),
-                None => self.first = None,
-            }
-        }
-        std::pin::Pin::new(&mut self.rest).poll_frame(context)
-    }
 }
 
 fn stored(head: &KeptHead, body: &[u8]) -> Ending {
@@ -231,10 +201,11 @@ mod tests {
     use super::*;
 
     fn key_of(values: &[&str]) -> Result<Option<String>, ()> {
-        let headers = values.iter().map(|value| (IDEMPOTENCY_KEY, HeaderValue::from_str(value).unwrap()));
-        let mut map = HeaderMap::new();
-        headers.for_each(|(name, value)| drop(map.append(name, value)));
-        key(&map).map(|key| key.map(str::to_owned)).map_err(drop)
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(IDEMPOTENCY_KEY, HeaderValue::from_str(value).unwrap());
+        }
+        key(&headers).map(|key| key.map(str::to_owned)).map_err(drop)
     }
 
     #[test]

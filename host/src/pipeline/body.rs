@@ -4,8 +4,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, BodyStream, Full, StreamBody};
 use hyper::body::{Frame, SizeHint};
 
 use crate::registry::Permit;
@@ -18,6 +19,12 @@ pub type Body = UnsyncBoxBody<Bytes, EgressError>;
 /// A body that is complete in memory.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body whose first pieces have been read.
+pub fn rejoined<const N: usize>(read: [Result<Bytes, EgressError>; N], rest: Body) -> Body {
+    let read = stream::iter(read).map_ok(Frame::data);
+    StreamBody::new(read.chain(BodyStream::new(rest))).boxed_unsync()
 }
 
 /// An upstream's body. It holds the permit of its call until it has been sent.

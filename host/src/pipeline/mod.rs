@@ -215,7 +215,7 @@ async fn answer(
     input: &Input<'_>,
     account: &Account,
     outbound: &Outbound,
-    permit: OwnedSemaphorePermit,
+    permit: Permit,
 ) -> Result<Answer, Error> {
     let operation = call.operation;
     let outcome = invoke(services, call, &input.text, account, outbound).await?;

@@ -22,7 +22,7 @@ impl IdempotentCall {
     }
 
     /// What the sealed answer is bound to.
-    pub fn answer_context<'a>(&'a self) -> [&'a str; 3] {
+    pub fn answer_context(&self) -> [&str; 3] {
         ["idempotent_answer", &self.tenant, &self.id]
     }
 }

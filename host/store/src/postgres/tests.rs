@@ -55,7 +55,7 @@ async fn a_database_of_a_newer_version_is_refused() {
     site.execute("UPDATE gateway_version SET number = 7").await;
     let message = refusal(&site.schema().url()).await;
     assert!(
-        message.contains("was written by a newer version of the gateway (tables 7, this version supports 5)"),
+        message.contains("was written by a newer version of the gateway (tables 7, this version supports 6)"),
         "{message}"
     );
 }

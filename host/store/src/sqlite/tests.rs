@@ -88,7 +88,7 @@ async fn a_database_of_a_newer_version_is_refused() {
     Connection::open(folder.path().join(FILE)).unwrap().pragma_update(None, "user_version", 7).unwrap();
     assert_eq!(
         refusal(&folder).await,
-        "the database gateway.db was written by a newer version of the gateway (tables 7, this version supports 5); \
+        "the database gateway.db was written by a newer version of the gateway (tables 7, this version supports 6); \
          start that version, or restore the database from a backup"
     );
 }
