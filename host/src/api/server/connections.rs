@@ -5,14 +5,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use hyper::Response;
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
+use tokio::task::AbortHandle;
 
 use super::delivery::{Answer, AnswerDeadline, Delivery};
 use crate::pipeline::body::Body;
@@ -65,7 +65,8 @@ struct State {
     has_begun: AtomicBool,
     /// The answers under way.
     answers: Mutex<Vec<Weak<Answer>>>,
-    close: CancellationToken,
+    /// Ends the task of the connection. Unset until the task was spawned.
+    task: OnceLock<AbortHandle>,
 }
 
 impl Connections {
@@ -106,7 +107,7 @@ impl Connections {
         if open.len() >= self.limit {
             let idle = open.iter().filter(|(_, state)| state.is_idle());
             let (&oldest, _) = idle.min_by_key(|(id, state)| (state.idle_since.load(Ordering::Relaxed), **id))?;
-            open.remove(&oldest)?.close.cancel();
+            open.remove(&oldest)?.close();
         }
         Some(self.add(&mut open))
     }
@@ -117,7 +118,7 @@ impl Connections {
             idle_since: AtomicU64::new(self.clock.advance()),
             has_begun: AtomicBool::new(false),
             answers: Mutex::default(),
-            close: CancellationToken::new(),
+            task: OnceLock::new(),
         });
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         open.insert(id, Arc::clone(&state));
@@ -150,13 +151,21 @@ impl Connections {
         for state in open {
             let silent = !state.has_begun.load(Ordering::Relaxed) && late(state.idle_since.load(Ordering::Relaxed));
             if silent || state.give_up(|answer| late(answer.waiting_since()) || answer.is_overdue()) {
-                state.close.cancel();
+                state.close();
             }
         }
     }
 }
 
 impl State {
+    /// Closes the connection.
+    fn close(&self) {
+        if let Some(task) = self.task.get() {
+            tracing::debug!("a connection without progress is closed");
+            task.abort();
+        }
+    }
+
     fn is_idle(&self) -> bool {
         self.requests.load(Ordering::Relaxed) == 0
     }
@@ -189,15 +198,26 @@ impl Connection {
         Exchange { state: Arc::clone(&self.state), clock: self.connections.clock.clone(), answer: None }
     }
 
-    /// Done when the connection has to be closed.
-    pub(super) async fn closed(&self) {
-        self.state.close.cancelled().await;
+    /// The way to close the connection once it is served by a task.
+    pub(super) fn closer(&self) -> Closer {
+        Closer(Arc::clone(&self.state))
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
         self.connections.remove(self.id);
+    }
+}
+
+/// Knows the task of a connection from when it was spawned.
+pub(super) struct Closer(Arc<State>);
+
+impl Closer {
+    /// The connection is served by this task, which can be aborted.
+    pub(super) fn set_task(self, task: AbortHandle) {
+        // It is set once, because a connection has one task.
+        let _ = self.0.task.set(task);
     }
 }
 

@@ -13,7 +13,7 @@ use std::thread::available_parallelism;
 use hyper::body::Incoming;
 use hyper::{Request, Response, Version};
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::task::JoinError;
+use tokio::task::{AbortHandle, JoinError};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::super::route::Door;
@@ -58,19 +58,20 @@ impl Cores {
     }
 
     /// Runs a task that serves a connection, on the core that has the fewest. The task is given that core.
-    pub(super) fn spawn<T>(&self, task: impl FnOnce(Home) -> T)
+    pub(super) fn spawn<T>(&self, task: impl FnOnce(Home) -> T) -> AbortHandle
     where
         T: Future<Output = ()> + Send + 'static,
     {
         let loads = self.cores.iter().map(|core| core.connections.load(Ordering::Relaxed));
         let home = loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number);
-        let Some(core) = self.cores.get(home) else { return };
+        let core = &self.cores[home];
         let counted = Counted::new(Arc::clone(&core.connections));
         let task = task(Home { cores: Arc::clone(&self.cores), home });
-        core.runtime.spawn(async move {
+        let task = core.runtime.spawn(async move {
             let _counted = counted;
             task.await;
         });
+        task.abort_handle()
     }
 }
 

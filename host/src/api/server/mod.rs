@@ -139,12 +139,14 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Fu
             }
         };
         let (server, watcher) = (Arc::clone(&server), graceful.watcher());
-        cores.spawn(|home| async move {
+        let closer = connection.closer();
+        let task = cores.spawn(|home| async move {
             match TcpStream::from_std(stream) {
                 Ok(stream) => serve_connection(&server, watcher, stream, door, &connection, home).await,
                 Err(error) => tracing::warn!(%error, "a connection could not be served"),
             }
         });
+        closer.set_task(task);
     }
     drop(doors);
     gateway.draining.start();
@@ -156,7 +158,7 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Fu
     sweep.abort();
 }
 
-/// Serves a connection until it ends, or makes no progress.
+/// Serves a connection until it ends.
 async fn serve_connection(
     server: &auto::Builder<TokioExecutor>,
     watcher: Watcher,
@@ -171,11 +173,8 @@ async fn serve_connection(
         async move { answering.await.map(|response| exchange.deliver(response)) }
     });
     let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
-    tokio::select! {
-        ended = serving => if let Err(error) = ended {
-            tracing::debug!(%error, "a connection ended early");
-        },
-        () = connection.closed() => tracing::debug!("a connection without progress was closed"),
+    if let Err(error) = serving.await {
+        tracing::debug!(%error, "a connection ended early");
     }
 }
 
