@@ -39,7 +39,9 @@ fn assert_serves(client: &Client) {
 /// The client of another tenant.
 fn tenant(gateway: &Gateway, name: &str) -> Client {
     let key = gateway.home().run_ok(&["keys", "create", "--name", name, "--tenant", name, "--scope", "operate"]);
-    gateway.client().with_key(key.trim())
+    let client = gateway.client().with_key(key.trim());
+    wait_for("the key to be known", || (client.get("/connectors").status == 200).then_some(()));
+    client
 }
 
 #[test]
@@ -106,6 +108,28 @@ fn a_connector_leaves_slots_of_the_pool_to_the_others() {
     statuses.sort_unstable();
     assert_eq!(statuses, [vec![200; 12], vec![503; 18]].concat());
     assert_eq!(gateway.call("hostile/call", json!({"path": "/slow"})).ok()["status"], 200, "the slots are free again");
+}
+
+#[test]
+fn a_tenant_leaves_slots_of_the_pool_to_the_others() {
+    let (service, gate) = service();
+    service.reply("/wait", Reply::json(json!({})).behind(&gate));
+    let gateway = setup(&service, "[sandbox]\ninstances = 16").start();
+    let (greedy, modest) = (tenant(&gateway, "greedy"), tenant(&gateway, "modest"));
+    let begin = |number: usize| match number % 2 {
+        0 => greedy.begin("/connectors/hostile/call", json!({"path": "/slow"})),
+        _ => greedy.begin("/connectors/liar/wait", json!({})),
+    };
+    let calls: Vec<_> = (0..60).map(begin).collect();
+    // With both connectors it could take all of them. An eighth is kept for other tenants.
+    service.wait_for_requests(14);
+    wait_for("the others to be refused", || (calls.iter().filter(|call| call.is_done()).count() == 46).then_some(()));
+    assert_eq!(modest.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
+    assert_eq!(modest.call("liar/forward", json!({})).ok()["from"], "the service");
+    gate.open();
+    let mut statuses: Vec<u16> = calls.into_iter().map(|call| call.wait().status).collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [vec![200; 14], vec![503; 46]].concat());
 }
 
 #[test]

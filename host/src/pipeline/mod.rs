@@ -319,7 +319,12 @@ async fn invoke_once(
     };
     let manifest = &operation.manifest;
     let mut stages = Stages::begin();
-    let outcome = connector.module().invoke(make_call, call.limits(), &manifest.path, input, manifest.immediate).await;
+    let outcome = match services.registry.admit_invocation(call.run_as.tenant()) {
+        Err(_) => Err(InvocationError::Busy),
+        Ok(_permit) => {
+            connector.module().invoke(make_call, call.limits(), &manifest.path, input, manifest.immediate).await
+        }
+    };
     stages.end(&operation.metrics.sandbox);
     outcome.inspect_err(|failure| count_failure(services.metrics, connector, failure))
 }

@@ -47,6 +47,7 @@ pub use self::refusal::{Refusal, Refused};
 pub use self::watch::watch;
 
 use self::folders::{Folders, identifier_of};
+use self::places::Places;
 use self::scan::Files;
 use self::versions::Versions;
 use crate::config::{Config, ConfigError, Problem};
@@ -57,6 +58,9 @@ use store::Store;
 
 /// The live connectors by identifier.
 pub type Live = HashMap<String, Arc<Connector>>;
+
+/// The part of the sandbox's slots that one tenant may have while others need them.
+const SHARE_OF_SLOTS: f64 = 0.5;
 
 /// Maximum number of refused files that are listed. The oldest ones are left out.
 const MAX_REFUSED: usize = 256;
@@ -72,6 +76,8 @@ pub struct Registry {
     has_started: AtomicBool,
     /// The number of changes of grants. A connector that was made of former grants is made again.
     grants_changed: AtomicU64,
+    /// The slots of the sandbox. Tenants share them as they share the places of one connector.
+    slots: Arc<Places>,
     folders: Folders,
     versions: Versions,
     config: Arc<Config>,
@@ -102,6 +108,7 @@ impl Registry {
             loading: watched::Sender::default(),
             has_started: AtomicBool::new(false),
             grants_changed: AtomicU64::new(0),
+            slots: Places::new(config.sandbox.instances as usize, SHARE_OF_SLOTS),
             config,
             sandbox,
             store,
@@ -118,6 +125,14 @@ impl Registry {
     /// The live connector with this identifier. The returned value stays the same version after a swap.
     pub fn get(&self, identifier: &str) -> Option<Arc<Connector>> {
         self.live.load().get(identifier).cloned()
+    }
+
+    /// Takes a permit for one invocation of a tenant, whatever the connector.
+    ///
+    /// # Errors
+    /// If all slots of the sandbox are taken, or if the tenant has its share of them.
+    pub fn admit_invocation(&self, tenant: &str) -> Result<Permit, NoPlace> {
+        self.slots.take(tenant)
     }
 
     /// Files in the folders that were refused.

@@ -1,4 +1,4 @@
-//! The places of a connector: so many of its calls run at a time. Tenants share them.
+//! Places for calls that run at the same time: those of a connector, and those of the sandbox. Tenants share them.
 //!
 //! A tenant with fewer places than its share takes any that is free. A tenant that has its share takes more only while nobody else
 //! needs them: some places are kept for tenants that come, and none is given to it while a tenant below its share was refused a
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Number of tenants above which those without a call are forgotten.
 const MANY_TENANTS: usize = 1000;
 
-/// The places of one connector.
+/// A number of places that tenants share.
 pub(super) struct Places {
     limit: usize,
     /// The number of places that a tenant may have while others need them.

@@ -76,7 +76,10 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
 fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
     match failure {
         InvocationError::Busy => BUSY
-            .because("All slots for running connectors are taken; try again, or raise `sandbox.instances`.")
+            .because(
+                "All slots for running connectors are taken, or kept for other connectors and tenants; try again, or raise \
+                 `sandbox.instances`.",
+            )
             .retry_after(1),
         InvocationError::TimedOut => UPSTREAM_TIMED_OUT
             .because(format!("`{connector}` did not answer in time; try again, or raise `limits.timeout_s`."))
