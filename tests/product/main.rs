@@ -39,3 +39,4 @@ mod swap;
 mod truth;
 mod upstream_tls;
 mod webhooks;
+mod wishes;

@@ -105,7 +105,8 @@ fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder
         .unwrap()
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy();
+    // Bodies as they were sent: a test that wants a compressed one asks for it.
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().no_gzip();
     configure(builder).build().unwrap()
 }
 

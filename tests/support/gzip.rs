@@ -25,3 +25,13 @@ pub fn bomb(megabytes: u64) -> Vec<u8> {
     io::copy(&mut io::repeat(b'[').take(megabytes << 20), &mut encoder).unwrap();
     encoder.finish().unwrap()
 }
+
+/// The bytes that were compressed.
+///
+/// # Panics
+/// When they are not in the format of gzip.
+pub fn decode(compressed: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(compressed).read_to_end(&mut bytes).unwrap();
+    bytes
+}

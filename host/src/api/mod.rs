@@ -3,7 +3,7 @@
 //! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
 //! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
 //! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
-//! - [`once`]: calls with an idempotency key
+//! - [`once`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
 //! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
 //! - [`openapi`]: the API's description
 
@@ -11,7 +11,9 @@ mod admin;
 mod answer;
 mod authorize;
 mod body;
+mod compression;
 mod connectors;
+mod cors;
 mod headers;
 mod integrations;
 mod jobs;

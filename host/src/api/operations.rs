@@ -1,10 +1,11 @@
 //! POST /connectors/{connector}/{operation}: from HTTP to the pipeline and back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Response;
-use hyper::header::ACCEPT;
+use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
@@ -12,6 +13,7 @@ use tokio::time::Instant;
 
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
+use super::headers::{Patience, Wishes};
 use super::problem::{self, Problem, callback_problem, job_problem, pipeline_problem};
 use super::route::HttpCall;
 use super::server::AnswerDeadline;
@@ -26,24 +28,29 @@ use contract::Effect;
 use contract::words::{nearest, shortened};
 use store::JobStatus;
 
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
 /// Answers one call. It ends at its deadline, which is counted from its arrival.
 pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, request, arguments, arrived, .. } = call;
     // The call keeps this version until it ends, also if another version is swapped in.
     let connector = connectors::live(gateway, arguments.connector)?;
     let operation = find(&connector, arguments.operation)?;
-    let deadline = arrived + connector.timeout();
     let (head, body) = request.into_parts();
+    let patience = Wishes::of(&head.headers).patience()?;
+    let deadline = arrived + connector.timeout();
+    let deadline = patience.map_or(deadline, |asked| deadline.min(arrived + Duration::from_secs(asked.seconds)));
     let body =
         body::read_json(&head.headers, body, gateway, deadline.min(arrived + gateway.config.caller_timeout)).await?;
     // Reads never need a key, and do not look for it.
     if operation.manifest.effect != Effect::Read
         && let Some(key) = once::key(&head.headers)?.map(str::to_owned)
     {
-        let ready = Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline };
+        let ready = Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline, patience };
         return Box::pin(run_once(ready, connector, arguments.operation.to_owned(), key)).await;
     }
-    run(&Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline }, &connector, operation).await
+    run(&Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline, patience }, &connector, operation)
+        .await
 }
 
 /// A call that has been read.
@@ -54,6 +61,7 @@ struct Ready {
     body: Bytes,
     arrived: Instant,
     deadline: Instant,
+    patience: Option<Patience>,
 }
 
 /// Answers a call with an idempotency key.
@@ -85,15 +93,17 @@ async fn run_once(
 
 /// Runs a call.
 async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -> Result<Response<Body>, Problem> {
-    let Ready { gateway, caller, head, body, arrived, deadline } = ready;
+    let Ready { gateway, caller, head, body, arrived, deadline, patience } = ready;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
-    let user_identifier = headers::user_identifier(&head.headers)?;
+    let wishes = Wishes::of(&head.headers);
+    let user_identifier = wishes.user_identifier()?;
     let call = pipeline::Call {
         connector,
         operation,
         run_as: RunAs::Caller { tenant: caller.tenant(), subject: caller.subject(), user_identifier },
         body,
-        accept: head.headers.get(ACCEPT).and_then(|value| value.to_str().ok()),
+        accept: wishes.accept(),
+        range: wishes.range(),
         deadline: *deadline,
         background: None,
     };
@@ -109,7 +119,13 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
     metrics::record(&operation.metrics.seconds, arrived.elapsed());
     let mut response = Response::new(answer.body);
     response.extensions_mut().insert(AnswerDeadline(*deadline));
+    *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;
+    if let Some(Patience { seconds, is_preference: true }) = patience
+        && let Ok(applied) = HeaderValue::try_from(format!("wait={seconds}"))
+    {
+        response.headers_mut().insert(PREFERENCE_APPLIED, applied);
+    }
     Ok(response)
 }
 

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Version};
 use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use super::authorize::authorize;
+use super::compression::{self, Encoding};
+use super::cors;
 use super::problem::{self, Problem};
 use super::route::{Door, Family, Handler, HttpCall, PathArguments, Route};
 use super::routes::{self, ROUTES};
@@ -30,14 +32,20 @@ type Found<'a> = Option<(&'static Route, PathArguments<'a>)>;
 /// Answers a request.
 pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<Incoming>) -> Response<Body> {
     let arrived = Instant::now();
-    let request_id = gateway.requests.id(request.headers().get(&REQUEST_ID));
+    let Asked { request_id, encoding } = Asked::of(request.headers());
+    let request_id = gateway.requests.id(request_id);
+    let encoding = encoding.filter(|_| request.method() != Method::HEAD);
+    let origin = cors::allowed_origin(&gateway.config, request.headers());
     let method = request.method().clone();
     let uri = request.uri().clone();
     let has_admin_door = gateway.config.admin_listen.is_some();
     let found = routes::find(uri.path()).filter(|(route, _)| route.is_at(door, has_admin_door));
     let span = request_span(&request_id, found);
     let answering = async {
-        let result = handle(gateway, door, request, found, arrived).await;
+        let result = match preflight(&request, found).filter(|_| origin.is_some()) {
+            Some(response) => Ok(response),
+            None => handle(gateway, door, request, found, arrived).await,
+        };
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
         let mut response = match result {
             Ok(response) => {
@@ -58,9 +66,40 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<
         if let Ok(value) = HeaderValue::from_str(&request_id) {
             response.headers_mut().insert(REQUEST_ID, value);
         }
+        if let Some(origin) = origin {
+            cors::allow(origin, response.headers_mut());
+        }
+        if let Some(encoding) = encoding {
+            response = Box::pin(compression::encoded(response, encoding, gateway.egress.memory())).await;
+        }
         response
     };
     answering.instrument(span).await
+}
+
+/// The headers that matter to every route, found in one pass over all headers.
+#[derive(Default)]
+struct Asked<'a> {
+    request_id: Option<&'a HeaderValue>,
+    encoding: Option<Encoding>,
+}
+
+impl<'a> Asked<'a> {
+    fn of(headers: &'a HeaderMap) -> Self {
+        let mut asked = Self::default();
+        for (name, value) in headers {
+            if name == REQUEST_ID {
+                asked.request_id = Some(value);
+            } else if name == ACCEPT_ENCODING {
+                asked.encoding = asked.encoding.or_else(|| Encoding::of(Some(value)));
+            }
+        }
+        asked
+    }
+}
+
+fn preflight(request: &Request<Incoming>, found: Found<'_>) -> Option<Response<Body>> {
+    cors::preflight(request.method(), request.headers(), found?.0)
 }
 
 /// The beginning of a name in a path, which may be any text of any caller.

@@ -202,6 +202,12 @@ impl Authenticator {
     }
 }
 
+/// Returns `true` if the token is a JWT by its form (RFC 7519): a JSON object and two further parts, in base64url. An API key never
+/// begins so.
+pub fn is_jwt(authorization: &HeaderValue) -> bool {
+    bearer_token(authorization).is_some_and(|token| token.starts_with("eyJ") && token.split('.').count() == 3)
+}
+
 /// The token of RFC 6750: one word after the scheme `Bearer`, which may be in upper or lower case.
 pub(super) fn bearer_token(authorization: &HeaderValue) -> Option<&str> {
     let (scheme, token) = authorization.to_str().ok()?.trim().split_once(' ')?;

@@ -18,7 +18,7 @@ mod jwt;
 mod key;
 mod scope;
 
-pub use self::authenticator::Authenticator;
+pub use self::authenticator::{Authenticator, is_jwt};
 pub use self::bootstrap::{BootstrapError, bootstrap};
 pub use self::caller::Caller;
 pub use self::error::AuthError;

@@ -41,6 +41,8 @@ pub struct Config {
     pub modules_dir: PathBuf,
     /// Origins that users may be sent to after an authorization, besides `public_url` and loopback.
     pub allowed_callback_origins: Vec<Origin>,
+    /// Origins whose pages may call the gateway from a browser, with JWTs.
+    pub allowed_origins: Vec<Origin>,
     /// The most open connections of callers. `None`: as many as the process has file descriptors for.
     pub max_connections: Option<usize>,
     /// The time that a caller may take: for the first request of a connection, for a head, for a body, and between two reads of
@@ -144,6 +146,7 @@ impl Default for Config {
             shipped_dir: None,
             modules_dir: "modules".into(),
             allowed_callback_origins: Vec::new(),
+            allowed_origins: Vec::new(),
             max_connections: None,
             caller_timeout: Duration::from_secs(30),
             memory_bytes: MemoryBudget::half_of_the_machine(),

@@ -170,6 +170,7 @@ impl Jobs {
             },
             body: body.as_bytes(),
             accept: None,
+            range: None,
             deadline,
             background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
         };

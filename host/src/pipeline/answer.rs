@@ -4,7 +4,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hyper::StatusCode;
-use hyper::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{
+    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue,
+};
 use percent_encoding::percent_decode_str;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
@@ -34,6 +36,8 @@ const MAX_BLANK_BYTES: usize = 64 << 10;
 
 /// The answer to a call that succeeded.
 pub struct Answer {
+    /// 200, or 206 for a part of a file.
+    pub status: StatusCode,
     /// The media type, and the name and length of a file.
     pub headers: HeaderMap,
     /// The content.
@@ -46,6 +50,8 @@ pub struct Form<'a> {
     pub shape: &'a Shape,
     /// The header `Accept`.
     pub accept: Option<&'a str>,
+    /// The header `Range`.
+    pub range: Option<&'a str>,
     /// Limits what is read into memory.
     pub limits: Limits,
     /// The instant at which the call ends.
@@ -60,7 +66,7 @@ impl Answer {
     fn json(body: Body) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, JSON);
-        Self { headers, body }
+        Self { status: StatusCode::OK, headers, body }
     }
 }
 
@@ -89,8 +95,28 @@ pub(super) async fn of_response(
     if is_json {
         of_json_response(response, form, permit).await
     } else {
-        Box::pin(of_file(downloaded(response, form), form, permit)).await
+        Box::pin(of_download(response, form, permit)).await
     }
+}
+
+/// Answers with a file that an upstream sends, or with the part of it that the caller wants.
+async fn of_download(response: egress::Response, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+    let part = response.headers.get(CONTENT_RANGE).filter(|_| response.status == StatusCode::PARTIAL_CONTENT).cloned();
+    let accepts_ranges = response.headers.get(ACCEPT_RANGES).cloned();
+    let file = downloaded(response, form);
+    let is_raw = form.accept.is_some_and(|accept| names(accept, &file.content_type));
+    if form.range.is_some() && part.is_some() && !is_raw {
+        return Err(Error::NotRaw { content_type: file.content_type });
+    }
+    let mut answer = of_file(file, form, permit).await?;
+    if is_raw {
+        answer.headers.extend(accepts_ranges.map(|accepted| (ACCEPT_RANGES, accepted)));
+        if let Some(part) = part {
+            answer.status = StatusCode::PARTIAL_CONTENT;
+            answer.headers.insert(CONTENT_RANGE, part);
+        }
+    }
+    Ok(answer)
 }
 
 /// Answers with a response that must be JSON. It is streamed if nothing is to be done with it. An empty body becomes `{}`.
@@ -264,7 +290,7 @@ fn raw(file: File, length: Option<u64>, limit: u64, permit: Permit) -> Result<An
             ResponseBody::Failed(error) => return Err(error.into()),
         },
     };
-    Ok(Answer { headers, body })
+    Ok(Answer { status: StatusCode::OK, headers, body })
 }
 
 /// The last segment of a URL's path, decoded. `None` if it is empty.
@@ -318,6 +344,11 @@ fn names(accept: &str, media_type: &str) -> bool {
     })
 }
 
+/// Returns `true` if an `Accept` header names the media type of a file, so that the caller may get bytes.
+pub(super) fn names_a_file(accept: &str) -> bool {
+    accept.split(',').map(essence).any(|named| !named.is_empty() && !named.contains('*') && !is_json(named))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,5 +360,7 @@ mod tests {
         assert!(!names("*/*", "application/pdf"));
         assert!(!names("application/*", "application/pdf"));
         assert!(!names("application/pdf;q=0, */*", "application/pdf"));
+        assert!(names_a_file("application/json, image/png;q=0.5"));
+        assert!(!names_a_file("*/*") && !names_a_file("application/json, image/*") && !names_a_file(""));
     }
 }

@@ -155,6 +155,7 @@ async fn ask(
         run_as: RunAs::NewAccount { tenant, credential },
         body: b"{}",
         accept: None,
+        range: None,
         deadline: arrived + connector.timeout(),
         background: None,
     };

@@ -82,6 +82,12 @@ pub enum Error {
     /// The call failed after a request that may have changed data. So the caller must not simply call again.
     #[error(transparent)]
     OutcomeUnknown(Box<Error>),
+    /// The caller wants a part of a file, and does not accept the bytes of the file.
+    #[error("a part of a file is answered as bytes only")]
+    NotRaw {
+        /// The media type of the file.
+        content_type: String,
+    },
     /// The upstream's answer is not what the operation answers.
     #[error("{0}")]
     NotUnderstood(String),

@@ -88,6 +88,8 @@ pub struct Call<'a> {
     pub body: &'a [u8],
     /// The header `Accept`.
     pub accept: Option<&'a str>,
+    /// The header `Range`, for operations that answer with files.
+    pub range: Option<&'a str>,
     /// The instant at which everything that the call does ends.
     pub deadline: Instant,
     /// Set if the call runs in the background.
@@ -225,6 +227,7 @@ async fn answer(
     let form = Form {
         shape: &input.shape,
         accept: call.accept,
+        range: call.range,
         limits,
         deadline: call.deadline,
         memory: services.egress.memory(),
@@ -232,6 +235,14 @@ async fn answer(
     };
     match outcome {
         Ok(Outcome::Forward(request)) => {
+            // The caller takes bytes only of a media type that it names.
+            let range = call.range.filter(|_| {
+                call.accept.is_some_and(answer::names_a_file) && operation.manifest.answer != contract::Answer::Json
+            });
+            let request = match range {
+                Some(range) => request.for_range(range),
+                None => request,
+            };
             let response = outbound.send(request, limits.download_bytes).await?;
             stages.end(&operation.metrics.upstream);
             let carried_credential = response.carried_credential;

@@ -82,6 +82,16 @@ impl Request {
         })
     }
 
+    /// The same request for a part of the resource (RFC 9110, section 14.2), if it is a GET without a `Range` of its own.
+    #[must_use]
+    pub fn for_range(mut self, range: &str) -> Self {
+        let has_range = self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("range"));
+        if matches!(self.method, wit::Method::Get) && !has_range {
+            self.headers.push(("range".to_owned(), range.to_owned()));
+        }
+        self
+    }
+
     /// The memory that the request takes until its response is there. A form may have three times its size once it is encoded.
     pub(super) fn size(&self) -> usize {
         let pairs =

@@ -19,7 +19,7 @@ use super::route::{Description, Endpoint, Family, Handler, Route};
 use crate::auth::Scope;
 use crate::config::Config;
 use crate::registry::{Connector, Registry};
-use contract::{AuthScheme, Effect};
+use contract::{Answer, AuthScheme, Effect};
 
 /// Describes the API with the connectors that are live now.
 pub(super) fn document(config: &Config, registry: &Registry, routes: &[Route]) -> Value {
@@ -41,7 +41,12 @@ pub(super) fn document(config: &Config, registry: &Registry, routes: &[Route]) -
         for operation in connector.operations() {
             let path = format!("/connectors/{}/{}", manifest.identifier, operation.manifest.path);
             let mut item = operation::path_item(&manifest.identifier, operation);
-            let mut parameters = Vec::new();
+            let mut parameters = vec![json!({"$ref": "#/components/parameters/Prefer"})];
+            parameters.push(json!({"$ref": "#/components/parameters/RequestTimeout"}));
+            if operation.manifest.answer != Answer::Json {
+                parameters.push(json!({"$ref": "#/components/parameters/Range"}));
+                item["post"]["responses"]["206"] = json!({"$ref": "#/components/responses/Part"});
+            }
             if operation.manifest.effect != Effect::Read {
                 parameters.push(json!({"$ref": "#/components/parameters/IdempotencyKey"}));
                 item["post"]["responses"]["409"] = json!({"$ref": "#/components/responses/Conflict"});
@@ -50,9 +55,7 @@ pub(super) fn document(config: &Config, registry: &Registry, routes: &[Route]) -
                 parameters.push(json!({"$ref": "#/components/parameters/UserIdentifier"}));
                 item["post"]["responses"]["424"] = json!({"$ref": "#/components/responses/AccountNeeded"});
             }
-            if !parameters.is_empty() {
-                item["post"]["parameters"] = parameters.into();
-            }
+            item["post"]["parameters"] = parameters.into();
             paths.insert(path, item);
         }
     }
@@ -155,6 +158,15 @@ fn components() -> Value {
             "name": "X-User-Identifier", "in": "header", "required": false, "schema": text,
             "description": "The integration to run on; without it the selected one, else the only one. An empty or repeated header is \
                             refused.",
+        }, "Prefer": {
+            "name": "Prefer", "in": "header", "required": false, "schema": text, "example": "wait=10",
+            "description": "`wait=N` ends the call after N seconds at most (RFC 7240).",
+        }, "RequestTimeout": {
+            "name": "Request-Timeout", "in": "header", "required": false, "schema": {"type": "integer", "minimum": 1},
+            "description": "Ends the call after so many seconds at most.",
+        }, "Range": {
+            "name": "Range", "in": "header", "required": false, "schema": text, "example": "bytes=0-1023",
+            "description": "The part of a file that is wanted as bytes, where the service has parts (RFC 9110, section 14.2).",
         }, "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header", "required": false,
             "schema": {"type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS},
@@ -187,6 +199,11 @@ fn components() -> Value {
             "ValidationError": {
                 "description": "Validation Error",
                 "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ValidationProblem"}}},
+            },
+            "Part": {
+                "description": "The part of the file that `Range` names.",
+                "headers": {"Content-Range": {"schema": text}},
+                "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}},
             },
             "Conflict": {
                 "description": "A conflict that the service reports; or the first call with this Idempotency-Key still runs, or nobody \

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::access::access_problem;
 use super::violations::{schema_too_costly, violations_problem};
 use super::{
-    ANSWER_TOO_LARGE, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Owner, Problem, RATE_LIMITED,
-    RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD,
+    ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Owner, Problem,
+    RATE_LIMITED, RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD,
     UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
 use crate::pipeline::{Error, Explanation, UpstreamError, rate};
@@ -69,6 +69,9 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
         Error::Unresolved(detail) => UPSTREAM_UNREACHABLE.because(sentence(&detail)).owner(Owner::Operator),
         Error::Upstream(upstream) => upstream_problem(*upstream),
         Error::OutcomeUnknown(error) => pipeline_problem(*error, connector).of_unknown_outcome(),
+        Error::NotRaw { content_type } => BAD_REQUEST.because(format!(
+            "A part of a file is answered as bytes only; name `{content_type}` in Accept, or leave Range out."
+        )),
         Error::NotUnderstood(detail) => UPSTREAM_NOT_UNDERSTOOD.because(sentence(&detail)),
     }
 }

@@ -1,0 +1,222 @@
+//! Answers in fewer bytes: gzip and zstd, where the caller asks for it and it is worth it.
+
+use std::io::{self, Write};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::stream::try_unfold;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::Response;
+use hyper::body::{Body as _, Frame};
+use hyper::header::{
+    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
+};
+use memory::MemoryBudget;
+
+use crate::media_type::{essence, is_json};
+use crate::pipeline::body::{Body, full, rejoined};
+use egress::EgressError;
+
+/// A smaller answer fits in one packet, so that nothing is won.
+const LEAST_BYTES: usize = 1024;
+
+/// The level of zstd that its authors call the fastest one with a good ratio.
+const ZSTD_LEVEL: i32 = 1;
+
+/// A way to write an answer in fewer bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Gzip,
+    Zstd,
+}
+
+impl Encoding {
+    /// The encoding that a header `Accept-Encoding` asks for. zstd is preferred, because it takes less time. `None` if the caller
+    /// takes neither.
+    pub(super) fn of(accepted: Option<&HeaderValue>) -> Option<Self> {
+        let accepted = accepted?.to_str().ok()?;
+        let takes = |name: &str| {
+            accepted.split(',').any(|one| {
+                let mut parts = one.split(';').map(str::trim);
+                let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(name));
+                is_named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+            })
+        };
+        if takes("zstd") { Some(Self::Zstd) } else { takes("gzip").then_some(Self::Gzip) }
+    }
+
+    fn name(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Self::Gzip => "gzip",
+            Self::Zstd => "zstd",
+        })
+    }
+}
+
+/// Returns the answer in this encoding, if it is text and not too small. An answer that streams still streams. Large pieces are
+/// encoded beside the threads that serve.
+pub(super) async fn encoded(response: Response<Body>, encoding: Encoding, memory: &MemoryBudget) -> Response<Body> {
+    if !is_text(response.headers()) || response.body().size_hint().exact().is_some_and(|size| size < LEAST_BYTES as u64)
+    {
+        return response;
+    }
+    let (mut parts, mut body) = response.into_parts();
+    // The size of a stream is not known. A small one often comes in one piece.
+    let first = match body.frame().await {
+        None => return Response::from_parts(parts, body),
+        Some(Err(error)) => return Response::from_parts(parts, rejoined([Err(error)], body)),
+        Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+    };
+    if first.len() < LEAST_BYTES && body.is_end_stream() {
+        return Response::from_parts(parts, full(first));
+    }
+    let Ok(encoder) = Encoder::new(encoding) else {
+        return Response::from_parts(parts, rejoined([Ok(first)], body));
+    };
+    parts.headers.remove(CONTENT_LENGTH);
+    parts.headers.remove(ACCEPT_RANGES);
+    parts.headers.insert(CONTENT_ENCODING, encoding.name());
+    parts.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    let state = State { first: Some(first), body, encoder, memory: memory.clone() };
+    let pieces = try_unfold(Some(state), |state| async move {
+        let Some(state) = state else { return Ok(None) };
+        state.next().await.map(Some)
+    });
+    Response::from_parts(parts, StreamBody::new(pieces).boxed_unsync())
+}
+
+/// Returns `true` if the media type is one of text, which gets smaller. Images, archives and the like are compressed already.
+fn is_text(headers: &HeaderMap) -> bool {
+    if headers.contains_key(CONTENT_ENCODING) || headers.contains_key(CONTENT_RANGE) {
+        return false;
+    }
+    let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(essence).unwrap_or_default();
+    let has_suffix =
+        media_type.ends_with("+xml") || matches!(media_type, "application/xml" | "application/openmetrics-text");
+    is_json(media_type) || media_type.starts_with("text/") || has_suffix
+}
+
+/// A body that is being encoded.
+struct State {
+    /// Read before the encoding began.
+    first: Option<Bytes>,
+    body: Body,
+    encoder: Encoder,
+    memory: MemoryBudget,
+}
+
+impl State {
+    /// The next piece, and the state after it. `None` after the last piece.
+    async fn next(mut self) -> Result<(Frame<Bytes>, Option<Self>), EgressError> {
+        loop {
+            let piece = match self.first.take() {
+                Some(first) => Some(first),
+                None => self.body.frame().await.transpose()?.map(|frame| frame.into_data().unwrap_or_default()),
+            };
+            let Some(piece) = piece else {
+                let last = self.encoder.finish().map_err(|error| broken(&error))?;
+                return Ok((Frame::data(self.memory.hold_bytes(last.into())?), None));
+            };
+            let encoded = compute::run(piece.len(), || self.encoder.push(&piece)).await;
+            let encoded = encoded.map_err(|error| broken(&error))?;
+            if !encoded.is_empty() {
+                let held = self.memory.hold_bytes(encoded.into())?;
+                return Ok((Frame::data(held), Some(self)));
+            }
+        }
+    }
+}
+
+fn broken(error: &io::Error) -> EgressError {
+    EgressError::BadAnswer { upstream: "the gateway".to_owned(), detail: format!("it cannot be encoded: {error}") }
+}
+
+enum Encoder {
+    Gzip(GzEncoder<Vec<u8>>),
+    Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
+}
+
+impl Encoder {
+    fn new(encoding: Encoding) -> io::Result<Self> {
+        Ok(match encoding {
+            Encoding::Gzip => Self::Gzip(GzEncoder::new(Vec::new(), Compression::fast())),
+            Encoding::Zstd => Self::Zstd(zstd::stream::write::Encoder::new(Vec::new(), ZSTD_LEVEL)?),
+        })
+    }
+
+    /// Encodes a piece to its end, so that the caller can read all of it before the next one comes.
+    fn push(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Gzip(encoder) => {
+                encoder.write_all(piece)?;
+                encoder.flush()?;
+                Ok(std::mem::take(encoder.get_mut()))
+            }
+            Self::Zstd(encoder) => {
+                encoder.write_all(piece)?;
+                encoder.flush()?;
+                Ok(std::mem::take(encoder.get_mut()))
+            }
+        }
+    }
+
+    fn finish(self) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Gzip(encoder) => encoder.finish(),
+            Self::Zstd(encoder) => encoder.finish(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn of(accepted: &'static str) -> Option<Encoding> {
+        Encoding::of(Some(&HeaderValue::from_static(accepted)))
+    }
+
+    #[test]
+    fn the_encoding_is_one_that_the_caller_names() {
+        assert_eq!(of("gzip, deflate, br, zstd"), Some(Encoding::Zstd));
+        assert_eq!(of("GZIP;q=0.5"), Some(Encoding::Gzip));
+        assert_eq!(of("zstd;q=0, gzip"), Some(Encoding::Gzip));
+        for neither in ["identity", "*", "br", "gzip;q=0", ""] {
+            assert_eq!(of(neither), None, "{neither}");
+        }
+        assert_eq!(Encoding::of(None), None);
+    }
+
+    async fn encode(content_type: &'static str, body: String, encoding: Encoding) -> (Option<String>, Vec<u8>) {
+        let mut response = Response::new(full(body));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        let encoded = encoded(response, encoding, &MemoryBudget::unlimited()).await;
+        let name = encoded.headers().get(CONTENT_ENCODING).map(|value| value.to_str().unwrap().to_owned());
+        (name, encoded.into_body().collect().await.unwrap().to_bytes().to_vec())
+    }
+
+    #[tokio::test]
+    async fn a_text_is_the_same_after_decoding() {
+        let text = "[1, 2, 3] ".repeat(100_000);
+        let (name, body) = encode("application/json", text.clone(), Encoding::Gzip).await;
+        let mut decoded = String::new();
+        flate2::read::GzDecoder::new(&body[..]).read_to_string(&mut decoded).unwrap();
+        assert!(name.as_deref() == Some("gzip") && body.len() < text.len() / 10 && decoded == text);
+        let (name, body) = encode("text/csv; charset=utf-8", text.clone(), Encoding::Zstd).await;
+        assert!(name.as_deref() == Some("zstd") && body.len() < text.len() / 10);
+        assert_eq!(zstd::decode_all(&body[..]).unwrap(), text.as_bytes());
+    }
+
+    #[tokio::test]
+    async fn small_answers_and_files_stay_as_they_are() {
+        for (content_type, size) in
+            [("application/json", LEAST_BYTES - 1), ("image/png", 1 << 20), ("application/zip", 1 << 20)]
+        {
+            let (name, body) = encode(content_type, "x".repeat(size), Encoding::Gzip).await;
+            assert_eq!((name, body.len()), (None, size), "{content_type}");
+        }
+    }
+}

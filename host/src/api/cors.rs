@@ -1,0 +1,64 @@
+//! Calls from pages in a browser (CORS): which of them may read the answers.
+//!
+//! Off unless `allowed_origins` is set, and only for callers with a JWT: an API key in a page would be everybody's.
+
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, AUTHORIZATION, HeaderMap,
+    HeaderValue, ORIGIN, VARY,
+};
+use hyper::{Method, Response, StatusCode};
+use url::Url;
+
+use super::route::Route;
+use crate::auth::is_jwt;
+use crate::config::Config;
+use crate::pipeline::body::{Body, full};
+
+/// Headers that a page may send.
+const SENT: HeaderValue = HeaderValue::from_static(
+    "Authorization, Content-Type, Idempotency-Key, If-None-Match, Prefer, Range, Request-Timeout, X-Request-Id, X-User-Identifier",
+);
+
+/// Headers that a page may read.
+const READ: HeaderValue = HeaderValue::from_static(
+    "Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, \
+     WWW-Authenticate, X-Error-Source, X-Request-Id, X-Upstream-Link, X-Upstream-RateLimit-Limit, X-Upstream-RateLimit-Remaining, \
+     X-Upstream-RateLimit-Reset, X-Upstream-Request-Id",
+);
+
+/// Time for which a browser keeps the answer to a preflight request, in seconds.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
+
+/// The origin of a page that may read the answer. `None` if the call does not come from such a page.
+pub(super) fn allowed_origin(config: &Config, headers: &HeaderMap) -> Option<HeaderValue> {
+    // Without the setting, nothing is looked up.
+    if config.allowed_origins.is_empty() {
+        return None;
+    }
+    let given = headers.get(ORIGIN)?;
+    let origin = Url::parse(given.to_str().ok()?).ok()?.origin();
+    let is_for_pages = headers.get(AUTHORIZATION).is_none_or(is_jwt);
+    (is_for_pages && config.allowed_origins.contains(&origin)).then(|| given.clone())
+}
+
+/// The answer to a preflight request: a browser asks before a call if the page may send it. `None` if this is no such request.
+pub(super) fn preflight(method: &Method, headers: &HeaderMap, route: &Route) -> Option<Response<Body>> {
+    if *method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+        return None;
+    }
+    let mut response = Response::new(full(""));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let answered = response.headers_mut();
+    answered.extend(HeaderValue::try_from(route.allowed()).ok().map(|methods| (ACCESS_CONTROL_ALLOW_METHODS, methods)));
+    answered.insert(ACCESS_CONTROL_ALLOW_HEADERS, SENT);
+    answered.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    Some(response)
+}
+
+/// Lets the page read an answer.
+pub(super) fn allow(origin: HeaderValue, headers: &mut HeaderMap) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, READ);
+    headers.append(VARY, HeaderValue::from_static("Origin"));
+}

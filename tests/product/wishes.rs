@@ -1,0 +1,142 @@
+//! Headers by which a caller says how it wants an answer: compressed, soon, or in part. And calls from pages in a browser.
+
+use serde_json::json;
+use support::{Answer, Gate, Gateway, Provider, Reply, Setup, gzip, module};
+
+use crate::hostile::gateway;
+
+fn post(gateway: &Gateway, path: &str, headers: &[(&str, &str)], body: &serde_json::Value) -> Answer {
+    let call = gateway.client().request("POST", path);
+    headers.iter().fold(call, |call, (name, value)| call.header(name, value)).json(body).send()
+}
+
+#[test]
+fn an_answer_is_compressed_if_the_caller_asks_for_it_and_it_is_worth_it() {
+    let provider = Provider::start();
+    let text = format!("[{}0]", "1234567, ".repeat(40_000));
+    let pieces: Vec<&str> = text.as_bytes().chunks(50_000).map(|piece| std::str::from_utf8(piece).unwrap()).collect();
+    provider
+        .reply("/whole", Reply::typed("application/json", text.clone()))
+        .reply("/pieces", Reply::pieces("application/json", &pieces))
+        .reply("/small", Reply::json(json!({"n": 1})))
+        .reply("/image", Reply::typed("image/png", "x".repeat(100_000)));
+    let gateway = gateway(&provider, "");
+    let get = |path: &str, accepted: &str| {
+        let headers = [("accept-encoding", accepted), ("accept", "image/png")];
+        post(&gateway, "/connectors/hostile/forward", &headers, &json!({"path": path}))
+    };
+    for path in ["/whole", "/pieces"] {
+        let answer = get(path, "gzip");
+        assert_eq!((answer.header("content-encoding"), answer.header("vary")), ("gzip", "Accept-Encoding"), "{path}");
+        assert!(answer.body.len() < text.len() / 10, "{path}: {} bytes", answer.body.len());
+        assert_eq!(gzip::decode(&answer.body), text.as_bytes(), "{path}");
+        let answer = get(path, "gzip, zstd");
+        assert_eq!(answer.header("content-encoding"), "zstd", "{path}");
+        assert!(answer.body.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && answer.body.len() < text.len() / 10, "{path}");
+        let answer = get(path, "identity");
+        assert_eq!((answer.header("content-encoding"), answer.text().len()), ("", text.len()), "{path}");
+    }
+    assert_eq!(get("/small", "gzip").header("content-encoding"), "");
+    let image = get("/image", "gzip");
+    assert_eq!((image.header("content-encoding"), image.header("content-type")), ("", "image/png"));
+    let described = gateway.client().request("GET", "/openapi.json").header("accept-encoding", "gzip").send();
+    assert_eq!(described.header("content-encoding"), "gzip");
+    let tag = described.header("etag").to_owned();
+    let again = gateway.client().request("GET", "/openapi.json").header("accept-encoding", "gzip");
+    assert_eq!(again.header("if-none-match", &tag).send().status, 304);
+    let head = gateway.client().request("HEAD", "/openapi.json").header("accept-encoding", "gzip").send();
+    assert_eq!(head.header("content-encoding"), "");
+}
+
+#[test]
+fn a_caller_can_shorten_the_deadline_of_its_call() {
+    let (provider, gate) = (Provider::start(), Gate::default());
+    provider.reply("/slow", Reply::json(json!({})).behind(&gate)).reply("/", Reply::json(json!({})));
+    let gateway = gateway(&provider, "limits.timeout_s = 600");
+    let forward = |header: (&str, &str), path: &str| {
+        post(&gateway, "/connectors/hostile/forward", &[header], &json!({"path": path}))
+    };
+    // Without the header, each of these calls would wait for ten minutes.
+    for header in [("prefer", "wait=1"), ("request-timeout", "1")] {
+        forward(header, "/slow").problem(504, "upstream-timed-out");
+    }
+    assert_eq!(forward(("prefer", "wait=100"), "/").header("preference-applied"), "wait=100");
+    assert_eq!(forward(("prefer", "respond-async"), "/").header("preference-applied"), "");
+    forward(("request-timeout", "soon"), "/").problem(400, "bad-request");
+}
+
+#[test]
+fn a_part_of_a_file_is_answered_where_the_service_has_parts() {
+    let provider = Provider::start();
+    provider.on("/file", |seen| match seen.header("range") {
+        "" => Reply::typed("text/plain", "0123456789").header("accept-ranges", "bytes"),
+        "bytes=2-4" => Reply::typed("text/plain", "234").status(206).header("content-range", "bytes 2-4/10"),
+        _ => Reply::empty(416).header("content-range", "bytes */10"),
+    });
+    provider.reply("/whole", Reply::typed("text/plain", "0123456789"));
+    let gateway = gateway(&provider, "");
+    let get = |path: &str, headers: &[(&str, &str)]| {
+        post(&gateway, "/connectors/hostile/forward_file", headers, &json!({"path": path}))
+    };
+    let (accept, range) = (("accept", "text/plain"), ("range", "bytes=2-4"));
+    let part = get("/file", &[accept, range]);
+    assert_eq!((part.status, part.text().as_str()), (206, "234"));
+    assert_eq!(part.header("content-range"), "bytes 2-4/10");
+    let whole = get("/file", &[accept]);
+    assert_eq!((whole.status, whole.text().as_str(), whole.header("accept-ranges")), (200, "0123456789", "bytes"));
+    let without = get("/whole", &[accept, range]);
+    assert_eq!((without.status, without.text().as_str()), (200, "0123456789"), "this service has no parts");
+    get("/file", &[accept, ("range", "bytes=90-99")]).problem(416, "upstream-rejected");
+    assert_eq!(get("/file", &[range]).ok()["size"], 10, "JSON has the whole file");
+    get("/file", &[("accept", "image/png"), range]).problem(400, "bad-request");
+    provider.take_seen();
+    post(&gateway, "/connectors/hostile/forward_json", &[accept, range], &json!({"path": "/file"}))
+        .problem(502, "upstream-not-understood");
+    assert_eq!(provider.seen()[0].header("range"), "", "JSON has no parts");
+}
+
+const PAGE: &str = "https://app.example.com";
+
+fn with_pages() -> Gateway {
+    Setup::new()
+        .general(&format!("allowed_origins = [\"{PAGE}\"]"))
+        .module("liar", module::liar("version=1.0.0"))
+        .start()
+}
+
+#[test]
+fn a_page_of_an_allowed_origin_may_call_and_read_without_an_api_key() {
+    let gateway = with_pages();
+    let stranger = gateway.stranger();
+    let preflight = |origin: &str| {
+        let call = stranger.request("OPTIONS", "/connectors/liar/version").header("origin", origin);
+        call.header("access-control-request-method", "POST").send()
+    };
+    let allowed = preflight(PAGE);
+    assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (204, PAGE));
+    assert_eq!(allowed.header("access-control-allow-methods"), "POST");
+    assert!(allowed.header("access-control-allow-headers").contains("Idempotency-Key"));
+    for other in ["https://evil.example", "null", "http://app.example.com"] {
+        let refused = preflight(other);
+        assert_eq!((refused.status, refused.header("access-control-allow-origin")), (405, ""), "{other}");
+    }
+    // A page that sends an expired JWT can read why it is refused.
+    let token = "Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln";
+    let call = stranger.request("POST", "/connectors/liar/version").header("origin", PAGE);
+    let answer = call.header("authorization", token).json(&json!({})).send();
+    answer.problem(401, "unauthenticated");
+    assert_eq!((answer.header("access-control-allow-origin"), answer.header("vary")), (PAGE, "Origin"));
+    assert!(answer.header("access-control-expose-headers").contains("X-Request-Id"));
+    let with_key = post(&gateway, "/connectors/liar/version", &[("origin", PAGE)], &json!({}));
+    with_key.ok();
+    assert_eq!(with_key.header("access-control-allow-origin"), "", "an API key does not belong into a page");
+}
+
+#[test]
+fn without_the_setting_no_page_may_read_answers() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
+    let call = gateway.stranger().request("OPTIONS", "/connectors/liar/version").header("origin", PAGE);
+    let answer = call.header("access-control-request-method", "POST").send();
+    answer.problem(405, "method-not-allowed");
+    assert_eq!(answer.header("access-control-allow-origin"), "");
+}
