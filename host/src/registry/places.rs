@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -32,16 +33,19 @@ pub(super) struct Places {
 #[derive(Default)]
 struct State {
     taken: usize,
-    /// The number of places that each tenant has.
-    tenants: HashMap<Arc<str>, usize>,
+    tenants: HashMap<Box<str>, Arc<Tenant>>,
     /// Until then, tenants that have their share get no more.
     contended_until: Option<Instant>,
 }
 
+/// The number of places that a tenant has. It changes only while [`State`] is locked.
+#[derive(Default)]
+struct Tenant(AtomicUsize);
+
 /// The right to run one call. Dropping it gives the place back.
 pub struct Permit {
     places: Arc<Places>,
-    tenant: Arc<str>,
+    tenant: Arc<Tenant>,
 }
 
 /// Why there is no place for a call.
@@ -65,10 +69,9 @@ impl Places {
     /// Takes a place for a call of a tenant.
     pub(super) fn take(self: &Arc<Self>, tenant: &str) -> Result<Permit, NoPlace> {
         let mut state = self.state.lock();
-        let known = state.tenants.get_key_value(tenant).map(|(name, taken)| (Arc::clone(name), *taken));
-        let (tenant, taken) = known.unwrap_or_else(|| (tenant.into(), 0));
+        let tenant = state.tenant(tenant);
         let free = self.limit.saturating_sub(state.taken);
-        if taken < self.share {
+        if tenant.taken() < self.share {
             if free == 0 {
                 state.contended_until = Some(Instant::now() + PATIENCE);
                 return Err(NoPlace::AllTaken);
@@ -78,20 +81,29 @@ impl Places {
         } else if free <= self.kept || state.is_contended() {
             return Err(NoPlace::OverShare);
         }
-        if let Some(taken) = state.tenants.get_mut(&tenant) {
-            *taken += 1;
-        } else {
-            if state.tenants.len() >= MANY_TENANTS {
-                state.tenants.retain(|_, taken| *taken > 0);
-            }
-            state.tenants.insert(Arc::clone(&tenant), 1);
-        }
         state.taken += 1;
+        tenant.0.fetch_add(1, Ordering::Relaxed);
         Ok(Permit { places: Arc::clone(self), tenant })
     }
 }
 
+impl Tenant {
+    fn taken(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 impl State {
+    fn tenant(&mut self, name: &str) -> Arc<Tenant> {
+        if let Some(known) = self.tenants.get(name) {
+            return Arc::clone(known);
+        }
+        if self.tenants.len() >= MANY_TENANTS {
+            self.tenants.retain(|_, tenant| tenant.taken() > 0);
+        }
+        Arc::clone(self.tenants.entry(name.into()).or_default())
+    }
+
     fn is_contended(&mut self) -> bool {
         let Some(until) = self.contended_until else { return false };
         if Instant::now() < until {
@@ -105,10 +117,8 @@ impl State {
 impl Drop for Permit {
     fn drop(&mut self) {
         let mut state = self.places.state.lock();
-        state.taken = state.taken.saturating_sub(1);
-        if let Some(taken) = state.tenants.get_mut(&self.tenant) {
-            *taken = taken.saturating_sub(1);
-        }
+        state.taken -= 1;
+        self.tenant.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -162,7 +172,7 @@ mod tests {
             places.take(&number.to_string()).unwrap();
         }
         assert!(places.state.lock().tenants.len() <= MANY_TENANTS);
-        assert_eq!(places.state.lock().tenants.get("kept"), Some(&1));
+        assert_eq!(places.state.lock().tenants["kept"].taken(), 1);
         drop(kept);
     }
 }

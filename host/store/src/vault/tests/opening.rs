@@ -120,3 +120,13 @@ async fn of_gateways_with_separate_files_one_stores_the_data_key_and_the_others_
     second.copy_file_from(&first);
     second.vault().await;
 }
+
+#[tokio::test]
+async fn a_derived_key_belongs_to_one_purpose_and_one_master_key() {
+    let (machine, other) = (Machine::alone().await, Machine::alone().await);
+    let derived = |vault: Vault, purpose: &str| *vault.derive(purpose).unwrap().expose_secret();
+    let key = derived(machine.vault().await, "one");
+    assert_eq!(derived(machine.vault().await, "one"), key);
+    assert_ne!(derived(machine.vault().await, "two"), key);
+    assert_ne!(derived(other.vault().await, "one"), key);
+}
