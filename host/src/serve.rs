@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -75,7 +76,10 @@ pub fn open_registry(
 /// See [`ServeError`]. Once the gateway serves, it does not fail.
 pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let started = Instant::now();
-    // First, because a port that is taken is the most frequent mistake.
+    // Without a handler, a write over the limit of file sizes that the operator has set (`ulimit -f`) ends the process. With one,
+    // the write fails.
+    let _over_file_size = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
+    // Before everything else, because a port that is taken is the most frequent mistake.
     let doors = Doors::open(&config).await?;
     config.listening_on(doors.callers_address()?);
     config.admin_listen = doors.admin_address()?;

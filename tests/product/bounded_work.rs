@@ -1,11 +1,10 @@
 //! Callers, connectors and services that make the gateway compute for long. Their work is bounded before it is done, and other
 //! callers are served meanwhile.
 
-use std::fs;
 use std::thread::available_parallelism;
 
 use serde_json::{Value, json};
-use support::{Answer, Client, Gateway, Pending, Provider, Reply, Setup, module, wait_for};
+use support::{Answer, Client, Gateway, Pending, Provider, Reply, Setup, module, usage, wait_for};
 
 use crate::hostile::{assert_serves, gateway};
 
@@ -39,26 +38,10 @@ fn largest(begin: &str, item: &str, end: &str) -> String {
     format!("{begin}{}{end}", vec![item; count].join(","))
 }
 
-/// The most memory that a process has used, in MB.
-fn peak_mb(gateway: &Gateway) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", gateway.process_id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    line.split_whitespace().next().unwrap().parse::<u64>().unwrap() >> 10
-}
-
-/// CPU time that a process has used, in milliseconds.
-fn cpu_ms(gateway: &Gateway) -> u64 {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", gateway.process_id())).unwrap();
-    // The name before the parenthesis may have blanks. User time and system time are the 12th and 13th field behind it, in
-    // hundredths of a second.
-    let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
-    fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap() * 10).sum()
-}
-
 #[test]
 fn a_huge_envelope_is_one_violation_and_takes_little_memory() {
     let gateway = gateway(&Provider::start(), "");
-    let before = peak_mb(&gateway);
+    let before = usage::peak_mb(gateway.process_id());
     let filter = r#"{"field_name":"a","type":"string_list","values":["x"]}"#;
     let values = r#"{"response_filters":[{"field_name":"a","type":"string_list","values":["#;
     for (begin, item, end, pointer) in [
@@ -72,7 +55,7 @@ fn a_huge_envelope_is_one_violation_and_takes_little_memory() {
         assert_eq!(violations[0].0, pointer);
         assert_serves(&gateway);
     }
-    let grown = peak_mb(&gateway) - before;
+    let grown = usage::peak_mb(gateway.process_id()) - before;
     assert!(grown < 300, "{grown} MB for bodies of 10 MB");
 }
 
@@ -147,10 +130,10 @@ fn large_answers_are_shaped_beside_the_threads_that_serve() {
 #[test]
 fn an_immediate_operation_has_one_budget_of_cpu_time() {
     let gateway = gateway(&Provider::start(), "limits.cpu_ms = 3000\nlimits.timeout_s = 300");
-    let before = cpu_ms(&gateway);
+    let before = usage::cpu_ms(gateway.process_id());
     let answer = gateway.call("hostile/deep_pointer_at_once", json!({"depth": 200_000}));
     assert_eq!(answer.problem(500, "connector-failed")["limit"], "cpu");
-    let used = cpu_ms(&gateway) - before;
+    let used = usage::cpu_ms(gateway.process_id()) - before;
     // A busy machine gives less CPU time in the time that is counted.
     assert!(used < 5000, "{used} ms of CPU time");
 }
@@ -170,9 +153,9 @@ fn a_secret_of_equal_letters_is_masked_in_linear_time() {
     let client = gateway.client();
     let credentials = json!({"auth_type": "api_key", "credentials": {"api_key": key}, "user_identifier": "mine"});
     client.post("/connectors/account/integrations", credentials).ok();
-    let before = cpu_ms(&gateway);
+    let before = usage::cpu_ms(gateway.process_id());
     let answer = client.call("account/forward", json!({"path": "/me"}));
-    let used = cpu_ms(&gateway) - before;
+    let used = usage::cpu_ms(gateway.process_id()) - before;
     let answer: Value = answer.ok();
     assert_eq!(answer["key"], "*".repeat(4096));
     assert_eq!(answer["echo"].as_str().map(str::len), Some(echo.len()));

@@ -2,26 +2,14 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use serde_json::json;
-use support::setup::KEY;
+use support::wire::{PREFACE, connection, frame, head, post};
 use support::{Gateway, Provider, Reply, Setup, module, wait_for};
-
-/// The first bytes of every HTTP/2 connection (RFC 9113, section 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// A gateway that gives callers one second.
 fn impatient(config: &str) -> Setup {
     Setup::new().module("liar", module::liar("version=1.0.0")).general("caller_timeout_s = 1").general(config)
-}
-
-/// A connection that has sent these bytes.
-fn connection(gateway: &Gateway, bytes: &[u8]) -> TcpStream {
-    let mut stream = TcpStream::connect(gateway.address().trim_start_matches("http://")).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream.write_all(bytes).unwrap();
-    stream
 }
 
 /// Reads until the gateway closes the connection.
@@ -49,7 +37,8 @@ fn a_connection_without_a_request_is_closed() {
         &PREFACE[..12],
         &[PREFACE, &settings[..]].concat(),
     ];
-    let streams: Vec<TcpStream> = beginnings.iter().map(|beginning| connection(&gateway, beginning)).collect();
+    let streams: Vec<TcpStream> =
+        beginnings.iter().map(|beginning| connection(&gateway.address(), beginning)).collect();
     for mut stream in streams {
         wait_for_end(&mut stream);
         gateway.call("liar/version", json!({})).ok();
@@ -59,10 +48,10 @@ fn a_connection_without_a_request_is_closed() {
 #[test]
 fn a_connection_over_the_limit_replaces_the_one_that_is_idle_for_longest() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).general("max_connections = 3").start();
-    let mut silent: Vec<TcpStream> = (0..3).map(|_| connection(&gateway, b"")).collect();
+    let mut silent: Vec<TcpStream> = (0..3).map(|_| connection(&gateway.address(), b"")).collect();
     // They stay open, so that each of them replaces one.
     let _others: Vec<TcpStream> =
-        (0..3).map(|_| connection(&gateway, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")).collect();
+        (0..3).map(|_| connection(&gateway.address(), b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")).collect();
     for stream in &mut silent {
         wait_for_end(stream);
     }
@@ -92,12 +81,8 @@ fn another_caller_is_served(gateway: &Gateway, service: &Provider) {
 fn answers_that_nobody_reads_give_their_places_back() {
     let service = Provider::start();
     let gateway = two_places(&service);
-    let head = format!(
-        "POST /connectors/liar/forward HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
-         Content-Length: 2\r\n\r\n{{}}",
-        KEY
-    );
-    let unread: Vec<TcpStream> = (0..2).map(|_| connection(&gateway, head.as_bytes())).collect();
+    let request = head("/connectors/liar/forward", 2) + "{}";
+    let unread: Vec<TcpStream> = (0..2).map(|_| connection(&gateway.address(), request.as_bytes())).collect();
     another_caller_is_served(&gateway, &service);
     wait_for("the connections to be closed", || (gateway.metric("gateway_connections") <= 1.0).then_some(()));
     drop(unread);
@@ -148,7 +133,7 @@ fn http2_answers_without_a_window_give_their_places_back() {
         bytes.extend(frame(1, 4, stream, &post("/connectors/liar/forward")));
         bytes.extend(frame(0, 1, stream, b"{}"));
     }
-    let unread = connection(&gateway, &bytes);
+    let unread = connection(&gateway.address(), &bytes);
     another_caller_is_served(&gateway, &service);
     wait_for("the connection to be closed", || (gateway.metric("gateway_connections") <= 1.0).then_some(()));
     drop(unread);
@@ -157,18 +142,14 @@ fn http2_answers_without_a_window_give_their_places_back() {
 #[test]
 fn bodies_that_never_end_take_no_more_than_the_memory_for_calls() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).general("memory_mb = 10").start();
-    let head = format!(
-        "POST /connectors/liar/version HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\n\
-         Content-Length: {}\r\n\r\n",
-        5 << 20
-    );
+    let head = head("/connectors/liar/version", 5 << 20);
     let unfinished = [head.as_bytes(), &vec![b' '; 4 << 20]].concat();
     let held = || gateway.metric("gateway_memory_held_bytes");
-    let _first = connection(&gateway, &unfinished);
-    let _second = connection(&gateway, &unfinished);
+    let _first = connection(&gateway.address(), &unfinished);
+    let _second = connection(&gateway.address(), &unfinished);
     wait_for("two bodies", || (held() == f64::from(8 << 20)).then_some(()));
 
-    let mut third = connection(&gateway, &unfinished);
+    let mut third = connection(&gateway.address(), &unfinished);
     third.write_all(&vec![b' '; 1 << 20]).unwrap();
     let mut status = [0; 12];
     third.read_exact(&mut status).unwrap();
@@ -190,26 +171,6 @@ fn an_answer_that_the_memory_for_calls_has_no_room_for_is_refused() {
     assert_eq!(problem["retryable"], true);
     gateway.call("liar/forward", json!({})).ok();
     assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
-}
-
-/// An HTTP/2 frame (RFC 9113, section 4.1).
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
-    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
-}
-
-/// The header block of a POST request with a JSON body, without compression (RFC 7541, section 6.2.2).
-fn post(path: &str) -> Vec<u8> {
-    let fields = [
-        (":method", "POST"),
-        (":scheme", "http"),
-        (":path", path),
-        (":authority", "x"),
-        ("authorization", &format!("Bearer {}", KEY)),
-        ("content-type", "application/json"),
-    ];
-    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
-    fields.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
 }
 
 #[test]

@@ -3,8 +3,6 @@
 mod costs;
 mod meanwhile;
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 use support::{Gateway, Provider, Setup, module};
 
@@ -77,23 +75,10 @@ fn a_module_over_the_size_limit_is_refused_unread() {
     assert!(reason.contains("compile.max_module_mb"), "{reason}");
 }
 
-/// A component with one function in which every loop uses every local. The compiler's work grows with the product of
-/// loops and locals, the size of the module only with their sum.
-fn compile_bomb(locals: usize, loops: usize) -> Vec<u8> {
-    let mut text = format!("(component (core module (func {}", "(local i32)".repeat(locals));
-    text.push_str(&"(loop ".repeat(loops));
-    for local in 0..locals {
-        write!(text, "(local.set {local} (i32.add (local.get {local}) (i32.const 1)))").unwrap();
-    }
-    text.push_str(&"(br_if 0 (local.get 0)))".repeat(loops));
-    text.push_str(")))");
-    module::from_text(&text)
-}
-
 #[test]
 fn a_compile_bomb_is_refused_by_name_while_others_are_served() {
     let gateway = gateway("compile.memory_mb = 64\ncompile.cpu_s = 2");
-    let bomb = compile_bomb(4000, 1000);
+    let bomb = module::compile_bomb(4000, 1000);
     assert!(bomb.len() < 100_000, "it is {} bytes", bomb.len());
     gateway.home().put("bomb", &bomb);
     let load = support::Load::start(

@@ -1,5 +1,9 @@
 //! The store of a gateway: its SQLite file, or a database on the PostgreSQL server that `tests/postgres.sh` starts.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::Proxy;
@@ -99,6 +103,48 @@ impl Drop for Database {
         if !std::thread::panicking() {
             sql(&server(), &format!("drop database {} with (force)", self.name));
         }
+    }
+}
+
+/// The PostgreSQL server that `tests/postgres.sh` started. Whoever stops it stops it for everybody, so only a program that has
+/// the server for itself may do so.
+pub struct Server {
+    data: PathBuf,
+}
+
+impl Server {
+    /// The server of the script.
+    ///
+    /// # Panics
+    /// When the program was not started by the script.
+    pub fn of_script() -> Self {
+        let data =
+            std::env::var_os("TEST_POSTGRES_DATA").expect("`tests/postgres.sh` names the server's data directory");
+        Self { data: data.into() }
+    }
+
+    /// Stops the server: it ends every connection, and accepts none.
+    ///
+    /// # Panics
+    /// When it does not stop.
+    pub fn stop(&self) {
+        self.control(&["stop", "--mode=fast"]);
+    }
+
+    /// Starts the server again.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn start(&self) {
+        self.control(&["start", "--log=server.log"]);
+    }
+
+    /// Runs `pg_ctl` as the owner of the data, because PostgreSQL refuses any other user.
+    fn control(&self, arguments: &[&str]) {
+        let owner = fs::metadata(&self.data).expect("the server has a data directory");
+        let mut command = Command::new("pg_ctl");
+        command.args(arguments).args(["--wait", "--silent", "--pgdata"]).arg(&self.data).current_dir(&self.data);
+        run(command.uid(owner.uid()).gid(owner.gid()));
     }
 }
 

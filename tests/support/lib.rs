@@ -5,10 +5,13 @@
 //! - [`setup`]: modules, configuration and environment of a gateway; [`home`]: its folders and its command line;
 //!   [`gateway`]: the running gateway
 //! - [`process`]: processes that always end
-//! - [`client`]: requests to the gateway and expectations of its answers; [`load`]: requests in the background
+//! - [`client`]: requests to the gateway and expectations of its answers; [`load`]: requests in the background; [`wire`]:
+//!   connections whose bytes a test writes itself
+//! - [`usage`]: memory, CPU time, descriptors and threads of a process
 //! - [`provider`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such
 //!   services
 //! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
+//! - [`accounts`]: the connecting of accounts
 //! - [`webhooks`]: webhooks, as a receiver verifies them
 //! - [`database`]: the two stores, and a PostgreSQL database for one test; [`proxy`]: a connection that can be cut
 //! - [`catalogue`]: the operations that the connectors must have
@@ -21,6 +24,7 @@
     reason = "tests use this library, and a panic is how a test fails"
 )]
 
+pub mod accounts;
 pub mod arxiv;
 pub mod catalogue;
 pub mod client;
@@ -38,7 +42,9 @@ pub mod provider;
 pub mod proxy;
 pub mod reply;
 pub mod setup;
+pub mod usage;
 pub mod webhooks;
+pub mod wire;
 
 use std::sync::OnceLock;
 use std::thread;
@@ -47,7 +53,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 pub use client::{Answer, Client, Pending};
-pub use database::{Database, Store};
+pub use database::{Database, Server, Store};
 pub use gateway::Gateway;
 pub use home::Home;
 pub use load::Load;

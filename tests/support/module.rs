@@ -116,6 +116,19 @@ pub fn text(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// A component with one function in which every loop uses every local. The compiler's work grows with the product of loops and
+/// locals, the size of the module only with their sum.
+pub fn compile_bomb(locals: usize, loops: usize) -> Vec<u8> {
+    let mut text = format!("(component (core module (func {}", "(local i32)".repeat(locals));
+    text.push_str(&"(loop ".repeat(loops));
+    for local in 0..locals {
+        text.push_str(&format!("(local.set {local} (i32.add (local.get {local}) (i32.const 1)))"));
+    }
+    text.push_str(&"(br_if 0 (local.get 0)))".repeat(loops));
+    text.push_str(")))");
+    from_text(&text)
+}
+
 /// The module with a custom section added. It behaves as before, but its digest differs.
 pub fn with_note(module: &[u8], note: &str) -> Vec<u8> {
     let mut content = leb128(4);

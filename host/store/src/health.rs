@@ -26,7 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     failed_at: Mutex<Option<Instant>>,
-    /// Set while writes fail although reads may succeed, for example because the disk is full.
+    /// Set from a write that failed until the probe has written, because reads may succeed while the disk is full. Other writes do
+    /// not clear it: many of them change no row, and succeed on a full disk too.
     writes_fail: AtomicBool,
     /// The last answer to [`crate::Store::is_answering`].
     asked: tokio::sync::Mutex<Option<(Instant, bool)>>,
@@ -43,7 +44,9 @@ impl Health {
     /// Notes the result of a transaction that writes.
     pub(crate) fn observe_write<T>(&self, result: &Result<T, StoreError>) {
         self.observe(result);
-        self.writes_fail.store(result.as_ref().is_err_and(StoreError::is_failure), Ordering::Relaxed);
+        if result.as_ref().is_err_and(StoreError::is_failure) {
+            self.writes_fail.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Notes that the database did not answer now.
@@ -80,11 +83,14 @@ impl Store {
     async fn probe(&self) -> Result<(), StoreError> {
         self.check().await?;
         if self.health.writes_fail.load(Ordering::Relaxed) {
-            // Writes a row without a change. Every gateway has a data key.
+            // Changes a row and changes it back, because SQLite does not write a row that stays the same. Every gateway has a data
+            // key.
             self.write(Durability::PowerLoss, |connection| {
-                connection.execute("UPDATE data_keys SET created_at = created_at WHERE retired_at IS NULL", &[])
+                connection.execute("UPDATE data_keys SET created_at = created_at + 1 WHERE retired_at IS NULL", &[])?;
+                connection.execute("UPDATE data_keys SET created_at = created_at - 1 WHERE retired_at IS NULL", &[])
             })
             .await?;
+            self.health.writes_fail.store(false, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -102,6 +108,9 @@ mod tests {
         let failing =
             site.store.write(Durability::PowerLoss, |connection| connection.execute("DELETE FROM nowhere", &[]));
         assert!(failing.await.unwrap_err().is_failure());
+        // A write that changes nothing proves nothing.
+        let nothing = "UPDATE data_keys SET created_at = 0 WHERE id = 'unknown'";
+        site.store.write(Durability::PowerLoss, |connection| connection.execute(nothing, &[])).await.unwrap();
         assert!(site.store.health.writes_fail.load(Ordering::Relaxed));
         *site.store.health.asked.lock().await = None;
         assert!(site.store.is_answering().await);

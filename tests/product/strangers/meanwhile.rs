@@ -6,8 +6,6 @@ use serde_json::{Value, json};
 use support::process::Process;
 use support::{Client, Gateway, Setup, module, wait_for};
 
-use super::compile_bomb;
-
 /// Makes the compilation of the bomb take longer than a test waits for anything.
 const SLOW: &str = "compile.cpu_s = 600";
 
@@ -21,7 +19,7 @@ fn wait_for_compilation(data: &std::path::Path) {
 }
 
 fn bomb() -> Vec<u8> {
-    compile_bomb(8000, 3000)
+    module::compile_bomb(8000, 3000)
 }
 
 #[test]

@@ -142,7 +142,9 @@ fn token(shared: &Shared, seen: &Seen) -> Reply {
         Reply::json(document)
     };
     let reply = reply.status(status).header("cache-control", "no-store");
-    match &shared.commands.lock().gate {
+    let commands = shared.commands.lock();
+    let reply = reply.after(commands.delay);
+    match &commands.gate {
         Some(gate) => reply.behind(gate),
         None => reply,
     }

@@ -15,6 +15,7 @@ mod grants;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use browser::Person;
 pub use dialect::{ClientAuthentication, Dialect, Errors, Revocation, Rotation};
@@ -88,6 +89,8 @@ struct Commands {
     broken_revocation: Option<Reply>,
     /// Delays the token endpoint's answers. The request has had its effect before.
     gate: Option<Gate>,
+    /// Time from the effect of a request to the token endpoint's answer.
+    delay: Duration,
     /// The scopes that are granted in place of the requested ones.
     scopes: Option<Vec<String>>,
 }
@@ -190,6 +193,11 @@ impl OAuthProvider {
     /// The token endpoint answers once the gate is open. Requests have their effect before.
     pub fn hold_tokens(&self, gate: &Gate) {
         self.commands().gate = Some(gate.clone());
+    }
+
+    /// The token endpoint takes this long for each answer. Requests have their effect before.
+    pub fn slow_tokens(&self, delay: Duration) {
+        self.commands().delay = delay;
     }
 
     /// Grants these scopes in place of the requested ones.

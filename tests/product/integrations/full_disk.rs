@@ -1,0 +1,71 @@
+//! The disk is full, so that nothing can be written. Callers and the operator learn it, and nothing is lost.
+
+use std::time::Instant;
+
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+use serde_json::{Value, json};
+use support::{Dialect, Endpoint, Gate, Gateway, OAuthProvider, Store};
+
+use super::{connect, gateway, init, me, who, who_as};
+
+/// Fills the disk for a gateway, or frees it. The disk is not really full: the system refuses every write of the process to a
+/// file, which needs no rights of an administrator.
+fn set_full(gateway: &Gateway, full: bool) {
+    let process = Pid::from_raw(gateway.process_id().try_into().unwrap());
+    let maximum = getrlimit(Resource::Fsize).maximum;
+    let current = if full { Some(0) } else { maximum };
+    prlimit(process, Resource::Fsize, Rlimit { current, maximum }).unwrap();
+}
+
+fn is_about_database(line: &Value) -> bool {
+    line["message"] == "the database failed"
+}
+
+#[test]
+fn a_gateway_on_a_full_disk_says_so_and_loses_nothing() {
+    const CALLS: usize = 200;
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(&Store::Sqlite, &provider);
+    let client = gateway.client();
+    connect(&client, "account", "ada");
+
+    // The disk becomes full during a refresh, so that its tokens cannot be stored. The former ones are used up.
+    let gate = Gate::default();
+    provider.hold_tokens(&gate);
+    provider.expire();
+    let call = client.begin("/connectors/account/forward", json!({"path": "/me"}));
+    provider.wait_for(Endpoint::Refresh, 1);
+    let began = Instant::now();
+    set_full(&gateway, true);
+    gate.open();
+    gateway.wait_for_log("the write to fail", |line| {
+        line["message"].as_str().is_some_and(|text| text.starts_with("new tokens are not stored yet"))
+    });
+
+    let begin = || client.post("/connectors/account/integrations", init());
+    for _ in 0..CALLS {
+        let problem = begin().problem(503, "store-unavailable");
+        assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("operator"), &json!(true)));
+    }
+    let readiness = || gateway.stranger().get("/readyz");
+    let problem =
+        support::wait_for("the gateway to be not ready", || Some(readiness()).filter(|answer| answer.status == 503));
+    assert_eq!(problem.problem(503, "store-unavailable")["failing"], "store");
+    assert_eq!(client.get("/healthz").status, 200, "the process runs");
+    gateway.wait_for_log("the cause", is_about_database);
+    let lines = gateway.log().into_iter().filter(is_about_database).count() as u64;
+    assert!(lines <= began.elapsed().as_secs() + 1, "{lines} lines about {CALLS} calls in {:?}", began.elapsed());
+    assert!(!call.is_done(), "a token is in the store before it is used");
+
+    set_full(&gateway, false);
+    assert_eq!(call.wait().ok(), me("ada"));
+    support::wait_for("the gateway to be ready", || (readiness().status == 200).then_some(()));
+    connect(&client, "account", "bob");
+    gateway.kill();
+    let gateway = gateway.start_again();
+    for name in ["ada", "bob"] {
+        assert_eq!(who_as(&gateway.client(), name).ok(), me(name));
+    }
+    who(&gateway.client()).problem(424, "selection-required");
+    assert_eq!((provider.count(Endpoint::Refresh), provider.reuses(), provider.live_grants()), (1, 0, 2));
+}

@@ -1,0 +1,55 @@
+//! Connections whose bytes a test writes itself: callers that send nothing, half of something, or never read.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::setup::KEY;
+
+/// The first bytes of every HTTP/2 connection (RFC 9113, section 3.4).
+pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// A connection to a gateway, by its base URL, that has sent these bytes.
+///
+/// # Panics
+/// When the gateway does not accept it.
+pub fn connection(address: &str, bytes: &[u8]) -> TcpStream {
+    let mut stream = TcpStream::connect(address.trim_start_matches("http://")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(bytes).unwrap();
+    stream
+}
+
+/// An HTTP/2 frame (RFC 9113, section 4.1).
+///
+/// # Panics
+/// When the payload is too long for a frame.
+pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// The header block of an HTTP/2 POST request with a JSON body, without compression (RFC 7541, section 6.2.2).
+///
+/// # Panics
+/// When the path is too long.
+pub fn post(path: &str) -> Vec<u8> {
+    let fields = [
+        (":method", "POST"),
+        (":scheme", "http"),
+        (":path", path),
+        (":authority", "x"),
+        ("authorization", &format!("Bearer {KEY}")),
+        ("content-type", "application/json"),
+    ];
+    let text = |text: &str| [&[u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+    fields.iter().flat_map(|(name, value)| [vec![0], text(name), text(value)].concat()).collect()
+}
+
+/// The head of an HTTP/1.1 POST request with a JSON body of this length.
+pub fn head(path: &str, length: usize) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
+}
