@@ -16,6 +16,8 @@ SHIPPED := target/debug/connectors
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
 PYTHON_TOOLS := target/python
+FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
+FUZZ_SECONDS ?= 60
 
 # Product tests mostly wait for processes and sockets, so two of them share a core.
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
@@ -24,7 +26,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # OpenAPI document.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip
 
-.PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance bench dist lint clean
+.PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance soak fuzz audit bench dist lint clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +84,20 @@ test-product: build guests $(PYTHON_TOOLS) ## Run the tests of the whole product
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
 	@cargo test --workspace --test conformance
+
+soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md
+	@cargo build -q --workspace --bin soak
+	@tests/postgres.sh target/debug/soak
+
+# What a run finds beyond the corpora in the repository is in target/fuzz.
+fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60); T=name selects one
+	@RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/host/fuzz/instrument.sh \
+	  cargo build --workspace $(addprefix --bin fuzz_,$(or $(T),$(FUZZ_TARGETS)))
+	@for target in $(or $(T),$(FUZZ_TARGETS)); do \
+	  mkdir -p target/fuzz/$$target && \
+	  target/debug/fuzz_$$target target/fuzz/$$target host/fuzz/corpus/$$target \
+	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -artifact_prefix=target/fuzz/$$target- -print_final_stats=1; \
+	done
 
 $(PYTHON_TOOLS):
 	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2

@@ -11,6 +11,7 @@ main
 cli           api auth config logging metrics registry serve webhooks
 serve         api auth config gateway idempotency integrations jobs metrics registry webhooks welcome
 welcome       config registry
+fuzzing       api config schema
 api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema webhooks
 gateway       auth config idempotency integrations jobs metrics pipeline registry webhooks
 jobs          config integrations logging metrics pipeline registry webhooks

@@ -4,7 +4,8 @@
 #   tests/postgres.sh COMMAND [ARGUMENT]...
 #
 # The server has its own folder under target/, its own password, and a port of loopback. The command gets its URL in
-# TEST_POSTGRES_URL and its client programs in PATH. The server comes from Debian's package, which is installed if this user
+# TEST_POSTGRES_URL, its data directory in TEST_POSTGRES_DATA, and its programs in PATH. With `pg_ctl` the command may stop the
+# server and start it again, under the same URL. The server comes from Debian's package, which is installed if this user
 # may install packages. Without a server the command runs too: tests that need a server fail by name, and all others run.
 set -eu
 
@@ -58,21 +59,30 @@ password=$(random 16)
 (cd "$folder" && as_owner "$bin/initdb" --pgdata=data --username=gateway --pwfile=password --auth=scram-sha-256 \
     --encoding=UTF8 --no-locale --no-sync > setup.log) || { cat "$folder/setup.log" >&2; exit 1; }
 
-# The data need not survive a crash of this machine. If the port is taken, the server ends at once, and another port is
-# tried.
+# The settings are in a file, so that they stay the same if the command starts the server again. The data need not survive a
+# crash of this machine.
+cat >> "$folder/data/postgresql.conf" <<SETTINGS
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+fsync = off
+full_page_writes = off
+synchronous_commit = off
+max_connections = 300
+SETTINGS
+
+# If the port is taken, the server ends at once, and another port is tried.
 start_server() {
     port=$((20000 + 0x$(random 2) % 12000))
+    echo "port = $port" >> "$folder/data/postgresql.conf"
     (
         cd "$folder"
         # The guard below ends the server. An interrupt from the terminal must not, so that the command can finish first.
         trap '' INT
-        as_owner "$bin/postgres" -D data -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-            -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=300 > server.log 2>&1
+        as_owner "$bin/postgres" -D data > server.log 2>&1
     ) &
     starter=$!
     while kill -0 "$starter" 2>/dev/null; do
         if grep -q "ready to accept connections" "$folder/server.log" 2>/dev/null; then
-            server=$(head -n 1 "$folder/data/postmaster.pid")
             return 0
         fi
         sleep 0.1
@@ -89,16 +99,18 @@ mkfifo "$folder/alive"
 (
     trap '' HUP INT TERM
     read -r _ < "$folder/alive" || true
-    # Immediate shutdown, because the data is not kept.
-    kill -QUIT "$server" 2>/dev/null || true
-    while kill -0 "$server" 2>/dev/null; do sleep 0.1; done
+    # Immediate shutdown, because the data is not kept. The command may have left the server stopped.
+    server=$(head -n 1 "$folder/data/postmaster.pid" 2>/dev/null) || server=
+    [ -z "$server" ] || kill -QUIT "$server" 2>/dev/null || true
+    while [ -n "$server" ] && kill -0 "$server" 2>/dev/null; do sleep 0.1; done
     rm -rf "$folder"
 ) &
 guard=$!
 exec 9> "$folder/alive"
 
 status=0
-PATH="$bin:$PATH" TEST_POSTGRES_URL="postgres://gateway:$password@127.0.0.1:$port/postgres" "$@" 9>&- || status=$?
+PATH="$bin:$PATH" TEST_POSTGRES_DATA="$folder/data" TEST_POSTGRES_URL="postgres://gateway:$password@127.0.0.1:$port/postgres" \
+    "$@" 9>&- || status=$?
 exec 9>&-
 wait $guard
 exit $status

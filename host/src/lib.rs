@@ -12,6 +12,7 @@
 //! - `schema`: the schemas of bodies: compile, validate, explain
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
 //! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
+//! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //! - `logging`, `metrics`: what the operator sees; `media_type`: the media types of bodies; `caller_url`: URLs that callers give
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, `memory`, and `shape`.
@@ -27,6 +28,8 @@ mod auth;
 mod caller_url;
 mod cli;
 mod config;
+#[doc(hidden)]
+pub mod fuzzing;
 mod gateway;
 mod idempotency;
 mod integrations;

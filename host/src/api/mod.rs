@@ -30,6 +30,8 @@ mod webhooks;
 
 use serde_json::Value;
 
+pub use self::integrations::callback_parameters;
+
 use crate::config::Config;
 use crate::jobs::Failure;
 use crate::registry::Registry;

@@ -45,6 +45,16 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Reads the text of a file as [`Config::load`] does, without any variable.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn of_text(text: &str) -> Result<Self, ConfigError> {
+        keys::read(source::Source::new(Path::new(DEFAULT_FILE), text, &BTreeMap::new())?)
+    }
+}
+
 /// The variables of the process whose names begin with `GATEWAY_`. In a value that is not Unicode, wrong bytes are replaced, so
 /// that reading it fails with the variable's name.
 pub fn environment() -> impl Iterator<Item = (String, String)> {

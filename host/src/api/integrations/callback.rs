@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyper::header::HeaderValue;
 use hyper::{Response, StatusCode};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use url::form_urlencoded;
 
@@ -88,6 +88,13 @@ fn parse(query: &str) -> Option<Returned> {
     returned.state.is_some().then_some(returned)
 }
 
+/// The parameters `state`, `code` and `error` of a callback's query, if the gateway accepts it. The fuzz target of the query calls
+/// this.
+pub fn callback_parameters(query: &str) -> Option<[Option<String>; 3]> {
+    let Returned { state, code, error } = parse(query)?;
+    Some([state, code.map(|code| code.expose_secret().to_owned()), error])
+}
+
 fn send_on(finish: &Finish, authorization: &Authorization) -> Response<Body> {
     let location = finish.location(authorization).ok();
     match location.and_then(|url| HeaderValue::from_str(url.as_str()).ok()) {
@@ -123,7 +130,6 @@ fn unavailable() -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use http_body_util::BodyExt;
-    use secrecy::ExposeSecret;
 
     use super::*;
 

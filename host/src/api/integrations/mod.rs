@@ -23,6 +23,7 @@ use serde_json::json;
 
 pub(super) use self::begin::begin;
 pub(super) use self::callback::callback;
+pub use self::callback::callback_parameters;
 pub(super) use self::confirm::{confirm, schema as confirmation};
 pub(super) use self::list::list;
 

@@ -1,0 +1,137 @@
+//! A PostgreSQL server is stopped while tokens are refreshed, for shorter and for longer than a lease. No integration may be lost,
+//! although a refresh token that is sent twice ends its account.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use support::accounts::{connect, email, me, registered};
+use support::{Client, Dialect, Gateway, OAuthProvider, Server, Setup, Store};
+
+use crate::fleet::user;
+use crate::report::{Report, Row};
+
+/// Seconds for which the server is stopped.
+const OUTAGES: [u64; 4] = [5, 12, 30, 45];
+
+/// Time that the provider takes to refresh a token, in milliseconds.
+const LATENCIES: [u64; 3] = [0, 250, 3000];
+
+/// Accounts of each combination.
+const USERS: usize = 20;
+
+/// Lifetime of an access token in seconds, so that every account is refreshed every few seconds.
+const TOKEN_LIFETIME: u64 = 5;
+
+/// Time from the start of the refreshes to the stop of the server. Some refreshes are then under way.
+const HEAD_START: Duration = Duration::from_millis(40);
+
+/// Longest time until every account serves again.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// One or two gateways with a database and a provider of their own.
+struct Combination {
+    gateways: Vec<Gateway>,
+    provider: OAuthProvider,
+    latency: u64,
+    _store: Store,
+}
+
+impl Combination {
+    fn start(gateways: usize, latency: u64) -> Self {
+        let (store, provider) = (Store::postgres(), OAuthProvider::start(Dialect::strict().living(TOKEN_LIFETIME)));
+        let setup = || Setup::new().on(&store).account("account", &provider);
+        let one = registered(setup().start(), &provider);
+        let key = format!("master_key_file = {:?}", one.home().data().join("master.key"));
+        let others = (1..gateways).map(|_| registered(setup().general(&key).start(), &provider));
+        let gateways: Vec<Gateway> = std::iter::once(one).chain(others.collect::<Vec<_>>()).collect();
+        (0..USERS).for_each(|number| connect(&gateways[0].client(), "account", &user(number)));
+        provider.slow_tokens(Duration::from_millis(latency));
+        Self { gateways, provider, latency, _store: store }
+    }
+
+    fn clients(&self) -> Vec<Client> {
+        self.gateways.iter().map(Gateway::client).collect()
+    }
+
+    /// Calls on every account at every gateway again and again, until it is told to stop.
+    fn call_until(&self, stop: &AtomicBool) {
+        let clients = self.clients();
+        while !stop.load(Ordering::Relaxed) {
+            let calls: Vec<_> =
+                (0..USERS).flat_map(|number| clients.iter().map(move |client| begin(client, number))).collect();
+            calls.into_iter().for_each(|call| drop(call.try_wait()));
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// Number of accounts that do not serve at some gateway.
+    fn lost(&self) -> usize {
+        let began = Instant::now();
+        loop {
+            let failing =
+                (0..USERS).filter(|number| !self.clients().iter().all(|client| serves(client, *number))).count();
+            if failing == 0 || began.elapsed() > PATIENCE {
+                return failing;
+            }
+            thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+fn begin(client: &Client, number: usize) -> support::Pending {
+    let call = client.request("POST", "/connectors/account/forward").json(&json!({"path": "/me"}));
+    call.header("x-user-identifier", &email(&user(number))).begin()
+}
+
+fn serves(client: &Client, number: usize) -> bool {
+    begin(client, number).try_wait().is_ok_and(|answer| answer.status == 200 && answer.json() == me(&user(number)))
+}
+
+/// Stops the server for each of the times, with every combination at once.
+pub(crate) fn run(report: &mut Report) {
+    println!("starting the gateways of the outages");
+    let server = Server::of_script();
+    let combinations: Vec<Combination> = [1, 2]
+        .into_iter()
+        .flat_map(|gateways| LATENCIES.map(|latency| (gateways, latency)))
+        .map(|(gateways, latency)| Combination::start(gateways, latency))
+        .collect();
+    for seconds in OUTAGES {
+        println!("PostgreSQL is stopped for {seconds} s");
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            combinations.iter().for_each(|combination| combination.provider.expire());
+            combinations.iter().for_each(|combination| drop(scope.spawn(|| combination.call_until(&stop))));
+            thread::sleep(HEAD_START);
+            server.stop();
+            thread::sleep(Duration::from_secs(seconds));
+            server.start();
+            let back = Instant::now();
+            stop.store(true, Ordering::Relaxed);
+            let results: Vec<_> = combinations
+                .iter()
+                .map(|combination| scope.spawn(move || (combination.lost(), back.elapsed())))
+                .collect();
+            for (combination, result) in combinations.iter().zip(results) {
+                let (lost, after) = result.join().unwrap_or((USERS, PATIENCE));
+                report.outages.push(row(seconds, combination, lost, after));
+            }
+        });
+    }
+}
+
+fn row(seconds: u64, combination: &Combination, lost: usize, after: Duration) -> Row {
+    let reuses = combination.provider.reuses();
+    let cells = vec![
+        format!("{seconds} s"),
+        combination.gateways.len().to_string(),
+        format!("{} ms", combination.latency),
+        USERS.to_string(),
+        lost.to_string(),
+        reuses.to_string(),
+        format!("{:.1} s", after.as_secs_f64()),
+    ];
+    Row::of(cells, lost == 0 && reuses == 0)
+}

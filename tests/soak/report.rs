@@ -1,0 +1,144 @@
+//! The tables of a run, as they are printed and written.
+
+use std::fmt::Display;
+use std::fs;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use support::module;
+
+use crate::phases::Phase;
+use crate::tally::Count;
+
+/// The text before the tables.
+const HEADER: &str = include_str!("soak.md.in");
+
+/// A line of a table, and whether it shows what was expected.
+pub(crate) struct Row {
+    cells: Vec<String>,
+    is_expected: bool,
+}
+
+impl Row {
+    /// A figure.
+    pub(crate) fn new(name: &str, value: impl Display, is_expected: bool) -> Self {
+        Self::of(vec![name.to_owned(), value.to_string()], is_expected)
+    }
+
+    /// A line with these cells.
+    pub(crate) fn of(cells: Vec<String>, is_expected: bool) -> Self {
+        Self { cells, is_expected }
+    }
+}
+
+/// The results.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub(crate) figures: Vec<Row>,
+    pub(crate) phases: Vec<Row>,
+    pub(crate) outcomes: Vec<Row>,
+    pub(crate) outages: Vec<Row>,
+    /// Sentences about what was not expected.
+    pub(crate) unexpected: Vec<String>,
+}
+
+/// The line of a phase.
+pub(crate) fn phase(phase: &Phase, goal: Duration, memory_mb: u64) -> Row {
+    let (calls, slowest) = phase.seen.calls();
+    let cells = vec![
+        phase.name.to_owned(),
+        calls.to_string(),
+        format!("{} ms", slowest.as_millis()),
+        format!("{} ms", phase.seen.worst_health().as_millis()),
+        format!("{} MB", phase.seen.peak_mb()),
+    ];
+    Row::of(cells, slowest < goal && phase.seen.peak_mb() <= memory_mb && calls > 0)
+}
+
+/// The line of an outcome.
+pub(crate) fn outcome(load: &str, outcome: &str, count: Count) -> Row {
+    let cells = [load.to_owned(), outcome.to_owned(), count.calls.to_string(), count.unexpected.to_string()];
+    Row::of(cells.into(), count.unexpected == 0)
+}
+
+impl Report {
+    /// Returns `true` if only expected things happened.
+    pub(crate) fn is_clean(&self) -> bool {
+        let tables = [&self.figures, &self.phases, &self.outcomes, &self.outages];
+        self.unexpected.is_empty() && tables.into_iter().flatten().all(|row| row.is_expected)
+    }
+
+    /// Prints the tables, and what was not expected.
+    pub(crate) fn print(&self) {
+        println!("\n{}", self.text());
+        for what in &self.unexpected {
+            println!("  ✗ {what}");
+        }
+        println!(
+            "\n{}",
+            if self.is_clean() { "Only expected things happened." } else { "Something unexpected happened." }
+        );
+    }
+
+    /// Writes the tables to `host/docs/soak.md`.
+    pub(crate) fn write(&self, minutes: f64) {
+        let cores = available_parallelism().map_or(0, usize::from);
+        let verdict = if self.is_clean() { "Only expected things happened." } else { "Something unexpected happened." };
+        let run = format!("This run: {minutes} minutes of mixed load on {cores} cores. {verdict}");
+        let folder = module::root().join("host/docs");
+        let text = format!("{HEADER}\n{run}\n\n{}", self.text());
+        fs::create_dir_all(&folder)
+            .and_then(|()| fs::write(folder.join("soak.md"), text))
+            .expect("the page is written");
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let tables: [(&str, &[&str], &[Row]); 4] = [
+            ("Figures", &["figure", "value"], &self.figures),
+            (
+                "What a bystander sees",
+                &["phase", "calls", "99 of 100 within", "longest `/healthz`", "most memory"],
+                &self.phases,
+            ),
+            ("Outcomes", &["load", "outcome", "calls", "unexpected"], &self.outcomes),
+            (
+                "PostgreSQL is stopped during refreshes",
+                &[
+                    "stopped for",
+                    "gateways",
+                    "provider takes",
+                    "accounts",
+                    "lost",
+                    "tokens sent twice",
+                    "all serve after",
+                ],
+                &self.outages,
+            ),
+        ];
+        for (title, heading, rows) in tables.into_iter().filter(|(_, _, rows)| !rows.is_empty()) {
+            text.push_str(&format!("## {title}\n\n{}\n", table(heading, rows)));
+        }
+        text
+    }
+}
+
+/// A table in Markdown. A line that is not as expected has a mark in its last column.
+fn table(heading: &[&str], rows: &[Row]) -> String {
+    let heading: Vec<String> = heading.iter().map(|name| (*name).to_owned()).chain([String::new()]).collect();
+    let body = rows.iter().map(|row| {
+        let mark = if row.is_expected { "" } else { "✗" };
+        row.cells.iter().cloned().chain([mark.to_owned()]).collect::<Vec<_>>()
+    });
+    let lines: Vec<Vec<String>> = std::iter::once(heading).chain(body).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let print = |line: &[String]| {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!(" {cell:<width$} "));
+        format!("|{}|\n", cells.collect::<Vec<_>>().join("|"))
+    };
+    let rule = widths.iter().map(|width| "-".repeat(width + 2)).collect::<Vec<_>>().join("|");
+    let mut text = print(&lines[0]) + &format!("|{rule}|\n");
+    lines[1..].iter().for_each(|line| text.push_str(&print(line)));
+    text
+}
