@@ -81,7 +81,7 @@ pub(crate) fn hostile_module(run: &Run, site: &Site, until: &Until) {
         ("parse_without_end", json!({"bytes": 6 << 20})),
         ("deep_pointer", json!({"depth": 200_000})),
         ("huge_reply", json!({"bytes": 64 << 20})),
-        ("hoard_children", json!({"items": 600_000, "named": true})),
+        ("hoard_children", json!({"items": 4_000_000, "named": false})),
     ];
     call_all(run, site, until, "hostile module", &calls, &["500 connector-failed", "503 busy"]);
 }

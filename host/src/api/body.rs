@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::StatusCode;
 use hyper::body::{Body, Incoming};
@@ -84,30 +84,36 @@ impl From<Exhausted> for Unread {
     }
 }
 
-/// Reads a whole body of at most `limit` bytes. Each piece is counted when it has arrived, so that a caller who announces much
-/// and sends little holds little.
+/// Reads a whole body of at most `limit` bytes. Memory is taken as pieces arrive, so that a caller who announces much and sends
+/// little holds little.
 async fn collect(body: &mut Incoming, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
+    let announced = body.size_hint().exact().and_then(|bytes| bytes.try_into().ok()).unwrap_or(limit);
     let mut held = memory.part();
     let mut first: Option<Bytes> = None;
-    let mut whole = BytesMut::new();
+    let mut whole = Vec::new();
     while let Some(frame) = body.frame().await {
         let Ok(piece) = frame.map_err(|_| Unread::BrokenOff)?.into_data() else { continue };
         let size = first.as_ref().map_or(0, Bytes::len).max(whole.len()) + piece.len();
         if size > limit {
             return Err(Unread::TooLarge);
         }
-        held.grow_to(size)?;
-        match &first {
-            None => first = Some(piece),
-            Some(beginning) => {
-                if whole.is_empty() {
-                    whole.extend_from_slice(beginning);
-                }
-                whole.extend_from_slice(&piece);
-            }
+        let Some(beginning) = &first else {
+            held.grow_to(size)?;
+            first = Some(piece);
+            continue;
+        };
+        if whole.capacity() < size {
+            // Room for more than the piece, so that a body is not moved for each piece. The room is counted too.
+            let room = announced.min(2 * size).max(size);
+            held.grow_to(room)?;
+            whole.reserve_exact(room - whole.len());
         }
+        if whole.is_empty() {
+            whole.extend_from_slice(beginning);
+        }
+        whole.extend_from_slice(&piece);
     }
-    Ok(held.of(if whole.is_empty() { first.unwrap_or_default() } else { whole.freeze() }))
+    Ok(held.of(if whole.is_empty() { first.unwrap_or_default() } else { whole.into() }))
 }
 
 /// Reads a body whose media type is JSON, or an empty body without a media type.

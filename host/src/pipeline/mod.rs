@@ -33,7 +33,7 @@ use self::answer::Form;
 use crate::integrations::Integrations;
 use crate::metrics::{Metrics, OutcomeLabels, Stages};
 use crate::registry::{Connector, Operation, Permit, Registry};
-use crate::schema::Input;
+use crate::schema::{self, Input};
 use contract::Effect;
 use egress::{Credential, Egress, Left};
 use sandbox::http::Outbound;
@@ -160,7 +160,12 @@ pub async fn run(services: Services<'_>, call: Call<'_>) -> Result<Answer, Error
 async fn prepare<'a>(services: Services<'_>, call: &Call<'a>) -> Result<(Input<'a>, ChosenAccount), Error> {
     let metrics = &call.operation.metrics;
     let mut stages = Stages::begin();
-    let input = compute(call.body.len(), call.deadline, || call.operation.schema.read(call.body)).await??;
+    let read = || -> Result<Input<'a>, Error> {
+        let mut parsed = services.egress.memory().part();
+        parsed.grow_to(schema::parsed_bytes(call.body))?;
+        Ok(call.operation.schema.read(call.body)?)
+    };
+    let input = compute(call.body.len(), call.deadline, read).await??;
     stages.end(&metrics.validate);
     let chosen = account::choose(services, call).await?;
     stages.end(&metrics.account);

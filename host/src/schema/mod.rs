@@ -32,6 +32,18 @@ pub use self::violations::{MAX_VIOLATIONS, MORE_VIOLATIONS, Violation};
 /// Accepts a URL, or says in a sentence what is wrong with it.
 pub type UrlCheck = fn(&str) -> Result<(), String>;
 
+/// The most memory that validating a body takes, besides the body itself. A body of many small parts takes much more than its text:
+/// `{"a":1},` has 8 bytes, and takes about 600 when it is parsed.
+pub fn parsed_bytes(body: &[u8]) -> usize {
+    let of_parts = |byte: &u8| match byte {
+        // An object has room for several members. A list and each further part have room for twice as many.
+        b'{' => 480,
+        b'[' | b',' => 144,
+        _ => 0,
+    };
+    body.len() + body.iter().map(of_parts).sum::<usize>()
+}
+
 /// The schema of an operation's request body.
 pub struct Schema {
     schema: ValueSchema,
