@@ -18,6 +18,7 @@ GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.tom
 PYTHON_TOOLS := target/python
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
+CARGO_DENY := 0.20.2
 
 # Product tests mostly wait for processes and sockets, so two of them share a core.
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
@@ -98,6 +99,18 @@ fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60); T=name selects one
 	  target/debug/fuzz_$$target target/fuzz/$$target host/fuzz/corpus/$$target \
 	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -artifact_prefix=target/fuzz/$$target- -print_final_stats=1; \
 	done
+
+# cargo-deny is built without optimisation, which takes a minute, and is kept in Cargo's own folder. Without a network to the
+# advisory database, its last copy is used; without a copy, everything else is checked.
+audit: setup ## Check the dependencies: advisories, licences, bans and sources
+	@command -v cargo-deny >/dev/null || cargo install --quiet --locked --debug cargo-deny@$(CARGO_DENY)
+	@cargo deny --config .cargo/deny.toml check --hide-inclusion-graph licenses bans sources
+	@if timeout 120 cargo deny --config .cargo/deny.toml fetch db 2>/dev/null || \
+	    compgen -G "$${CARGO_HOME:-$$HOME/.cargo}/advisory-dbs/*/" >/dev/null; then \
+	  cargo deny --config .cargo/deny.toml check --disable-fetch advisories; \
+	else \
+	  echo "audit: advisories are not checked, because there is neither a network to their database nor a copy of it" >&2; \
+	fi
 
 $(PYTHON_TOOLS):
 	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2

@@ -198,6 +198,19 @@ fn keeping_read_bodies_ends_at_the_limit_of_memory() {
 }
 
 #[test]
+fn values_that_the_gateway_holds_for_a_connector_are_taken_out_of_the_memory_for_calls() {
+    let gateway = Setup::new().guest("hostile").guest("liar").general("memory_mb = 16").start();
+    // The limit of one call is 128 MB.
+    let hoard = json!({"bytes": 1 << 20, "count": 32, "keep": "all"});
+    for operation in ["hostile/hoard_documents", "hostile/hoard_documents_at_once"] {
+        let problem = gateway.call(operation, hoard.clone()).problem(503, "busy");
+        assert_eq!(problem["retryable"], true);
+        assert_serves(&gateway);
+    }
+    assert_eq!(gateway.metric("gateway_memory_held_bytes"), 0.0);
+}
+
+#[test]
 fn cpu_time_of_the_gateway_for_a_module_counts_as_the_modules_own() {
     let gateway = gateway(&Provider::start(), "limits.cpu_ms = 300\nlimits.timeout_s = 60");
     for (operation, input) in

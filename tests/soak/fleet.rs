@@ -29,8 +29,8 @@ pub(crate) struct Site {
     pub(crate) name: &'static str,
     pub(crate) client: Client,
     pub(crate) address: String,
-    /// Connectors whose users have accounts.
-    pub(crate) connectors: Vec<&'static str>,
+    /// The connector whose users have accounts.
+    pub(crate) connector: &'static str,
     /// `true` if its store is on the PostgreSQL server.
     pub(crate) on_postgres: bool,
     pub(crate) killed: Absence,
@@ -41,12 +41,12 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    fn new(name: &'static str, connectors: &[&'static str], on_postgres: bool, gateway: Gateway) -> Self {
+    fn new(name: &'static str, connector: &'static str, on_postgres: bool, gateway: Gateway) -> Self {
         Self {
             name,
             client: gateway.client(),
             address: gateway.address(),
-            connectors: connectors.to_vec(),
+            connector,
             on_postgres,
             killed: Absence::default(),
             process: AtomicU32::new(gateway.process_id()),
@@ -96,8 +96,8 @@ pub(crate) struct Fleet {
     pub(crate) postgres: Server,
     /// The times in which PostgreSQL was stopped.
     pub(crate) stopped: Absence,
-    /// Providers whose refresh tokens are used up by a refresh. Their accounts would be lost by a refresh too many.
-    pub(crate) strict: Vec<OAuthProvider>,
+    /// A provider whose refresh tokens are used up by a refresh. Its accounts would be lost by a refresh too many.
+    pub(crate) strict: OAuthProvider,
     _renewing: OAuthProvider,
     _service: Provider,
     _papers: Provider,
@@ -112,27 +112,27 @@ impl Fleet {
         // lost. So the gateway that is killed has a provider whose former refresh tokens stay valid, as Microsoft's do.
         let renewing = Dialect { rotation: Rotation::Renews, ..Dialect::strict() };
         let renewing = OAuthProvider::start(renewing.living(TOKEN_LIFETIME));
-        let strict = [(); 2].map(|()| OAuthProvider::start(Dialect::strict().living(TOKEN_LIFETIME)));
+        let strict = OAuthProvider::start(Dialect::strict().living(TOKEN_LIFETIME));
         let common = || setup(&papers, &service);
 
         let one = registered(common().on(&store).account("account", &renewing).start(), &renewing);
         let key = format!("master_key_file = {:?}", one.home().data().join("master.key"));
-        let other = common().on(&store).general(&key).account("account", &renewing).account("strict", &strict[0]);
-        let other = registered(registered(other.start(), &renewing), &strict[0]);
-        let alone = registered(common().account("strict", &strict[1]).start(), &strict[1]);
+        let other = common().on(&store).general(&key).account("account", &renewing).start();
+        let other = registered(other, &renewing);
+        let alone = registered(common().account("strict", &strict).start(), &strict);
         let sites = vec![
-            Site::new("PostgreSQL 1", &["account"], true, one),
-            Site::new("PostgreSQL 2", &["account", "strict"], true, other),
-            Site::new("SQLite", &["strict"], false, alone),
+            Site::new("PostgreSQL 1", "account", true, one),
+            Site::new("PostgreSQL 2", "account", true, other),
+            Site::new("SQLite", "strict", false, alone),
         ];
-        for (site, connector) in [(0, "account"), (1, "strict"), (2, "strict")] {
-            (0..USERS).for_each(|number| connect(&sites[site].client, connector, &user(number)));
+        for site in &sites[1..] {
+            (0..USERS).for_each(|number| connect(&site.client, site.connector, &user(number)));
         }
         Self {
             sites,
             postgres: Server::of_script(),
             stopped: Absence::default(),
-            strict: strict.into(),
+            strict,
             _renewing: renewing,
             _service: service,
             _papers: papers,

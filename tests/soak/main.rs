@@ -129,19 +129,17 @@ fn run_load(duration: Duration, report: &mut Report) {
 
 /// Number of accounts that do not serve any more.
 fn lost_accounts(run: &Run) -> usize {
-    let serves = |site: &fleet::Site, connector: &str, number: usize| {
+    let serves = |site: &fleet::Site, number: usize| {
         let began = Instant::now();
         while began.elapsed() < Duration::from_secs(60) {
-            if load::as_user(site, connector, number).try_send().is_ok_and(|answer| answer.status == 200) {
+            if load::as_user(site, number).try_send().is_ok_and(|answer| answer.status == 200) {
                 return true;
             }
             thread::sleep(Duration::from_millis(200));
         }
         false
     };
-    let accounts =
-        run.fleet.sites.iter().flat_map(|site| site.connectors.iter().map(move |connector| (site, connector)));
-    accounts.flat_map(|(site, connector)| (0..USERS).filter(move |number| !serves(site, connector, *number))).count()
+    run.fleet.sites.iter().map(|site| (0..USERS).filter(|number| !serves(site, *number)).count()).sum()
 }
 
 /// Descriptors and threads of each gateway.
@@ -170,7 +168,7 @@ fn tell(run: &Run, lost: usize, before: &[(u64, u64)], after: &[(u64, u64)], rep
         phases::look_for_panics(run, &line);
     }
     let peak = run.fleet.sites.iter().map(fleet::Site::peak_mb).max().unwrap_or_default();
-    let reuses: usize = run.fleet.strict.iter().map(support::OAuthProvider::reuses).sum();
+    let reuses = run.fleet.strict.reuses();
     let health = run.phases.iter().map(|phase| phase.seen.worst_health()).max().unwrap_or_default();
     let unexpected: u64 = run.tally.counts().iter().map(|(_, _, count)| count.unexpected).sum();
     let each = |of: fn(&(u64, u64)) -> u64, figures: &[(u64, u64)]| {

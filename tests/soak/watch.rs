@@ -92,7 +92,8 @@ fn watch(
         match exchange(&site.address, request, &mut stream) {
             Some(status) => {
                 note(&phase.seen, &|index| phase.concerns(index), began.elapsed());
-                run.tally.note(load, &status, status == "200", || site.name.to_owned());
+                let starts = status == "503" && site.killed.affects(began);
+                run.tally.note(load, &status, status == "200" || starts, || site.name.to_owned());
             }
             None => {
                 stream = None;

@@ -113,12 +113,12 @@ async fn read(egress: &Egress, upstream: &Upstream) {
         Ok(response) => response,
         Err(error) => return assert_clean(error.to_string().as_bytes()),
     };
-    assert_clean(response.url.as_str().as_bytes());
+    assert_clean(response.url().as_str().as_bytes());
     let _ = retry_after(&response.headers);
     for value in response.headers.values() {
         assert_clean(value.as_bytes());
         if let Ok(text) = value.to_str() {
-            match upstream.link(&response.url, text, Some(&credential)) {
+            match upstream.link(&response.url(), text, Some(&credential)) {
                 Ok(_) => {}
                 Err(error) => assert_clean(error.to_string().as_bytes()),
             }

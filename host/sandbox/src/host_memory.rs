@@ -7,28 +7,43 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use memory::{Exhausted, MemoryBudget};
 use thiserror::Error;
 
 /// Number of responses of the maximum size that fit. A body may be held with a copy for the guest, which can have three times the
 /// size of the body if it is text with errors.
 const LARGEST_ANSWERS: usize = 4;
 
-/// The gateway would hold too much for the guest. This ends the invocation.
+/// The gateway would hold too much. This ends the invocation.
 #[derive(Debug, Error)]
-#[error("the gateway would hold too much memory for the guest")]
-pub(super) struct TooMuchHeld;
+pub(super) enum TooMuchHeld {
+    /// For this guest.
+    #[error("the gateway would hold too much memory for the guest")]
+    ForGuest,
+    /// For all calls together.
+    #[error(transparent)]
+    ForAll(#[from] Exhausted),
+}
 
 /// The memory that the gateway may hold for one invocation.
 pub(super) struct HostMemory {
     limit: usize,
     /// Made with the first byte, because most invocations hold none.
     used: Option<Arc<AtomicUsize>>,
+    /// The memory that all calls share. `None` for an invocation of no call.
+    shared: Option<MemoryBudget>,
 }
 
 impl HostMemory {
     /// For an invocation whose responses have at most this number of bytes.
     pub(super) fn of(answer_bytes: usize) -> Self {
-        Self { limit: answer_bytes.saturating_mul(LARGEST_ANSWERS), used: None }
+        Self { limit: answer_bytes.saturating_mul(LARGEST_ANSWERS), used: None, shared: None }
+    }
+
+    /// Returns the memory with bytes taken out of a budget too.
+    #[must_use]
+    pub(super) fn out_of(self, shared: MemoryBudget) -> Self {
+        Self { shared: Some(shared), ..self }
     }
 
     /// The number of further bytes that may be held.
@@ -38,15 +53,26 @@ impl HostMemory {
 
     /// Checks that there is room for bytes that are passed to the guest at once.
     pub(super) fn admit(&self, bytes: usize) -> Result<(), TooMuchHeld> {
-        if bytes <= self.left() { Ok(()) } else { Err(TooMuchHeld) }
+        if bytes <= self.left() { Ok(()) } else { Err(TooMuchHeld::ForGuest) }
     }
 
     /// Counts bytes until the returned value is dropped. Call it before the allocation if possible.
     pub(super) fn hold(&mut self, bytes: usize) -> Result<Held, TooMuchHeld> {
-        let used = Arc::clone(self.used.get_or_insert_default());
-        let mut held = Held { used, limit: self.limit, bytes: 0 };
+        let mut held = self.nothing();
+        held.part = self.shared.as_ref().map(MemoryBudget::part);
         held.grow(bytes)?;
         Ok(held)
+    }
+
+    /// As [`Self::hold`], for bytes that were taken out of the shared budget before.
+    pub(super) fn hold_shared(&mut self, bytes: usize) -> Result<Held, TooMuchHeld> {
+        let mut held = self.nothing();
+        held.grow(bytes)?;
+        Ok(held)
+    }
+
+    fn nothing(&mut self) -> Held {
+        Held { used: Arc::clone(self.used.get_or_insert_default()), limit: self.limit, bytes: 0, part: None }
     }
 }
 
@@ -55,14 +81,18 @@ pub(super) struct Held {
     used: Arc<AtomicUsize>,
     limit: usize,
     bytes: usize,
+    part: Option<memory::Held>,
 }
 
 impl Held {
     /// Counts further bytes.
     pub(super) fn grow(&mut self, bytes: usize) -> Result<(), TooMuchHeld> {
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= self.limit);
-        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| TooMuchHeld)?;
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).map_err(|_| TooMuchHeld::ForGuest)?;
         self.bytes += bytes;
+        if let Some(part) = &mut self.part {
+            part.grow_to(self.bytes)?;
+        }
         Ok(())
     }
 
@@ -105,6 +135,18 @@ mod tests {
         drop(first);
         assert_eq!(memory.left(), 100);
         memory.admit(100).unwrap();
+    }
+
+    #[test]
+    fn bytes_are_taken_out_of_the_memory_of_all_calls() {
+        let shared = MemoryBudget::new(10_000);
+        let mut memory = HostMemory::of(1 << 20).out_of(shared.clone());
+        let held = memory.hold(8000).unwrap();
+        assert!(matches!(memory.hold(8000), Err(TooMuchHeld::ForAll(Exhausted))));
+        let _read = memory.hold_shared(8000).unwrap();
+        assert_eq!((shared.held(), memory.left()), (8000, (4 << 20) - 16_000));
+        drop(held);
+        assert_eq!(shared.held(), 0);
     }
 
     #[test]

@@ -120,6 +120,9 @@ pub enum InvocationError {
     /// No slot of the pool is free for the module.
     #[error("no slot for running connectors is free")]
     Busy,
+    /// The memory that all calls share is used up.
+    #[error("the memory for calls is used up")]
+    NoMemory,
 }
 
 /// The data of a store.
@@ -149,13 +152,14 @@ struct Wasi {
 
 impl Guest {
     fn new(call: Call, limits: Limits, module: &Module, slots: Taken) -> Self {
+        let shared = call.outbound.memory();
         Self {
             call,
             table: ResourceTable::new(),
             limits,
             requests: 0,
             open_responses: 0,
-            host_memory: HostMemory::of(limits.output_bytes),
+            host_memory: HostMemory::of(limits.output_bytes).out_of(shared),
             memory: MemoryBudget::new(limits.memory_bytes),
             log_lines: 0,
             log_rate: Arc::clone(&module.log_rate),
@@ -351,8 +355,10 @@ fn cause(error: &wasmtime::Error, guest: &Guest) -> InvocationError {
     if guest.memory.exceeded {
         return InvocationError::Limit(Limit::Memory);
     }
-    if error.downcast_ref::<TooMuchHeld>().is_some() {
-        return InvocationError::Limit(Limit::HostMemory);
+    match error.downcast_ref() {
+        Some(TooMuchHeld::ForGuest) => return InvocationError::Limit(Limit::HostMemory),
+        Some(TooMuchHeld::ForAll(_)) => return InvocationError::NoMemory,
+        None => {}
     }
     // It is run again on a fiber, like a guest that needs more time.
     if error.downcast_ref::<NeedsFiber>().is_some() {

@@ -172,16 +172,16 @@ struct Collect<'a> {
     text: &'a Bytes,
     list: Vec<Child>,
     held: Held,
-    is_over: bool,
+    over: Option<TooMuchHeld>,
 }
 
 impl Collect<'_> {
     fn children(text: &Bytes, memory: &mut HostMemory) -> Result<Children, TooMuchHeld> {
-        let mut collect = Collect { text, list: Vec::new(), held: memory.hold(0)?, is_over: false };
+        let mut collect = Collect { text, list: Vec::new(), held: memory.hold(0)?, over: None };
         let parsed = serde_json::Deserializer::from_slice(text).deserialize_any(&mut collect);
-        let Collect { mut list, held, is_over, .. } = collect;
-        if is_over {
-            return Err(TooMuchHeld);
+        let Collect { mut list, held, over, .. } = collect;
+        if let Some(over) = over {
+            return Err(over);
         }
         if parsed.is_err() {
             // A name has half of a surrogate pair, which is not text.
@@ -191,9 +191,10 @@ impl Collect<'_> {
     }
 
     fn add<E: serde::de::Error>(&mut self, name: Option<String>, value: &RawValue) -> Result<(), E> {
-        self.make_room(name.as_ref()).map_err(|error| {
-            self.is_over = true;
-            E::custom(error)
+        self.make_room(name.as_ref()).map_err(|over| {
+            let error = E::custom(&over);
+            self.over = Some(over);
+            error
         })?;
         self.list.push(Child { name, text: self.text.slice_ref(value.get().as_bytes()) });
         Ok(())

@@ -144,7 +144,7 @@ impl Jobs {
             Failure::Failed(JobError::Store(_))
             | Failure::Call(
                 pipeline::Error::NoPermit(_)
-                | pipeline::Error::Invocation(InvocationError::Busy)
+                | pipeline::Error::Invocation(InvocationError::Busy | InvocationError::NoMemory)
                 | pipeline::Error::Access(AccessError::Failed(IntegrationError::Store(_))),
             ) => (BUSY_PAUSE, keep),
             _ => return None,

@@ -355,7 +355,7 @@ fn count_failure(metrics: &Metrics, connector: &Connector, failure: &InvocationE
         InvocationError::Limit(limit) => limit.name(),
         InvocationError::TimedOut => "timeout",
         InvocationError::Trapped(_) => "trap",
-        InvocationError::Busy => "busy",
+        InvocationError::Busy | InvocationError::NoMemory => "busy",
     };
     let labels = OutcomeLabels { connector: connector.manifest().identifier.clone(), outcome: outcome.to_owned() };
     metrics.sandbox_failures.get_or_create_owned(&labels).inc();

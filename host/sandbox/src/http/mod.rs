@@ -62,7 +62,7 @@ impl Guest {
         if let Err(exhausted) = buffered.grow_to(BUFFERED_BYTES) {
             return Ok(Err(to_guest(exhausted.into())));
         }
-        let held = self.host_memory.hold(BUFFERED_BYTES)?;
+        let held = self.host_memory.hold_shared(BUFFERED_BYTES)?;
         self.open_responses += 1;
         Ok(Ok(Open { _connection: connection, _buffered: buffered, _held: held }))
     }

@@ -139,7 +139,7 @@ impl Outbound {
     }
 
     /// The memory that calls may take together.
-    pub(super) fn memory(&self) -> MemoryBudget {
+    pub(crate) fn memory(&self) -> MemoryBudget {
         self.way.as_ref().map_or_else(MemoryBudget::unlimited, |way| way.egress.memory().clone())
     }
 

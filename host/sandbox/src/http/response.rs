@@ -100,8 +100,8 @@ async fn collect(
 ) -> Result<Result<Bytes, EgressError>, TooMuchHeld> {
     let room = memory.left() as u64;
     match body.collect(limit.min(room)).await {
-        Ok(body) => Ok(Ok(memory.hold(body.len())?.tie(body))),
-        Err(EgressError::TooLarge { .. }) if room < limit => Err(TooMuchHeld),
+        Ok(body) => Ok(Ok(memory.hold_shared(body.len())?.tie(body))),
+        Err(EgressError::TooLarge { .. }) if room < limit => Err(TooMuchHeld::ForGuest),
         Err(error) => Ok(Err(error)),
     }
 }

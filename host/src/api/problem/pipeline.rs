@@ -78,6 +78,7 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
 
 fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
     match failure {
+        InvocationError::NoMemory => super::no_memory(Exhausted),
         InvocationError::Busy => BUSY
             .because(
                 "All slots for running connectors are taken, or kept for other connectors and tenants; try again, or raise \
