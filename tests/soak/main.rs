@@ -13,12 +13,7 @@
 //! - [`outages`]: PostgreSQL is stopped during refreshes
 //! - [`report`]: the tables
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "without its setup the program has nothing to measure"
-)]
+#![expect(clippy::expect_used, reason = "without its setup the program has nothing to measure")]
 
 mod attacks;
 mod fleet;

@@ -7,7 +7,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use egress::{
 };
 use hyper::Method;
 use libfuzzer_sys::fuzz_target;
+use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 use tokio::time::Instant;
 
@@ -71,16 +72,14 @@ fn answer_all(listener: &TcpListener) {
                 _ => break,
             }
         }
-        let answer = ANSWER.lock().map(|answer| answer.clone()).unwrap_or_default();
+        let answer = ANSWER.lock().clone();
         // The reader may close the connection early.
         let _ = stream.write_all(&answer);
     }
 }
 
 fuzz_target!(|input: &[u8]| {
-    if let Ok(mut answer) = ANSWER.lock() {
-        *answer = with_token(input);
-    }
+    *ANSWER.lock() = with_token(input);
     let Place { runtime, egress, upstream } = &*PLACE;
     runtime.block_on(read(egress, upstream));
 });
