@@ -97,12 +97,8 @@ fn places_of_composed_answers_come_back(general: &str, limits: &str) {
         .config(limits)
         .start();
     let body = json!({"bytes": 20 << 20}).to_string();
-    let request = format!(
-        "POST /connectors/hostile/huge_reply HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let mut unread: Vec<TcpStream> = (0..2).map(|_| connection(&gateway, request.as_bytes())).collect();
+    let request = head("/connectors/hostile/huge_reply", body.len()) + &body;
+    let mut unread: Vec<TcpStream> = (0..2).map(|_| connection(&gateway.address(), request.as_bytes())).collect();
     for stream in &mut unread {
         let mut status = [0; 12];
         stream.read_exact(&mut status).unwrap();
