@@ -83,7 +83,14 @@ pub(crate) fn hostile_module(run: &Run, site: &Site, until: &Until) {
         ("huge_reply", json!({"bytes": 64 << 20})),
         ("hoard_children", json!({"items": 4_000_000, "named": false})),
     ];
-    call_all(run, site, until, "hostile module", &calls, &["500 connector-failed", "503 busy"]);
+    call_all(
+        run,
+        site,
+        until,
+        "hostile module",
+        &calls,
+        &["500 connector-failed", "503 busy", "504 upstream-timed-out"],
+    );
 }
 
 /// Services that are slow, break off, or send garbage.
