@@ -3,6 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use serde_json::json;
 use support::{Gateway, Setup, module};
 
 use crate::load::Target;
@@ -35,9 +36,9 @@ pub(crate) fn start_with(upstream: SocketAddr, further: impl FnOnce(Setup) -> Se
         .config("limits = { concurrency = 20000, timeout_s = 60 }")
         .cold();
     let gateway = further(setup).start();
-    let ready = gateway.stranger().get("/readyz").ok();
-    if ready["connectors"] != connectors() {
-        return Err(format!("a connector is not live: {ready}\n{}", gateway.lines().join("\n")).into());
+    let list = gateway.client().get("/connectors").ok();
+    if list["refused"] != json!([]) {
+        return Err(format!("a connector is not live: {}\n{}", list["refused"], gateway.lines().join("\n")).into());
     }
     Ok(gateway)
 }

@@ -19,17 +19,17 @@ const GOAL_WITH_CREDENTIAL: f64 = 0.9;
 /// Numbers of connections, besides the usual one.
 const OTHER_CONNECTIONS: [(&str, usize); 2] = [("1 connection", 1), ("256 connections", 256)];
 
-/// The connector whose users have accounts.
-const ACCOUNTS: &str = "workspace_calendar";
+/// The guest whose users have accounts. Its operation is that of the plain one.
+const ACCOUNTS: &str = "bench_account";
 
 /// Measures the section.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
     let upstream = upstream::start()?;
-    let provider = OAuthProvider::start(Dialect::google());
+    let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway::start_with(upstream.address, |setup| {
         setup
-            .oauth_client(ACCOUNTS, provider.dialect())
-            .endpoints(ACCOUNTS, &provider, &[])
+            .guest(ACCOUNTS)
+            .provider(ACCOUNTS, &provider, &[("accounts", "")])
             .config(&format!("upstreams.api = \"http://{}\"", upstream.address))
     })?;
     connect(&gateway, &provider)?;
@@ -38,8 +38,8 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     let credential = Target::new(
         "with an OAuth credential",
         address,
-        "/connectors/workspace_calendar/calendars_get",
-        r#"{"calendar_id":"primary"}"#.to_owned(),
+        "/connectors/bench_account/get_item",
+        r#"{"item_id":"17","view":"full"}"#.to_owned(),
     );
     let shaped = Target::new(
         "with response_fields",
