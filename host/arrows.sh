@@ -9,16 +9,17 @@ cd "$(dirname "$0")/.."
 arrows='
 main
 cli           api auth config logging metrics registry serve webhooks
-serve         api auth config gateway idempotency integrations jobs metrics registry webhooks welcome
+serve         api auth config gateway idempotency integrations jobs metrics registry telemetry webhooks welcome
 welcome       config registry
 fuzzing       api config schema
-api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema webhooks
-gateway       auth config idempotency integrations jobs metrics pipeline registry webhooks
-jobs          config integrations logging metrics pipeline registry webhooks
-pipeline      integrations media_type metrics registry schema
+api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema telemetry webhooks
+gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks
+jobs          config integrations logging metrics pipeline registry telemetry webhooks
+pipeline      integrations media_type metrics registry schema telemetry
 integrations  caller_url config metrics oauth registry webhooks
 registry      config metrics oauth schema webhooks
 webhooks      caller_url config metrics
+telemetry     config metrics
 oauth         config
 logging       config
 config        auth

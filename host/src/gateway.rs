@@ -14,6 +14,7 @@ use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
 use crate::registry::Registry;
+use crate::telemetry::Telemetry;
 use crate::webhooks::Webhooks;
 use egress::Egress;
 use store::Store;
@@ -32,6 +33,7 @@ pub struct Gateway {
     pub idempotency: Arc<Idempotency>,
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
+    pub telemetry: Telemetry,
     pub egress: Egress,
     pub store: Store,
     pub requests: Arc<RequestIds>,

@@ -1,7 +1,7 @@
 //! Counters and histograms, in the OpenMetrics text at `/metrics`.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -39,7 +39,7 @@ pub struct OperationLabels {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 pub struct StageLabels {
     connector: String,
-    /// A field of [`OperationMetrics`].
+    /// The name of a [`Stage`].
     stage: &'static str,
 }
 
@@ -190,7 +190,10 @@ impl Metrics {
 
     /// The metrics of one operation. They are looked up once, when the connector becomes live, and not for each call.
     pub fn operation(&self, connector: &str, operation: &str) -> OperationMetrics {
-        let stage = |stage| self.stages.get_or_create_owned(&StageLabels { connector: connector.to_owned(), stage });
+        let stage = |name| {
+            let labels = StageLabels { connector: connector.to_owned(), stage: name };
+            Stage { name, seconds: self.stages.get_or_create_owned(&labels) }
+        };
         OperationMetrics {
             succeeded: self.requests.get_or_create_owned(&RequestLabels {
                 connector: connector.to_owned(),
@@ -239,42 +242,31 @@ pub struct OperationMetrics {
     /// Seconds from the head of the call to the head of the answer.
     pub seconds: Histogram,
     /// Stage: the body is validated.
-    pub validate: Histogram,
+    pub validate: Stage,
     /// Stage: the account is chosen.
-    pub account: Histogram,
+    pub account: Stage,
     /// Stage: a permit is taken, and the rate limit is counted.
-    pub admit: Histogram,
+    pub admit: Stage,
     /// Stage: the account's credential is made ready. Includes a refresh, if the access token has expired. A refresh that the
     /// connector's fault causes is a second observation.
-    pub credential: Histogram,
+    pub credential: Stage,
     /// Stage: one invocation, with the requests that it sends itself.
-    pub sandbox: Histogram,
+    pub sandbox: Stage,
     /// Stage: a forwarded request, to the head of the upstream's response. Includes a refresh, if the upstream refused the
     /// credential.
-    pub upstream: Histogram,
+    pub upstream: Stage,
     /// Stage: the answer is filtered and projected.
-    pub shape: Histogram,
+    pub shape: Stage,
     /// Calls of all operations that are running.
     pub in_flight: Gauge,
 }
 
-/// Measures stages that follow one another.
-pub struct Stages {
-    began: Instant,
-}
-
-impl Stages {
-    /// The first stage begins.
-    pub fn begin() -> Self {
-        Self { began: Instant::now() }
-    }
-
-    /// The stage ends and is recorded. The next stage begins.
-    pub fn end(&mut self, stage: &Histogram) {
-        let now = Instant::now();
-        record(stage, now - self.began);
-        self.began = now;
-    }
+/// A stage of an operation.
+pub struct Stage {
+    /// The label of the metric, and the name of the span.
+    pub name: &'static str,
+    /// Seconds in the stage.
+    pub seconds: Histogram,
 }
 
 /// Records a time in seconds.

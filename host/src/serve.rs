@@ -18,6 +18,7 @@ use crate::integrations::Integrations;
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
 use crate::registry::{self, Registry};
+use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
 use crate::welcome;
 use egress::{Egress, EgressError};
@@ -92,6 +93,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         memory: MemoryBudget::new(config.memory_bytes),
         ..egress::Settings::default()
     })?;
+    let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
@@ -117,6 +119,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         integrations: Arc::clone(&integrations),
         webhooks: webhooks.clone(),
         metrics: Arc::clone(&metrics),
+        telemetry: telemetry.clone(),
         explain: api::job_failure,
     }));
     let idempotency = Arc::new(Idempotency::new(store.clone(), vault));
@@ -129,6 +132,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         idempotency: Arc::clone(&idempotency),
         webhooks: webhooks.clone(),
         metrics,
+        telemetry: telemetry.clone(),
         egress,
         store: store.clone(),
         requests: Arc::new(RequestIds::new()),
@@ -146,6 +150,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     ];
     tracing::info!(listen = %config.listen, admin_listen = config.admin_listen.map(display), "loading the modules");
     let mut failure = None;
+    let mut drained_at = tokio::time::Instant::now();
     let stop = async {
         let told = async {
             tokio::select! {
@@ -182,7 +187,8 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
             },
         }
         // Jobs have the same time to end as requests.
-        jobs.stop(tokio::time::Instant::now() + config.drain);
+        drained_at = tokio::time::Instant::now() + config.drain;
+        jobs.stop(drained_at);
     };
     server::serve(&gateway, &cores, doors, stop).await;
     jobs.settle().await;
@@ -192,6 +198,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     idempotency.settle().await;
     integrations.settle().await;
     webhooks.settle().await;
+    telemetry.stop(drained_at).await;
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "the last use of some API keys could not be stored");
     }

@@ -36,6 +36,7 @@ mod shares;
 mod shutdown;
 mod strangers;
 mod swap;
+mod telemetry;
 mod truth;
 mod upstream_tls;
 mod webhooks;

@@ -13,6 +13,7 @@
 //! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
 //! - [`accounts`]: the connecting of accounts
 //! - [`webhooks`]: webhooks, as a receiver verifies them
+//! - [`collector`]: a stand-in for an OpenTelemetry collector
 //! - [`database`]: the two stores, and a PostgreSQL database for one test; [`proxy`]: a connection that can be cut
 //! - [`catalogue`]: the operations that the connectors must have
 //! - [`module`]: connectors as bytes, as built and altered
@@ -28,6 +29,7 @@ pub mod accounts;
 pub mod arxiv;
 pub mod catalogue;
 pub mod client;
+pub mod collector;
 pub mod database;
 pub mod dexscreener;
 pub mod encoding;
@@ -53,6 +55,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 pub use client::{Answer, Client, Pending};
+pub use collector::Collector;
 pub use database::{Database, Server, Store};
 pub use gateway::Gateway;
 pub use home::Home;

@@ -9,7 +9,7 @@
 //! - `request`: one request; `headers`: the headers it may have; `credential`: the user's secret, and how requests carry it;
 //!   `link`: addresses that an upstream gave.
 //! - `send`: the life of one request, top to bottom; `redirect`: the next step after a redirect; `retry`: repeated attempts.
-//! - `journal`: what the requests of one call have met.
+//! - `journal`: what the requests of one call have met; `tracing`: the attempts in the trace of a call.
 //! - `pacing`: the queue in front of an upstream; `budget`: a limit on the number of calls in a period.
 //! - `response`: the response, read with bounded memory; `throttle`: refusals that are rate limits.
 //! - `mask`: masks secrets that a response echoes; `needle`: one spelling of such a secret.
@@ -41,6 +41,7 @@ mod send;
 pub(crate) mod testing;
 mod throttle;
 mod tls;
+mod tracing;
 mod upstream;
 
 pub use address::{Lookup, is_loopback, system_lookup};
@@ -55,4 +56,5 @@ pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;
+pub use tracing::{Beginning, TracedAttempt, Tracing};
 pub use upstream::{Attempt, Observer, Pacing, Upstream, UpstreamSettings};

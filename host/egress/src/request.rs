@@ -15,6 +15,7 @@ use super::error::EgressError;
 use super::headers::Headers;
 use super::journal::Journal;
 use super::link::Link;
+use super::tracing::Tracing;
 use super::upstream::Upstream;
 
 /// One request to an upstream.
@@ -40,6 +41,8 @@ pub struct Request {
     pub waits_for_rate_limit: bool,
     /// Notes what the request meets. `None` if nobody asks later.
     pub journal: Option<Arc<Journal>>,
+    /// Traces the attempts. `None` if the call is not traced.
+    pub trace: Option<Arc<dyn Tracing>>,
 }
 
 /// The address of a request.

@@ -108,6 +108,7 @@ async fn read(egress: &Egress, upstream: &Upstream) {
         limit: LIMIT,
         waits_for_rate_limit: false,
         journal: None,
+        trace: None,
     };
     let response = match egress.send(upstream, &request).await {
         Ok(response) => response,

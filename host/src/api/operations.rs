@@ -24,6 +24,7 @@ use crate::metrics;
 use crate::pipeline::body::Body;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::registry::{Connector, Operation};
+use crate::telemetry::Trace;
 use contract::Effect;
 use contract::words::{nearest, shortened};
 use store::JobStatus;
@@ -32,25 +33,27 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 
 /// Answers one call. It ends at its deadline, which is counted from its arrival.
 pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, request, arguments, arrived, .. } = call;
+    let HttpCall { gateway, request, arguments, arrived, trace, .. } = call;
     // The call keeps this version until it ends, also if another version is swapped in.
     let connector = connectors::live(gateway, arguments.connector)?;
     let operation = find(&connector, arguments.operation)?;
+    trace.calls(&connector.name(), &operation.manifest.path);
     let (head, body) = request.into_parts();
     let patience = Wishes::of(&head.headers).patience()?;
     let deadline = arrived + connector.timeout();
     let deadline = patience.map_or(deadline, |asked| deadline.min(arrived + Duration::from_secs(asked.seconds)));
-    let body =
-        body::read_json(&head.headers, body, gateway, deadline.min(arrived + gateway.config.caller_timeout)).await?;
+    let reading = body::read_json(&head.headers, body, gateway, deadline.min(arrived + gateway.config.caller_timeout));
+    let body = trace.around("read", reading).await?;
+    let trace = trace.clone();
     // Reads never need a key, and do not look for it.
     if operation.manifest.effect != Effect::Read
         && let Some(key) = once::key(&head.headers)?.map(str::to_owned)
     {
-        let ready = Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline, patience };
+        let ready = Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline, patience, trace };
         return Box::pin(run_once(ready, connector, arguments.operation.to_owned(), key)).await;
     }
-    run(&Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline, patience }, &connector, operation)
-        .await
+    let ready = Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline, patience, trace };
+    run(&ready, &connector, operation).await
 }
 
 /// A call that has been read.
@@ -62,6 +65,7 @@ struct Ready {
     arrived: Instant,
     deadline: Instant,
     patience: Option<Patience>,
+    trace: Trace,
 }
 
 /// Answers a call with an idempotency key.
@@ -93,7 +97,7 @@ async fn run_once(
 
 /// Runs a call.
 async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -> Result<Response<Body>, Problem> {
-    let Ready { gateway, caller, head, body, arrived, deadline, patience } = ready;
+    let Ready { gateway, caller, head, body, arrived, deadline, patience, trace } = ready;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
     let wishes = Wishes::of(&head.headers);
     let user_identifier = wishes.user_identifier()?;
@@ -106,6 +110,7 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
         range: wishes.range(),
         deadline: *deadline,
         background: None,
+        trace: trace.clone(),
     };
     let submitted = pipeline::submit(gateway.services(), call).await;
     let answer = match submitted.map_err(|error| pipeline_problem(error, &connector.name()))? {

@@ -13,6 +13,7 @@ use super::problem::Problem;
 use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
+use crate::telemetry::Trace;
 
 /// The answer of a handler, in a box: hyper moves the future of every request, so that future is kept small.
 pub(super) type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response<Body>, Problem>> + Send + 'a>>;
@@ -96,6 +97,8 @@ pub(super) struct HttpCall<'a> {
     pub(super) arguments: PathArguments<'a>,
     /// When the head of the request had arrived. Deadlines are counted from here.
     pub(super) arrived: Instant,
+    /// The span of the call.
+    pub(super) trace: &'a Trace,
     /// The table of routes, for the API's description.
     pub(super) routes: &'static [Route],
 }

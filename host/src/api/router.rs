@@ -20,6 +20,7 @@ use crate::gateway::Gateway;
 use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
 use crate::pipeline::body::Body;
+use crate::telemetry::Trace;
 
 /// The length at which names in paths are cut for the log. Names of connectors and operations are shorter.
 const MAX_SHOWN_CHARACTERS: usize = 128;
@@ -41,21 +42,24 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<
     let has_admin_door = gateway.config.admin_listen.is_some();
     let found = routes::find(uri.path()).filter(|(route, _)| route.is_at(door, has_admin_door));
     let span = request_span(&request_id, found);
+    let trace = trace(gateway, found, &request_id, &request);
     let answering = async {
         let result = match preflight(&request, found).filter(|_| origin.is_some()) {
             Some(response) => Ok(response),
-            None => handle(gateway, door, request, found, arrived).await,
+            None => handle(gateway, door, request, found, arrived, &trace).await,
         };
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
         let mut response = match result {
             Ok(response) => {
                 log(&method, &response, None, arrived);
+                trace.answered(response.status(), None);
                 response
             }
             Err(problem) => {
                 let (name, detail) = (problem.name(), problem.detail().to_owned());
                 let response = problem.into_response(&request_id);
                 log(&method, &response, Some((name, detail)), arrived);
+                trace.answered(response.status(), Some(name));
                 response
             }
         };
@@ -122,6 +126,16 @@ fn request_span(request_id: &str, found: Found<'_>) -> Span {
     tracing::error_span!(target: REQUEST_SPAN, "request", request_id, connector, operation, tenant = Empty)
 }
 
+/// The trace of a request. Paths without a route are left out, and routes of the system, which probes call every few seconds.
+fn trace(gateway: &Gateway, found: Found<'_>, request_id: &str, request: &Request<Incoming>) -> Trace {
+    match found {
+        Some((route, _)) if route.family != Family::System => {
+            gateway.telemetry.request(request.method(), route.path, request_id, request.headers())
+        }
+        _ => Trace::default(),
+    }
+}
+
 /// Finds the endpoint, authorizes the caller, and calls the endpoint's handler.
 async fn handle(
     gateway: &Arc<Gateway>,
@@ -129,6 +143,7 @@ async fn handle(
     request: Request<Incoming>,
     found: Found<'_>,
     arrived: Instant,
+    trace: &Trace,
 ) -> Result<Response<Body>, Problem> {
     if request.version() == Version::HTTP_11 && !has_one_host(request.headers()) {
         return Err(
@@ -148,20 +163,21 @@ async fn handle(
     };
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
-            return handler(HttpCall { gateway, request, arguments, arrived, routes: ROUTES }).await;
+            return handler(HttpCall { gateway, request, arguments, arrived, trace, routes: ROUTES }).await;
         }
         Handler::Operator(handler) => {
             if door == Door::Callers {
-                authorize(gateway, request.headers(), Some(Scope::Admin)).await?;
+                trace.around("auth", authorize(gateway, request.headers(), Some(Scope::Admin))).await?;
             }
-            return handler(HttpCall { gateway, request, arguments, arrived, routes: ROUTES }).await;
+            return handler(HttpCall { gateway, request, arguments, arrived, trace, routes: ROUTES }).await;
         }
         Handler::Known(handler) => (None, handler),
         Handler::Scoped(scope, handler) => (Some(scope), handler),
     };
-    let caller = authorize(gateway, request.headers(), scope).await?;
+    let caller = trace.around("auth", authorize(gateway, request.headers(), scope)).await?;
     Span::current().record("tenant", caller.tenant());
-    handler(HttpCall { gateway, request, arguments, arrived, routes: ROUTES }, caller).await
+    trace.is_of(caller.tenant());
+    handler(HttpCall { gateway, request, arguments, arrived, trace, routes: ROUTES }, caller).await
 }
 
 fn has_one_host(headers: &HeaderMap) -> bool {

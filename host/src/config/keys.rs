@@ -3,12 +3,13 @@
 use std::fs;
 use std::time::Duration;
 
-use secrecy::SecretString;
+use hyper::header::{HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
 
 use super::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
 use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
-use super::settings::{Callbacks, Config, Jobs, OauthClient};
+use super::settings::{Callbacks, Config, Jobs, OauthClient, Telemetry};
 use super::source::Source;
 use super::{jwt_issuer, value};
 use sandbox::{CompileLimits, Pool};
@@ -81,6 +82,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         config.jwt_issuers.insert(name.to_owned(), issuer);
     });
     root.section("callbacks", |section| read_callbacks(section, &mut config.callbacks));
+    root.section("telemetry", |section| read_telemetry(section, &mut config.telemetry));
     root.each("connectors", |identifier, connectors| {
         if let Err(broken) = contract::name::identifier(identifier) {
             connectors.refuse(identifier, &format!("is not the identifier of a connector: {broken}"));
@@ -123,6 +125,27 @@ fn read_callbacks(section: &mut Section<'_>, callbacks: &mut Callbacks) {
         let problem = "begins with http://; use https, or set `callbacks.allow_private_network`";
         section.problem("events_url", problem.to_owned());
     }
+}
+
+fn read_telemetry(section: &mut Section<'_>, telemetry: &mut Telemetry) {
+    section.value("endpoint", &mut telemetry.endpoint, value::optional_base_url);
+    section.each("headers", |name, headers| {
+        if HeaderName::try_from(name).is_err() {
+            headers.refuse(name, "is not the name of a header");
+            return;
+        }
+        let mut secret = None;
+        headers.value(name, &mut secret, value::secret);
+        if secret.as_ref().is_some_and(|secret| HeaderValue::try_from(secret.expose_secret()).is_err()) {
+            headers.problem(name, "has a character that headers cannot have".to_owned());
+        }
+        telemetry.headers.extend(secret.map(|secret| (name.to_owned(), secret)));
+    });
+    section.value("sampling_ratio", &mut telemetry.sampling_ratio, value::ratio);
+    section.value("service_name", &mut telemetry.service_name, value::name);
+    let mut interval_s = telemetry.metrics_interval.as_secs();
+    section.value("metrics_interval_s", &mut interval_s, value::integer(1..=3600));
+    telemetry.metrics_interval = Duration::from_secs(interval_s);
 }
 
 /// Reads a registration. Returns `None` if the client's id is empty, as in the example.

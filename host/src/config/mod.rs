@@ -28,7 +28,7 @@ pub use self::error::{ConfigError, Problem};
 pub use self::load::environment;
 #[cfg(test)]
 pub use self::settings::Callbacks;
-pub use self::settings::{Config, Jobs, LogFormat, OauthClient};
+pub use self::settings::{Config, Jobs, LogFormat, OauthClient, Telemetry};
 
 #[cfg(test)]
 mod tests;

@@ -72,6 +72,8 @@ pub struct Config {
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
     /// Webhooks.
     pub callbacks: Callbacks,
+    /// Spans and metrics for a collector.
+    pub telemetry: Telemetry,
     /// Settings of connectors, by identifier. See [`Config::connector`].
     pub connectors: BTreeMap<String, Connector>,
 }
@@ -132,6 +134,33 @@ pub struct Callbacks {
     pub events_url: Option<Url>,
 }
 
+/// Spans and metrics for an OpenTelemetry collector.
+#[derive(Clone, Debug)]
+pub struct Telemetry {
+    /// The collector's base URL. `None`: nothing is recorded and nothing is sent.
+    pub endpoint: Option<Url>,
+    /// Headers of requests to the collector. Secret, because collectors take keys in them.
+    pub headers: BTreeMap<String, SecretString>,
+    /// The part of the traces that begin here which is recorded. A caller's `traceparent` decides about its own trace.
+    pub sampling_ratio: f64,
+    /// The name of this gateway at the collector.
+    pub service_name: String,
+    /// Time between two exports of the metrics.
+    pub metrics_interval: Duration,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self {
+            endpoint: None,
+            headers: BTreeMap::new(),
+            sampling_ratio: 1.0,
+            service_name: "connector-gateway".to_owned(),
+            metrics_interval: Duration::from_secs(60),
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080));
@@ -161,6 +190,7 @@ impl Default for Config {
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
             callbacks: Callbacks::default(),
+            telemetry: Telemetry::default(),
             connectors: BTreeMap::new(),
         }
     }

@@ -344,3 +344,24 @@ proptest! {
         prop_assert_eq!(&config.connector("demo").settings["x"].value, &serde_json::Value::from(text));
     }
 }
+
+#[test]
+fn the_headers_for_the_collector_are_read_and_are_secret() {
+    let text =
+        "[telemetry]\nendpoint = \"http://127.0.0.1:4318/otlp\"\nsampling_ratio = 0\nheaders.x-key = \"hunter2\"";
+    let telemetry = load(text, &[]).unwrap().telemetry;
+    assert_eq!(telemetry.headers["x-key"].expose_secret(), "hunter2");
+    assert!(!format!("{telemetry:?}").contains("hunter2"));
+    let variable = ("GATEWAY__TELEMETRY__HEADERS__AUTHORIZATION", "Bearer 1");
+    assert_eq!(load(text, &[variable]).unwrap().telemetry.headers["authorization"].expose_secret(), "Bearer 1");
+    for (wrong, expected) in [
+        ("headers.\"a b\" = \"x\"", "is not the name of a header"),
+        ("headers.a = \"hunter2\\n\"", "`telemetry.headers.a` has a character that headers cannot have"),
+        ("sampling_ratio = 1.5", "must be a number from 0 to 1"),
+        ("service_name = \" \"", "must be a name"),
+        ("endpoint = \"127.0.0.1:4318\"", "`telemetry.endpoint` must be an absolute http or https URL"),
+    ] {
+        let error = load(&format!("[telemetry]\n{wrong}"), &[]).unwrap_err();
+        assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
+    }
+}

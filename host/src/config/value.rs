@@ -33,6 +33,11 @@ pub(super) fn string(given: &Given<'_>) -> Result<String, Expected> {
     given.string().map(str::to_owned).ok_or_else(|| found("a string", given))
 }
 
+/// A text that is not empty.
+pub(super) fn name(given: &Given<'_>) -> Result<String, Expected> {
+    given.string().filter(|text| !text.trim().is_empty()).map(str::to_owned).ok_or_else(|| found("a name", given))
+}
+
 /// A secret, or `None` for an empty string.
 pub(super) fn secret(given: &Given<'_>) -> Result<Option<SecretString>, Expected> {
     let text = given.string().ok_or("a string in quotes")?;
@@ -71,6 +76,12 @@ pub(super) fn share(given: &Given<'_>) -> Result<f64, Expected> {
     share
         .filter(|share| *share > 0.0 && *share <= 1.0)
         .ok_or_else(|| found("a number above 0 and at most 1, such as 0.5", given))
+}
+
+/// A part of a whole, from 0 to 1.
+pub(super) fn ratio(given: &Given<'_>) -> Result<f64, Expected> {
+    let ratio = given.value.as_float().or_else(|| given.value.as_integer().map(|ratio| ratio as f64));
+    ratio.filter(|ratio| (0.0..=1.0).contains(ratio)).ok_or_else(|| found("a number from 0 to 1, such as 0.1", given))
 }
 
 pub(super) fn address(given: &Given<'_>) -> Result<SocketAddr, Expected> {

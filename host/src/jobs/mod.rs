@@ -44,6 +44,7 @@ use crate::integrations::Integrations;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
 use crate::registry::Registry;
+use crate::telemetry::Telemetry;
 use crate::webhooks::Webhooks;
 use egress::Egress;
 use store::Store;
@@ -65,6 +66,7 @@ pub struct Parts {
     pub integrations: Arc<Integrations>,
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
+    pub telemetry: Telemetry,
     pub explain: Explain,
 }
 

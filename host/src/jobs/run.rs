@@ -154,12 +154,13 @@ impl Jobs {
     }
 
     async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {
-        let Parts { config, registry, .. } = &self.parts;
+        let Parts { config, registry, telemetry, .. } = &self.parts;
         let body = self.value(&job.id, JobValue::Input).await?;
         let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;
         let gone = || Failure::Gone { operation: job.operation.clone() };
         let connector = registry.get(&job.connector).ok_or_else(gone)?;
         let operation = connector.operation(&job.operation).ok_or_else(gone)?;
+        let trace = telemetry.job(&job.id);
         let call = Call {
             connector: &connector,
             operation,
@@ -173,8 +174,13 @@ impl Jobs {
             range: None,
             deadline,
             background: Some(Background { cpu: config.cpu, requests: MAX_REQUESTS, progress }),
+            trace: trace.clone(),
         };
-        Ok(run_to_result(self.services(), call).await?)
+        trace.calls(&job.connector, &job.operation);
+        trace.is_of(&job.tenant);
+        let result = run_to_result(self.services(), call).await;
+        trace.end(result.is_ok());
+        Ok(result?)
     }
 
     /// Stores the connector's reports of progress. Never ends.

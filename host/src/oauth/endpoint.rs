@@ -86,6 +86,7 @@ impl Endpoint {
             omit_credential: false,
             waits_for_rate_limit: false,
             journal: None,
+            trace: None,
             deadline: Instant::now() + CALL_TIMEOUT,
             limit: MAX_ANSWER_BYTES,
         };

@@ -16,10 +16,11 @@ use url::Url;
 use super::body::{Body, complete, streamed};
 use super::disposition::{attachment, file_name};
 use super::refusal::upstream_error;
+use super::stages::Stages;
 use super::{Error, compute};
 use crate::media_type::{essence, is_json};
-use crate::metrics::Stages;
 use crate::registry::{Operation, Permit};
+use crate::telemetry::Trace;
 use contract::Answer as Kind;
 use egress::EgressError;
 use memory::MemoryBudget;
@@ -60,6 +61,8 @@ pub struct Form<'a> {
     pub memory: &'a MemoryBudget,
     /// The operation. Its manifest declares the kind of answer.
     pub operation: &'a Operation,
+    /// The span of the call.
+    pub trace: &'a Trace,
 }
 
 impl Answer {
@@ -200,13 +203,13 @@ async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Ans
     if form.shape.is_identity() {
         return Ok(Answer::json(complete(document, permit)));
     }
-    let mut stages = Stages::begin();
+    let stages = Stages::begin(form.trace, &form.operation.metrics.shape);
     let shape = || form.shape.apply_while(&document, || Instant::now() < form.deadline);
     let shaped = compute(document.len(), form.deadline, shape).await?.map_err(|error| match error {
         ShapeError::OutOfTime => Error::OutOfTime,
         error => not_json(&error.to_string()),
     })?;
-    stages.end(&form.operation.metrics.shape);
+    stages.end();
     Ok(Answer::json(complete(form.memory.hold_bytes(shaped.into())?, permit)))
 }
 

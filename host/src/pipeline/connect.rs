@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::{Call, Error, RunAs, Services, run};
 use crate::integrations::{AccountSecret, Finish, IntegrationError, Key};
 use crate::registry::Connector;
+use crate::telemetry::Trace;
 use contract::{ApiKey, AuthScheme, Identity};
 use egress::{Credential, SHORTEST_SECRET};
 use store::{Account, Authorization, Holder, Integration, StoreError};
@@ -158,6 +159,7 @@ async fn ask(
         range: None,
         deadline: arrived + connector.timeout(),
         background: None,
+        trace: Trace::default(),
     };
     let answer = run(services, call).await?;
     let body = Limited::new(answer.body, MAX_ANSWER_BYTES).collect().await;

@@ -6,6 +6,7 @@
 //! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
 //! - `passed_on`: headers of an upstream that the caller gets; `rate`: headers about rate limits
 //! - `connect`: connecting an account, which runs operations of the connector
+//! - `stages`: the stages of a call, for metrics and traces
 //! - `background`: a call that runs in the background, to its result
 
 mod account;
@@ -18,6 +19,7 @@ mod error;
 mod passed_on;
 pub mod rate;
 mod refusal;
+mod stages;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,10 +32,12 @@ pub use self::error::{Error, Explanation, UpstreamError};
 
 use self::account::{Account, ChosenAccount};
 use self::answer::Form;
+use self::stages::Stages;
 use crate::integrations::Integrations;
-use crate::metrics::{Metrics, OutcomeLabels, Stages};
+use crate::metrics::{Metrics, OutcomeLabels};
 use crate::registry::{Connector, Operation, Permit, Registry};
 use crate::schema::{self, Input};
+use crate::telemetry::Trace;
 use contract::Effect;
 use egress::{Credential, Egress, Left};
 use sandbox::http::Outbound;
@@ -94,6 +98,8 @@ pub struct Call<'a> {
     pub deadline: Instant,
     /// Set if the call runs in the background.
     pub background: Option<Background>,
+    /// The span that the stages of the call are in.
+    pub trace: Trace,
 }
 
 /// The differences of a call that runs in the background.
@@ -159,16 +165,16 @@ pub async fn run(services: Services<'_>, call: Call<'_>) -> Result<Answer, Error
 /// Validates the body and chooses the account.
 async fn prepare<'a>(services: Services<'_>, call: &Call<'a>) -> Result<(Input<'a>, ChosenAccount), Error> {
     let metrics = &call.operation.metrics;
-    let mut stages = Stages::begin();
+    let mut stages = Stages::begin(&call.trace, &metrics.validate);
     let read = || -> Result<Input<'a>, Error> {
         let mut parsed = services.egress.memory().part();
         parsed.grow_to(schema::parsed_bytes(call.body))?;
         Ok(call.operation.schema.read(call.body)?)
     };
     let input = compute(call.body.len(), call.deadline, read).await??;
-    stages.end(&metrics.validate);
+    stages.next(&metrics.account);
     let chosen = account::choose(services, call).await?;
-    stages.end(&metrics.account);
+    stages.end();
     Ok((input, chosen))
 }
 
@@ -189,14 +195,14 @@ async fn complete(
 ) -> Result<Answer, Error> {
     let Call { connector, operation, .. } = call;
     let metrics = &operation.metrics;
-    let mut stages = Stages::begin();
+    let mut stages = Stages::begin(&call.trace, &metrics.admit);
 
     // Before a refresh: a call over a limit sends no request to the provider.
     let (permit, left) = admit(connector, operation, call.run_as.tenant())?;
-    stages.end(&metrics.admit);
+    stages.next(&metrics.credential);
 
     let account = chosen.ready(services, &call).await?;
-    stages.end(&metrics.credential);
+    stages.end();
 
     let mut outbound = Outbound::new(
         services.egress.clone(),
@@ -207,7 +213,7 @@ async fn complete(
     if operation.manifest.background {
         outbound = outbound.waiting_for_rate_limits();
     }
-    let answer = answer(services, &call, &input, &account, &outbound, permit).await;
+    let answer = answer(services, &call, &input, &account, &mut outbound, permit).await;
     let mut answer = answer.map_err(|error| error.after(outbound.journal(), operation.manifest.effect))?;
     if let Some(left) = left {
         rate::tell(&mut answer.headers, &left);
@@ -221,13 +227,12 @@ async fn answer(
     call: &Call<'_>,
     input: &Input<'_>,
     account: &Account,
-    outbound: &Outbound,
+    outbound: &mut Outbound,
     permit: Permit,
 ) -> Result<Answer, Error> {
     let operation = call.operation;
     let outcome = invoke(services, call, &input.text, account, outbound).await?;
 
-    let mut stages = Stages::begin();
     let limits = call.limits();
     let form = Form {
         shape: &input.shape,
@@ -237,6 +242,7 @@ async fn answer(
         deadline: call.deadline,
         memory: services.egress.memory(),
         operation,
+        trace: &call.trace,
     };
     match outcome {
         Ok(Outcome::Forward(request)) => {
@@ -248,8 +254,10 @@ async fn answer(
                 Some(range) => request.for_range(range),
                 None => request,
             };
+            let stages = Stages::begin(&call.trace, &operation.metrics.upstream);
+            outbound.trace(stages.span().tracing());
             let response = outbound.send(request, limits.download_bytes).await?;
-            stages.end(&operation.metrics.upstream);
+            stages.end();
             let carried_credential = response.carried_credential;
             let mut upstream_headers = HeaderMap::new();
             passed_on::each(&response.headers, |name, value| {
@@ -300,9 +308,9 @@ async fn invoke(
     if !is_unauthorized(&outcome) {
         return Ok(outcome);
     }
-    let mut stages = Stages::begin();
+    let stages = Stages::begin(&call.trace, &metrics.credential);
     let is_refreshed = account.refresh(call.deadline).await;
-    stages.end(&metrics.credential);
+    stages.ended(is_refreshed);
     // With one request or none, the upstream has refused all that the operation asked for.
     let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.journal().requests() <= 1;
     if is_refreshed && is_repeatable {
@@ -321,10 +329,13 @@ async fn invoke_once(
     cpu: &CpuBudget,
 ) -> Result<Result<Outcome, Fault>, InvocationError> {
     let Call { connector, operation, deadline, .. } = call;
+    let stages = Stages::begin(&call.trace, &operation.metrics.sandbox);
+    let mut traced = outbound.clone();
+    traced.trace(stages.span().tracing());
     let make_call = || sandbox::Call {
         deadline: *deadline,
         settings: Arc::clone(connector.settings()),
-        outbound: outbound.clone(),
+        outbound: traced.clone(),
         storage: account.partition.clone().map(|partition| storage::Scope {
             store: services.store.clone(),
             connector: connector.name(),
@@ -334,14 +345,13 @@ async fn invoke_once(
         cpu: cpu.clone(),
     };
     let manifest = &operation.manifest;
-    let mut stages = Stages::begin();
     let outcome = match services.registry.admit_invocation(call.run_as.tenant()) {
         Err(_) => Err(InvocationError::Busy),
         Ok(_permit) => {
             connector.module().invoke(make_call, call.limits(), &manifest.path, input, manifest.immediate).await
         }
     };
-    stages.end(&operation.metrics.sandbox);
+    stages.ended(outcome.is_ok());
     outcome.inspect_err(|failure| count_failure(services.metrics, connector, failure))
 }
 

@@ -129,6 +129,7 @@ impl Webhooks {
             omit_credential: true,
             waits_for_rate_limit: false,
             journal: None,
+            trace: None,
             deadline: Instant::now() + TIMEOUT,
             // The body of the response is not read.
             limit: u64::MAX,

@@ -20,6 +20,7 @@ use super::request::Request;
 use super::response::Response;
 use super::retry;
 use super::throttle;
+use super::tracing::Beginning;
 use super::upstream::{Attempt, Observer, Upstream};
 
 impl Egress {
@@ -79,7 +80,15 @@ impl Egress {
                 drop(permit.take());
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
-            let outgoing = self.compose(upstream, request, hop)?;
+            let mut outgoing = self.compose(upstream, request, hop)?;
+            let traced = request.trace.as_ref().map(|trace| {
+                let (upstream, host, method) = (upstream.name(), hop.location.host(), &hop.method);
+                let attempt = trace.begin(Beginning { upstream, host, method, retry: retries });
+                if let Some((name, value)) = attempt.traceparent {
+                    outgoing.headers_mut().insert(name, value);
+                }
+                attempt.end
+            });
             let write = request.journal.as_ref().filter(|_| !retry::is_safe(&hop.method));
             write.inspect(|journal| journal.write_begins());
             let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
@@ -88,6 +97,9 @@ impl Egress {
                 watch.status = Some(answer.status().as_u16());
             }
             drop(watch);
+            if let Some(end) = traced {
+                end(result.as_ref().ok().map(|answer| answer.status().as_u16()));
+            }
             let is_refused = match &result {
                 Ok(answer) => refuses(answer.status()),
                 Err(error) => was_not_sent(error),

@@ -12,7 +12,7 @@ use wasmtime::component::ResourceTable;
 
 use super::Link;
 use crate::bindings::gateway::connector::http as wit;
-use egress::{Credential, Egress, EgressError, Headers, Journal, Upstream, whole_seconds};
+use egress::{Credential, Egress, EgressError, Headers, Journal, Tracing, Upstream, whole_seconds};
 
 /// Sends the requests of one invocation to its upstreams.
 #[derive(Clone)]
@@ -30,6 +30,7 @@ struct Way {
     deadline: Instant,
     credentials: Option<Arc<dyn CredentialSource>>,
     waits_for_rate_limits: bool,
+    trace: Option<Arc<dyn Tracing>>,
 }
 
 /// The source of the user's credential for the requests of an invocation.
@@ -120,7 +121,7 @@ impl Outbound {
         deadline: Instant,
         credentials: Option<Arc<dyn CredentialSource>>,
     ) -> Self {
-        let way = Way { egress, upstreams, deadline, credentials, waits_for_rate_limits: false };
+        let way = Way { egress, upstreams, deadline, credentials, waits_for_rate_limits: false, trace: None };
         Self { way: Some(way), journal: Arc::default() }
     }
 
@@ -131,6 +132,13 @@ impl Outbound {
             way.waits_for_rate_limits = true;
         }
         self
+    }
+
+    /// Makes the requests from now on a part of a trace.
+    pub fn trace(&mut self, trace: Option<Arc<dyn Tracing>>) {
+        if let Some(way) = &mut self.way {
+            way.trace = trace;
+        }
     }
 
     /// Refuses every request.
@@ -169,6 +177,7 @@ impl Outbound {
             limit,
             waits_for_rate_limit: way.waits_for_rate_limits,
             journal: Some(Arc::clone(&self.journal)),
+            trace: way.trace.clone(),
         };
         self.journal.request_begins();
         let response = way.egress.send(upstream, &request).await?;

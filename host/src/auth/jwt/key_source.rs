@@ -134,6 +134,7 @@ impl KeySource {
             omit_credential: false,
             waits_for_rate_limit: false,
             journal: None,
+            trace: None,
             deadline: Instant::now() + FETCH_TIMEOUT,
             limit: MAX_ANSWER_BYTES,
         };

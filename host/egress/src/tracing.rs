@@ -1,0 +1,33 @@
+//! The part of egress in the trace of a call.
+
+use std::fmt;
+
+use hyper::Method;
+use hyper::header::{HeaderName, HeaderValue};
+
+/// Makes the attempts of a request a part of the trace of a call.
+pub trait Tracing: fmt::Debug + Send + Sync {
+    /// An attempt begins.
+    fn begin(&self, attempt: Beginning<'_>) -> TracedAttempt;
+}
+
+/// An attempt that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginning<'a> {
+    /// The name of the upstream.
+    pub upstream: &'a str,
+    /// The host that is called.
+    pub host: &'a str,
+    /// The method.
+    pub method: &'a Method,
+    /// 0 for the first attempt, 1 for the first retry, and so on.
+    pub retry: u32,
+}
+
+/// An attempt that is a part of a trace.
+pub struct TracedAttempt {
+    /// The header that names the trace to the upstream. It replaces one of the connector.
+    pub traceparent: Option<(HeaderName, HeaderValue)>,
+    /// Called at the end with the status; `None` if there was no response. Dropped if the call is cancelled.
+    pub end: Box<dyn FnOnce(Option<u16>) + Send>,
+}

@@ -1,0 +1,200 @@
+//! The spans of one call.
+
+use std::sync::Arc;
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode};
+use opentelemetry::propagation::{Extractor, Injector, TextMapPropagator};
+use opentelemetry::trace::{SpanBuilder, SpanKind, Status, TraceContextExt, Tracer};
+use opentelemetry::{Context, KeyValue};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::SdkTracer;
+
+use egress::{Beginning, TracedAttempt, Tracing};
+
+/// The header of the W3C recommendation Trace Context.
+const TRACEPARENT: &str = "traceparent";
+
+/// A span of a call, to which further spans are added. Without telemetry there is none, and nothing is allocated.
+#[derive(Clone, Debug, Default)]
+pub struct Trace(Option<Arc<Node>>);
+
+#[derive(Debug)]
+struct Node {
+    tracer: SdkTracer,
+    /// Has the span.
+    context: Context,
+}
+
+impl Trace {
+    pub(super) fn of_request(
+        tracer: &SdkTracer,
+        method: &Method,
+        route: &'static str,
+        request_id: &str,
+        headers: &HeaderMap,
+    ) -> Self {
+        let parent = TraceContextPropagator::new().extract_with_context(&Context::new(), &Traceparent(headers));
+        let method = known(method);
+        let span = SpanBuilder::from_name(format!("{method} {route}")).with_kind(SpanKind::Server).with_attributes([
+            KeyValue::new("http.request.method", method),
+            KeyValue::new("http.route", route),
+            KeyValue::new("gateway.request_id", request_id.to_owned()),
+        ]);
+        Self::new(tracer, span, &parent)
+    }
+
+    pub(super) fn of_job(tracer: &SdkTracer, job_id: &str) -> Self {
+        let span = SpanBuilder::from_name("job")
+            .with_kind(SpanKind::Consumer)
+            .with_attributes([KeyValue::new("gateway.request_id", job_id.to_owned())]);
+        Self::new(tracer, span, &Context::new())
+    }
+
+    fn new(tracer: &SdkTracer, span: SpanBuilder, parent: &Context) -> Self {
+        let span = tracer.build_with_context(span, parent);
+        Self(Some(Arc::new(Node { tracer: tracer.clone(), context: parent.with_span(span) })))
+    }
+
+    /// A span inside of this one begins.
+    pub fn child(&self, name: &'static str) -> Self {
+        match &self.0 {
+            Some(node) if node.context.span().is_recording() => {
+                Self::new(&node.tracer, SpanBuilder::from_name(name), &node.context)
+            }
+            // Without sampling, upstreams still learn of the trace.
+            _ => self.clone(),
+        }
+    }
+
+    /// Does a piece of work in a span of its own.
+    ///
+    /// # Errors
+    /// The error of the work.
+    pub async fn around<T, E>(&self, name: &'static str, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        let span = self.child(name);
+        let result = work.await;
+        span.end(result.is_ok());
+        result
+    }
+
+    /// The operation that is called.
+    pub fn calls(&self, connector: &str, operation: &str) {
+        self.set("gateway.connector", || connector.to_owned());
+        self.set("gateway.operation", || operation.to_owned());
+    }
+
+    /// The tenant of the caller.
+    pub fn is_of(&self, tenant: &str) {
+        self.set("gateway.tenant", || tenant.to_owned());
+    }
+
+    fn set(&self, key: &'static str, value: impl FnOnce() -> String) {
+        if let Some(node) = &self.0 {
+            node.context.span().set_attribute(KeyValue::new(key, value()));
+        }
+    }
+
+    /// The span of a request ends with an answer. `problem` is the name of the problem, if the answer is one.
+    pub fn answered(&self, status: StatusCode, problem: Option<&'static str>) {
+        let Some(node) = &self.0 else { return };
+        let span = node.context.span();
+        span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status.as_u16())));
+        if let Some(problem) = problem {
+            span.set_attribute(KeyValue::new("error.type", problem));
+        }
+        self.end(!status.is_server_error());
+    }
+
+    /// The span ends.
+    pub fn end(&self, is_success: bool) {
+        let Some(node) = &self.0 else { return };
+        let span = node.context.span();
+        if !is_success {
+            span.set_status(Status::error(""));
+        }
+        span.end();
+    }
+
+    /// Makes requests to upstreams a part of this span. `None` without telemetry.
+    pub fn tracing(&self) -> Option<Arc<dyn Tracing>> {
+        let node = self.0.as_ref()?;
+        Some(Arc::<Node>::clone(node))
+    }
+}
+
+impl Tracing for Node {
+    fn begin(&self, attempt: Beginning<'_>) -> TracedAttempt {
+        let Beginning { upstream, host, method, retry } = attempt;
+        let mut attributes = vec![
+            KeyValue::new("http.request.method", known(method)),
+            KeyValue::new("server.address", host.to_owned()),
+            KeyValue::new("gateway.upstream", upstream.to_owned()),
+        ];
+        if retry > 0 {
+            attributes.push(KeyValue::new("http.request.resend_count", i64::from(retry)));
+        }
+        let span = SpanBuilder::from_name(known(method)).with_kind(SpanKind::Client).with_attributes(attributes);
+        let context = self.context.with_span(self.tracer.build_with_context(span, &self.context));
+        let mut traceparent = Injected(None);
+        TraceContextPropagator::new().inject_context(&context, &mut traceparent);
+        TracedAttempt {
+            traceparent: traceparent.0.map(|value| (HeaderName::from_static(TRACEPARENT), value)),
+            end: Box::new(move |status| {
+                let span = context.span();
+                if let Some(status) = status {
+                    span.set_attribute(KeyValue::new("http.response.status_code", i64::from(status)));
+                }
+                if status.is_none_or(|status| status >= 400) {
+                    span.set_status(Status::error(""));
+                }
+                span.end();
+            }),
+        }
+    }
+}
+
+/// The name of a method. A caller may send any word as a method.
+fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "_OTHER",
+    }
+}
+
+/// The header `traceparent` of a caller. `tracestate` is not read: it may have any text.
+struct Traceparent<'a>(&'a HeaderMap);
+
+impl Extractor for Traceparent<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        if name != TRACEPARENT {
+            return None;
+        }
+        let mut values = self.0.get_all(TRACEPARENT).iter();
+        match (values.next(), values.next()) {
+            (Some(only), None) => only.to_str().ok(),
+            _ => None,
+        }
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        vec![TRACEPARENT]
+    }
+}
+
+/// The value of `traceparent` for an upstream.
+struct Injected(Option<HeaderValue>);
+
+impl Injector for Injected {
+    fn set(&mut self, name: &str, value: String) {
+        if name == TRACEPARENT {
+            self.0 = HeaderValue::try_from(value).ok();
+        }
+    }
+}
