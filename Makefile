@@ -15,7 +15,9 @@ CORE := target/wasm/wasm32-unknown-unknown/connector
 SHIPPED := target/debug/connectors
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
+# Tools that the tests use. A changed list of tools installs them anew.
 PYTHON_TOOLS := target/python
+NODE_TOOLS := target/node
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -23,9 +25,9 @@ CARGO_DENY := 0.20.2
 # Product tests mostly wait for processes and sockets, so two of them share a core.
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 
-# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and Python for the validator of the
-# OpenAPI document.
-PACKAGES := gcc g++ libc6-dev make python3 python3-pip
+# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and Python and Node.js for the tools
+# of the tests.
+PACKAGES := gcc g++ libc6-dev make python3 python3-pip nodejs npm
 
 .PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance soak fuzz audit bench dist lint clean
 
@@ -34,7 +36,7 @@ help: ## List the targets
 
 setup: ## Check the toolchain and install missing packages
 	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs), then run this command again." >&2; exit 1; }
-	@for tool in cc c++ python3; do \
+	@for tool in cc c++ python3 npm; do \
 	  command -v $$tool >/dev/null && continue; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); \
@@ -74,13 +76,13 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests $(PYTHON_TOOLS) ## Run every test
+test: build guests $(PYTHON_TOOLS) $(NODE_TOOLS) ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
 	@tests/postgres.sh cargo test --workspace --lib $(T)
 
-test-product: build guests $(PYTHON_TOOLS) ## Run the tests of the whole product; T=name selects some
+test-product: build guests $(PYTHON_TOOLS) $(NODE_TOOLS) ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
@@ -112,8 +114,14 @@ audit: setup ## Check the dependencies: advisories, licences, bans and sources
 	  echo "audit: advisories are not checked, because there is neither a network to their database nor a copy of it" >&2; \
 	fi
 
-$(PYTHON_TOOLS):
-	@python3 -m pip install --quiet --disable-pip-version-check --target $@.new openapi-spec-validator==0.7.2
+$(PYTHON_TOOLS): tests/clients/requirements.txt | setup
+	@rm -rf $@ $@.new
+	@python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target $@.new --requirement $<
+	@mv $@.new $@
+
+$(NODE_TOOLS): tests/clients/package-lock.json | setup
+	@rm -rf $@ $@.new && mkdir -p $@.new && cp tests/clients/package.json $< $@.new
+	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
 	@mv $@.new $@
 
 dist: setup ## Build the optimised gateway and the connectors into target/dist, a folder that can be moved

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use crate::auth::Authenticator;
@@ -13,7 +14,7 @@ use crate::integrations::Integrations;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::pipeline::Services;
-use crate::registry::Registry;
+use crate::registry::{Derived, Registry};
 use crate::telemetry::Telemetry;
 use crate::webhooks::Webhooks;
 use egress::Egress;
@@ -34,6 +35,7 @@ pub struct Gateway {
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub telemetry: Telemetry,
+    pub description: Arc<Derived<TaggedText>>,
     pub egress: Egress,
     pub store: Store,
     pub requests: Arc<RequestIds>,
@@ -56,6 +58,13 @@ impl Gateway {
             metrics: &self.metrics,
         }
     }
+}
+
+/// A document that callers may keep and ask about again.
+pub struct TaggedText {
+    pub text: Bytes,
+    /// The value of `ETag`.
+    pub tag: HeaderValue,
 }
 
 /// Set once the gateway takes no more connections.

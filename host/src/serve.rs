@@ -133,6 +133,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         webhooks: webhooks.clone(),
         metrics,
         telemetry: telemetry.clone(),
+        description: Arc::default(),
         egress,
         store: store.clone(),
         requests: Arc::new(RequestIds::new()),

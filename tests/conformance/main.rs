@@ -37,6 +37,7 @@ mod upstream;
 
 use serde_json::{Value, json};
 use support::catalogue::{CONFIGURED, connectors, text};
+use support::description::inlined;
 use support::{Setup, module};
 
 use self::lanes::Lanes;
@@ -48,7 +49,7 @@ use self::specifications::Specifications;
 /// The description of the API, with the operations of every connector of the product.
 fn description() -> Value {
     let home = Setup::new().every_shipped().config(CONFIGURED).prepare();
-    serde_json::from_str(&home.run_ok(&["openapi"])).unwrap()
+    inlined(serde_json::from_str(&home.run_ok(&["openapi"])).unwrap())
 }
 
 /// The connectors of the product with their operations. `None` without the specifications.

@@ -10,6 +10,7 @@ mod answers;
 mod bounded_work;
 mod callers_jwt;
 mod capabilities;
+mod clients;
 mod command_line;
 mod configuration;
 mod connectors;

@@ -4,6 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::catalogue::CONFIGURED;
+use support::description::inlined;
 use support::{Gateway, Setup, module};
 
 fn gateway() -> Gateway {
@@ -33,7 +35,7 @@ fn document(gateway: &Gateway) -> Value {
 #[test]
 fn the_description_is_valid_openapi() {
     judge(
-        &gateway(),
+        &Setup::new().every_shipped().guest("hostile").config(CONFIGURED).start(),
         "import json, sys\n\
          from openapi_spec_validator import OpenAPIV31SpecValidator\n\
          OpenAPIV31SpecValidator(json.load(open(sys.argv[1]))).validate()",
@@ -109,7 +111,7 @@ fn the_gateways_own_routes_and_problems_are_described() {
     for member in ["type", "title", "status", "detail", "instance", "owner", "retryable"] {
         assert!(problem["properties"][member].is_object(), "{member}");
     }
-    let urns = problem["properties"]["type"]["examples"].as_array().unwrap();
+    let urns = document["components"]["schemas"]["ProblemType"]["examples"].as_array().unwrap();
     assert!(urns.contains(&json!("urn:connector-gateway:problem:validation")));
 }
 
@@ -171,7 +173,7 @@ fn every_route_that_is_not_public_answers_401_without_a_token() {
 #[test]
 fn the_schema_of_an_operation_names_its_fields_and_the_envelope() {
     let gateway = gateway();
-    let document = document(&gateway);
+    let document = inlined(document(&gateway));
     let schema = |path: &str| {
         let content = &document["paths"][path]["post"]["requestBody"]["content"];
         content["application/json"]["schema"].clone()
@@ -192,7 +194,7 @@ fn the_schema_of_the_envelope_tells_its_limits() {
     let schemas = &document["components"]["schemas"];
     let (fields, filters) = (&schemas["ResponseFields"], &schemas["ResponseFilters"]);
     assert_eq!((&fields["maxItems"], &fields["items"]["maxLength"]), (&json!(1000), &json!(512)));
-    let filter = &filters["items"]["properties"];
+    let filter = &schemas["ResponseFilter"]["properties"];
     assert_eq!((&filters["maxItems"], &filter["values"]["maxItems"]), (&json!(100), &json!(1000)));
     assert_eq!((&filter["field_name"]["maxLength"], &filter["root"]["maxLength"]), (&json!(512), &json!(512)));
 }
@@ -202,4 +204,101 @@ fn the_address_in_the_description_is_the_public_one() {
     let home = Setup::new().config("public_url = \"https://gateway.example.com/base\"").prepare();
     let document: Value = serde_json::from_str(&home.run_ok(&["openapi"])).unwrap();
     assert_eq!(document["servers"], json!([{"url": "https://gateway.example.com/base"}]));
+}
+
+/// The places of schemas with members that have no name.
+fn inline_objects(place: &str, value: &Value, found: &mut Vec<String>) {
+    let is_named = place.starts_with("/components/schemas/") && place.matches('/').count() == 3;
+    // `properties` can also be the name of a member.
+    if value["properties"].is_object() && !place.ends_with("/properties") && !is_named {
+        found.push(place.to_owned());
+    }
+    match value {
+        Value::Object(members) => {
+            let schemas =
+                members.iter().filter(|(name, _)| !matches!(name.as_str(), "example" | "examples" | "default"));
+            schemas.for_each(|(name, inner)| {
+                inline_objects(&format!("{place}/{}", name.replace('/', "~1")), inner, found)
+            });
+        }
+        Value::Array(items) => items.iter().for_each(|item| inline_objects(&format!("{place}/item"), item, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_schema_with_members_has_a_name() {
+    let home = Setup::new().every_shipped().guest("hostile").config(CONFIGURED).prepare();
+    let document: Value = serde_json::from_str(&home.run_ok(&["openapi"])).unwrap();
+    let mut found = Vec::new();
+    inline_objects("", &document, &mut found);
+    assert!(found.is_empty(), "{found:?}");
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    for name in
+        ["Problem", "Job", "workspace_calendar.events_insert.request", "workspace_calendar.events_list.request.query"]
+    {
+        assert!(schemas[name]["properties"].is_object(), "{name}");
+    }
+    inlined(document);
+}
+
+#[test]
+fn every_problem_of_an_operation_is_described_with_its_schema_and_headers() {
+    let document = document(&Setup::new().shipped("preprint_archive").shipped("code_hosting").start());
+    let responses = |operation: &str| &document["paths"][format!("/connectors/{operation}")]["post"]["responses"];
+    let (read, write, file) = (
+        responses("code_hosting/get_issue"),
+        responses("code_hosting/create_issue"),
+        responses("preprint_archive/download_paper"),
+    );
+    for (status, schema, header) in [
+        ("400", "Problem", "X-Error-Source"),
+        ("401", "Problem", "WWW-Authenticate"),
+        ("403", "Problem", "X-Request-Id"),
+        ("404", "Problem", "X-Upstream-Request-Id"),
+        ("409", "ConflictProblem", "Retry-After"),
+        ("413", "Problem", "X-Error-Source"),
+        ("415", "Problem", "X-Error-Source"),
+        ("422", "ValidationProblem", "X-Error-Source"),
+        ("424", "AccountProblem", "X-Error-Source"),
+        ("429", "Problem", "RateLimit"),
+        ("4XX", "Problem", "X-Upstream-RateLimit-Reset"),
+        ("500", "Problem", "X-Error-Source"),
+        ("502", "Problem", "Retry-After"),
+        ("503", "Problem", "Retry-After"),
+        ("504", "Problem", "X-Error-Source"),
+        ("default", "Problem", "Allow"),
+    ] {
+        let name = read[status]["$ref"].as_str().unwrap_or_else(|| panic!("{status}")).rsplit('/').next().unwrap();
+        let response = &document["components"]["responses"][name];
+        let media = &response["content"]["application/problem+json"];
+        assert_eq!(media["schema"]["$ref"], format!("#/components/schemas/{schema}"), "{status}");
+        assert!(response["headers"][header]["$ref"].is_string(), "{status} {header}");
+        assert_eq!((&write[status], file[status].is_null()), (&read[status], status == "424"), "{status}");
+    }
+    assert!(read["200"]["headers"]["Idempotent-Replayed"].is_null());
+    for header in ["Idempotent-Replayed", "Content-Encoding", "Vary", "X-Upstream-Link", "X-Request-Id"] {
+        assert!(write["200"]["headers"][header]["$ref"].is_string(), "{header}");
+    }
+    assert_eq!(file["200"]["content"]["*/*"]["schema"]["format"], "binary");
+    assert!(file["206"].is_object() && read["206"].is_null());
+}
+
+#[test]
+fn effects_and_limits_are_explained() {
+    let gateway = Setup::new()
+        .shipped("dex_market_data")
+        .general("max_body_mb = 7")
+        .config("[connectors.dex_market_data]\nlimits.timeout_s = 47")
+        .start();
+    let document = document(&gateway);
+    let explained = document["info"]["description"].as_str().unwrap();
+    for words in ["`x-effect`", "`destructive`", "`x-rate-limit`", "at most 7 MiB", "`Idempotency-Key`", "`retryable`"]
+    {
+        assert!(explained.contains(words), "{words} in: {explained}");
+    }
+    let about = document["tags"].as_array().unwrap().iter().find(|tag| tag["name"] == "dex_market_data").unwrap();
+    assert!(about["description"].as_str().unwrap().ends_with("A call ends after 47 s."), "{about}");
+    let limit = &document["paths"]["/connectors/dex_market_data/get_token_profiles"]["post"]["x-rate-limit"];
+    assert_eq!((&limit["requests"], &limit["period_s"]), (&json!(60), &json!(60)));
 }

@@ -15,7 +15,7 @@
 //! - [`webhooks`]: webhooks, as a receiver verifies them
 //! - [`collector`]: a stand-in for an OpenTelemetry collector
 //! - [`database`]: the two stores, and a PostgreSQL database for one test; [`proxy`]: a connection that can be cut
-//! - [`catalogue`]: the operations that the connectors must have
+//! - [`catalogue`]: the operations that the connectors must have; [`description`]: the description of the API
 //! - [`module`]: connectors as bytes, as built and altered
 //! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies
 #![expect(
@@ -31,6 +31,7 @@ pub mod catalogue;
 pub mod client;
 pub mod collector;
 pub mod database;
+pub mod description;
 pub mod dexscreener;
 pub mod encoding;
 pub mod gateway;

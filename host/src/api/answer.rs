@@ -5,6 +5,7 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, I
 use hyper::{Response, StatusCode};
 use serde_json::Value;
 
+use crate::gateway::TaggedText;
 use crate::pipeline::body::{Body, full};
 use store::digest::sha256_hex;
 
@@ -32,19 +33,24 @@ pub(super) fn typed(bytes: impl Into<Bytes>, content_type: &'static str) -> Resp
     response
 }
 
-/// A JSON document that the caller may keep and ask about again: 304 if the request names its tag in `If-None-Match`.
-pub(super) fn tagged(request: &HeaderMap, document: String) -> Response<Body> {
+/// Adds the tag to a document.
+pub(super) fn with_tag(document: String) -> TaggedText {
     // Weak, because an answer may be compressed on its way.
     let tag = format!("W/\"{}\"", sha256_hex(document.as_bytes()));
-    let mut response = if names_tag(request, &tag) {
+    TaggedText { text: document.into(), tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"\"")) }
+}
+
+/// A JSON document that the caller may keep and ask about again: 304 if the request names its tag in `If-None-Match`.
+pub(super) fn tagged(request: &HeaderMap, document: &TaggedText) -> Response<Body> {
+    let mut response = if document.tag.to_str().is_ok_and(|tag| names_tag(request, tag)) {
         let mut response = Response::new(full(Bytes::new()));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        typed(document, "application/json")
+        typed(document.text.clone(), "application/json")
     };
     let headers = response.headers_mut();
-    headers.extend(HeaderValue::try_from(tag).ok().map(|tag| (ETAG, tag)));
+    headers.insert(ETAG, document.tag.clone());
     // A cache may store it for the same caller, and has to ask before each use.
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     response

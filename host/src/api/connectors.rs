@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyper::Response;
 use serde_json::{Value, json};
 
-use super::answer::tagged;
+use super::answer::{tagged, with_tag};
 use super::authorize::AuthorizedCaller;
 use super::openapi::{effect, pagination};
 use super::problem::{self, Problem};
@@ -26,8 +26,8 @@ pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result
     let connectors: Vec<Value> = connectors.into_iter().map(|connector| record(connector)).collect();
     let is_admin = caller.may(Scope::Admin);
     let refused: Vec<Value> = registry.refused().iter().map(|refused| refusal(refused, is_admin)).collect();
-    let document = json!({"connectors": connectors, "refused": refused}).to_string();
-    Ok(tagged(call.request.headers(), document))
+    let document = with_tag(json!({"connectors": connectors, "refused": refused}).to_string());
+    Ok(tagged(call.request.headers(), &document))
 }
 
 /// The live connector of this identifier.

@@ -43,5 +43,5 @@ pub fn job_failure(failure: Failure, connector: &str, job: &str) -> Value {
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
 pub fn description(config: &Config, registry: &Registry) -> Value {
-    openapi::document(config, registry, routes::ROUTES)
+    openapi::document(config, &registry.live(), routes::ROUTES)
 }

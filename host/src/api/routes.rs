@@ -192,7 +192,7 @@ pub(super) static ROUTES: &[Route] = &[
                 takes_head: false,
                 handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::create(call, caller))),
                 description: Some(Description {
-                    id: "webhooks.secrets.create",
+                    id: "secrets.create",
                     summary: "Makes a secret that the tenant's webhooks are signed with.",
                     members: openapi::webhooks::create,
                 }),
@@ -202,7 +202,7 @@ pub(super) static ROUTES: &[Route] = &[
                 takes_head: true,
                 handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::list(call, caller))),
                 description: Some(Description {
-                    id: "webhooks.secrets.list",
+                    id: "secrets.list",
                     summary: "The tenant's valid webhook secrets, without the secrets themselves.",
                     members: openapi::webhooks::list,
                 }),
@@ -217,7 +217,7 @@ pub(super) static ROUTES: &[Route] = &[
             takes_head: false,
             handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::delete(call, caller))),
             description: Some(Description {
-                id: "webhooks.secrets.delete",
+                id: "secrets.delete",
                 summary: "Ends a webhook secret.",
                 members: openapi::webhooks::delete,
             }),
@@ -275,7 +275,7 @@ pub(super) static ROUTES: &[Route] = &[
             description: Some(Description {
                 id: "connectors.rollback",
                 summary: "Swaps in the version before the present one.",
-                members: gateway::live_connector,
+                members: gateway::changed_connector,
             }),
         }],
     },
@@ -289,7 +289,7 @@ pub(super) static ROUTES: &[Route] = &[
             description: Some(Description {
                 id: "healthz",
                 summary: "Answers while the process runs.",
-                members: gateway::state,
+                members: gateway::health,
             }),
         }],
     },
@@ -303,7 +303,7 @@ pub(super) static ROUTES: &[Route] = &[
             description: Some(Description {
                 id: "readyz",
                 summary: "Answers 200 while the gateway takes requests, and 503 once it is about to stop.",
-                members: gateway::state,
+                members: gateway::readiness,
             }),
         }],
     },

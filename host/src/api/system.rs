@@ -3,7 +3,7 @@
 use hyper::Response;
 use serde_json::json;
 
-use super::answer::{json_answer, tagged, typed};
+use super::answer::{json_answer, tagged, typed, with_tag};
 use super::openapi;
 use super::problem::{self, Problem};
 use super::route::HttpCall;
@@ -58,7 +58,11 @@ pub(super) async fn metrics(call: HttpCall<'_>) -> Result<Response<Body>, Proble
 pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, request, routes, .. } = call;
     // It has every schema of every live connector.
-    let describe =
-        || tagged(request.headers(), openapi::document(&gateway.config, &gateway.registry, routes).to_string());
-    Ok(compute::run(compute::LARGE_BYTES, describe).await)
+    let describe = || {
+        gateway
+            .description
+            .get(&gateway.registry, |live| with_tag(openapi::document(&gateway.config, live, routes).to_string()))
+    };
+    let description = compute::run(compute::LARGE_BYTES, describe).await;
+    Ok(tagged(request.headers(), &description))
 }

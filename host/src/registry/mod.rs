@@ -8,12 +8,13 @@
 //! A module is checked without the lock of [`Files`]. Only its change of the table takes the lock. So a module that takes long to
 //! compile holds up no other one.
 //!
-//! - here: the table; [`folders`]: the two folders; [`scan`]: their files; [`mod@load`]: from bytes to a connector; [`change`]: changes by the operator
+//! - here: the table; [`derived`]: values that are made from it; [`folders`]: the two folders; [`scan`]: their files; [`mod@load`]: from bytes to a connector; [`change`]: changes by the operator
 //! - [`connector`]: one connector; [`places`]: its concurrent calls; [`reach`], [`settings`], [`token_hosts`], [`provider_names`]: parts of its check
 //! - [`versions`]: former versions; [`mod@watch`]: notices changes of the folders
 
 mod change;
 mod connector;
+mod derived;
 mod folders;
 mod load;
 mod places;
@@ -40,6 +41,7 @@ use tokio::sync::{Mutex, watch as watched};
 
 pub use self::change::{ChangeError, Installation};
 pub use self::connector::{Connector, Operation};
+pub use self::derived::Derived;
 pub use self::load::try_schemas;
 pub use self::places::{NoPlace, Permit};
 pub use self::reach::Service;

@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use serde_json::{Map, Value, json};
 use support::catalogue::{CONFIGURED, example, fields, operations, text};
+use support::description::inlined;
 use support::{Gateway, Setup, module};
 use url::Url;
 
@@ -73,7 +74,7 @@ impl<'a> Comparison<'a> {
         });
         let setup = Setup::new().every_shipped().config(&clients.collect::<String>()).config(CONFIGURED);
         let gateway = setup.start();
-        let description = gateway.stranger().get("/openapi.json").ok();
+        let description = inlined(gateway.stranger().get("/openapi.json").ok());
         Self { connectors, gateway, description, differences: Vec::new() }
     }
 

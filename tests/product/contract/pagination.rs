@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use support::catalogue::{connectors, operations, text};
+use support::description::inlined;
 use support::{Dialect, Gateway, Reply, Setup};
 use url::Url;
 
@@ -111,7 +112,7 @@ fn the_description_says_how_the_pages_of_shipped_operations_are_read() {
 #[test]
 fn the_field_for_the_next_page_is_in_the_schema_of_the_request() {
     let gateway = Setup::new().every_shipped().start();
-    let document = gateway.stranger().get("/openapi.json").ok();
+    let document = inlined(gateway.stranger().get("/openapi.json").ok());
     for (operation, rule) in described(&gateway) {
         let body = &document["paths"][format!("/connectors/{operation}")]["post"]["requestBody"];
         let schema = &body["content"]["application/json"]["schema"];

@@ -1,6 +1,7 @@
 //! The events that the operator is told of.
 
 use serde_json::{Value, json};
+use support::description::inlined;
 use support::webhooks::{make_secret, verified};
 use support::{Client, Dialect, Gateway, OAuthProvider, Provider, Reply, Setup, Store, module, wait_for};
 
@@ -131,7 +132,7 @@ fn the_operator_is_told_of_connectors_that_are_swapped_and_refused() {
 #[test]
 fn the_description_has_every_event() {
     let world = world(&Store::Sqlite, Dialect::strict());
-    let document = world.client.get("/openapi.json").ok();
+    let document = inlined(world.client.get("/openapi.json").ok());
     let types = document.pointer("/webhooks/event/post/requestBody/content/application~1json/schema/properties/type");
     let expected = [
         "integration.connected",
@@ -140,5 +141,5 @@ fn the_description_has_every_event() {
         "connector.swapped",
         "connector.refused",
     ];
-    assert_eq!(types, Some(&json!({"enum": expected})));
+    assert_eq!(types, Some(&json!({"type": "string", "enum": expected})));
 }

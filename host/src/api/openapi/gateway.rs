@@ -1,30 +1,37 @@
 //! The gateway's own routes.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use super::components::parameter_references;
+use super::problems;
+use super::schemas::reference;
 
 /// Members of GET /connectors.
 pub(in crate::api) fn connectors() -> Value {
-    with_tag(ok("The connectors.", object()))
+    with_tag(ok("The connectors.", reference("Connectors")))
 }
 
-/// Members of GET /healthz and /readyz.
-pub(in crate::api) fn state() -> Value {
-    ok("The gateway's state.", object())
+/// Members of GET /healthz.
+pub(in crate::api) fn health() -> Value {
+    ok("The process runs.", reference("Health"))
+}
+
+/// Members of GET /readyz.
+pub(in crate::api) fn readiness() -> Value {
+    ok("The gateway takes requests.", reference("Readiness"))
 }
 
 /// Members of GET /openapi.json.
 pub(in crate::api) fn openapi() -> Value {
-    with_tag(ok("This document.", object()))
+    with_tag(ok("This document.", json!({"type": "object"})))
 }
 
 /// Members of a document that the caller may keep and ask about again.
 fn with_tag(mut members: Value) -> Value {
-    members["parameters"] = json!([{
-        "name": "If-None-Match", "in": "header", "required": false, "schema": {"type": "string"},
-        "description": "The `ETag` of an earlier answer.",
-    }]);
-    members["responses"]["200"]["headers"] = json!({"ETag": {"schema": {"type": "string"}}});
-    members["responses"]["304"] = json!({"description": "The document is the one that `If-None-Match` names."});
+    members["parameters"] = parameter_references(&["IfNoneMatch"]);
+    let named = [("ETag", "ETag"), ("Content-Encoding", "ContentEncoding"), ("Vary", "Vary")];
+    members["responses"]["200"]["headers"] = problems::headers(named);
+    members["responses"]["304"] = json!({"$ref": "#/components/responses/NotModified"});
     members
 }
 
@@ -38,7 +45,7 @@ pub(in crate::api) fn metrics() -> Value {
 
 /// Members of POST /admin/connectors.
 pub(in crate::api) fn install() -> Value {
-    let mut members = live_connector();
+    let mut members = changed_connector();
     members["description"] =
         "The body is the component. `grant` names a host that it may reach. With `replace_shipped` it may take \
                               the place of a connector that came with the gateway."
@@ -59,22 +66,104 @@ pub(in crate::api) fn install() -> Value {
 
 /// Members of DELETE /admin/connectors/{connector}.
 pub(in crate::api) fn removed() -> Value {
-    ok("The connector is removed.", object())
+    with_conflict(ok("The connector is removed.", reference("ConnectorRemoved")))
 }
 
-/// Members of a route that answers with a connector.
-pub(in crate::api) fn live_connector() -> Value {
-    ok("The connector as it is live now.", object())
+/// Members of a route that changes a connector and answers with it.
+pub(in crate::api) fn changed_connector() -> Value {
+    with_conflict(ok("The connector as it is live now.", reference("Connector")))
 }
 
-fn object() -> Value {
-    json!({"type": "object"})
-}
-
-/// Members with one JSON answer, and problems.
+/// Members with one JSON answer. The problems are added where the route is known.
 pub(super) fn ok(description: &str, schema: Value) -> Value {
     json!({"responses": {
-        "200": {"description": description, "content": {"application/json": {"schema": schema}}},
-        "default": {"$ref": "#/components/responses/Problem"},
+        "200": {
+            "description": description,
+            "headers": problems::headers([("X-Request-Id", "RequestId")]),
+            "content": {"application/json": {"schema": schema}},
+        },
     }})
+}
+
+/// Adds problems that the route may answer with.
+pub(super) fn or(mut members: Value, statuses: &[&str]) -> Value {
+    if let Some(Value::Object(responses)) = members.get_mut("responses") {
+        responses.extend(problems::refusals(statuses));
+    }
+    members
+}
+
+fn with_conflict(members: Value) -> Value {
+    or(members, &["409"])
+}
+
+/// The schemas that these routes use.
+pub(super) fn schemas() -> Map<String, Value> {
+    let text = || json!({"type": "string"});
+    let texts = || json!({"type": "array", "items": {"type": "string"}});
+    let maybe = |description: &str| json!({"type": ["string", "null"], "description": description});
+    let all_of = |members: Value| {
+        let required: Vec<String> = members.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        json!({"type": "object", "required": required, "properties": members})
+    };
+    let list = |name: &str| json!({"type": "array", "items": reference(name)});
+    let mut schemas = Map::new();
+    let mut add = |name: &str, schema: Value| schemas.insert(name.to_owned(), schema);
+    add("Connectors", all_of(json!({"connectors": list("Connector"), "refused": list("RefusedModule")})));
+    add(
+        "Connector",
+        all_of(json!({
+            "connector": {"type": "string", "description": "Its identifier, which is a part of paths."},
+            "title": text(), "version": text(),
+            "sha256": {"type": "string", "description": "Digest of the module in hexadecimal digits."},
+            "shipped": {"type": "boolean", "description": "`true` if it came with the gateway."},
+            "live_since": {"type": "string", "format": "date-time"},
+            "auth_type": reference("AuthType"),
+            "hosts": reference("ConnectorHosts"),
+            "upstreams": list("ConnectorUpstream"),
+            "imprint": reference("ConnectorImprint"),
+            "operations": list("ConnectorOperation"),
+        })),
+    );
+    add("ConnectorHosts", all_of(json!({"granted": texts(), "missing": texts()})));
+    let credential = json!({"anyOf": [reference("CredentialPlace"), {"type": "null"}]});
+    add(
+        "ConnectorUpstream",
+        all_of(
+            json!({"name": text(), "host": maybe("Null if the operator has set no URL."), "link_hosts": texts(), "credential": credential}),
+        ),
+    );
+    add(
+        "CredentialPlace",
+        all_of(json!({"in": {"type": "string", "enum": ["header", "query", "form_field"]}, "name": text()})),
+    );
+    add("ConnectorImprint", all_of(json!({"license": text(), "homepage": text(), "author": text()})));
+    add(
+        "ConnectorOperation",
+        json!({
+            "type": "object", "required": ["path", "summary", "effect"],
+            "properties": {
+                "path": text(), "summary": text(),
+                "effect": {"type": "string", "enum": ["read", "write", "destructive"]},
+                "x-pagination": {"type": "object", "description": "As in GET /openapi.json."},
+            },
+        }),
+    );
+    add(
+        "RefusedModule",
+        all_of(json!({
+            "file": text(), "sha256": {"type": "string", "description": "Empty if the file cannot be read."},
+            "reason": text(), "refused_at": {"type": "string", "format": "date-time"},
+            "serving": maybe("Digest of the version that serves in its place."),
+        })),
+    );
+    add("ConnectorRemoved", all_of(json!({"connector": text(), "removed": {"type": "boolean", "const": true}})));
+    add("Health", all_of(json!({"status": {"type": "string", "const": "ok"}, "version": text()})));
+    add(
+        "Readiness",
+        all_of(
+            json!({"status": {"type": "string", "const": "ready"}, "connectors": {"type": "integer", "minimum": 0}}),
+        ),
+    );
+    schemas
 }

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::gateway::ok;
+use super::components::parameter_references;
+use super::gateway::{ok, or};
+use super::problems::headers;
+use super::schemas::reference;
 use crate::api::integrations::confirmation;
 
 /// Members of POST /connectors/{connector}/integrations.
@@ -15,10 +18,10 @@ pub(in crate::api) fn begin() -> Value {
         "schema": reference("AuthorizationInit"),
         "example": {"auth_type": "oauth2", "callback_url": "http://localhost:3000/connected"},
     }}});
-    members["parameters"] = json!([{"$ref": "#/components/parameters/IdempotencyKey"}]);
-    members["responses"]["409"] = json!({"$ref": "#/components/responses/Conflict"});
-    members["responses"]["422"] = json!({"$ref": "#/components/responses/ValidationError"});
-    members
+    members["parameters"] = parameter_references(&["IdempotencyKey"]);
+    members["responses"]["200"]["headers"] =
+        headers([("X-Request-Id", "RequestId"), ("Idempotent-Replayed", "IdempotentReplayed")]);
+    or(members, &["409", "424", "429", "4XX", "502", "504"])
 }
 
 /// Members of a route that answers with an integration.
@@ -29,60 +32,33 @@ pub(in crate::api) fn integration() -> Value {
 /// Members of POST /connectors/{connector}/integrations/{user_identifier}/confirm.
 pub(in crate::api) fn confirm() -> Value {
     let mut members = ok("The integration, which is active now.", reference("Integration"));
-    members["requestBody"] = json!({"required": true, "content": {"application/json": {
-        "schema": confirmation(),
-    }}});
-    members["responses"]["422"] = json!({"$ref": "#/components/responses/ValidationError"});
-    members
+    members["requestBody"] =
+        json!({"required": true, "content": {"application/json": {"schema": reference("Confirmation")}}});
+    or(members, &["409", "429"])
 }
 
 /// Members of DELETE /connectors/{connector}/integrations/{user_identifier}.
 pub(in crate::api) fn remove() -> Value {
-    let schema = json!({
-        "type": "object", "required": ["deleted", "revoked"],
-        "properties": {
-            "deleted": {"const": true},
-            "revoked": {"type": "boolean", "description": "`true` if the service has revoked the access."},
-        },
-    });
-    ok("The integration is deleted.", schema)
+    ok("The integration is deleted.", reference("IntegrationDeleted"))
 }
 
 /// Members of GET /integrations.
 pub(in crate::api) fn list() -> Value {
-    let schema = json!({
-        "type": "object", "required": ["integrations", "next_cursor"],
-        "properties": {
-            "integrations": {"type": "array", "items": reference("Integration")},
-            "next_cursor": {"type": ["string", "null"], "description": "The `cursor` of the next page; null on the last page."},
-        },
-    });
-    let mut members = ok("A page of integrations, in the order of connectors and user identifiers.", schema);
+    let mut members =
+        ok("A page of integrations, in the order of connectors and user identifiers.", reference("IntegrationPage"));
     members["parameters"] = json!([
         {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
         {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the page before."},
         {"name": "connector", "in": "query", "schema": {"type": "string"}, "description": "Only accounts of this connector."},
-        {"name": "status", "in": "query", "schema": {"enum": ["active", "expired", "revoked"]}},
+        {"name": "status", "in": "query", "schema": reference("IntegrationStatus")},
     ]);
-    members["responses"]["422"] = json!({"$ref": "#/components/responses/ValidationError"});
-    members
+    or(members, &["422"])
 }
 
 /// Members of GET /connectors/{connector}/integration-exists.
 pub(in crate::api) fn exists() -> Value {
-    let schema = json!({
-        "type": "object", "required": ["exists", "required", "user_identifier"],
-        "properties": {
-            "exists": {"type": "boolean"},
-            "required": {"type": "boolean", "description": "`true` if the connector's operations need an integration."},
-            "user_identifier": {
-                "type": ["string", "null"],
-                "description": "The integration that an operation would run on; null if it could not choose one.",
-            },
-        },
-    });
-    let mut members = ok("The answer.", schema);
-    members["parameters"] = json!([{"$ref": "#/components/parameters/UserIdentifier"}]);
+    let mut members = or(ok("The answer.", reference("IntegrationExists")), &["422"]);
+    members["parameters"] = parameter_references(&["UserIdentifier"]);
     members
 }
 
@@ -98,10 +74,14 @@ pub(in crate::api) fn callback() -> Value {
         "responses": {
             "302": {
                 "description": "To the `callback_url`, with `status=success&connector=…&user_identifier=…`, `status=pending` and a `completion`, or `status=error&error=…`.",
-                "headers": {"Location": {"schema": {"type": "string", "format": "uri"}}},
+                "headers": headers([("Location", "Location")]),
             },
             "400": {
                 "description": "A page that says why the user is not sent on: the state is unknown, used or expired.",
+                "content": {"text/html": {"schema": {"type": "string"}}},
+            },
+            "503": {
+                "description": "A page that says that this cannot be completed now.",
                 "content": {"text/html": {"schema": {"type": "string"}}},
             },
             "409": {
@@ -114,32 +94,12 @@ pub(in crate::api) fn callback() -> Value {
 
 /// Members of GET /connectors/{connector}/auth-schema.
 pub(in crate::api) fn auth_schema() -> Value {
-    let schema = json!({
-        "type": "object", "required": ["connector", "required", "auth_types"],
-        "properties": {
-            "connector": {"type": "string"},
-            "required": {"type": "boolean"},
-            "auth_types": {"type": "array", "items": {
-                "type": "object", "required": ["auth_type", "schema"],
-                "properties": {
-                    "auth_type": {"enum": ["oauth2", "api_key", "none"]},
-                    "schema": {"type": "object", "description": "JSON Schema of the body of POST …/integrations."},
-                    "authorization_url": {"type": ["string", "null"]},
-                    "token_url": {"type": ["string", "null"]},
-                    "scopes": {"type": "array", "items": {"type": "string"}},
-                    "pkce": {"enum": ["S256", null]},
-                    "redirect_uri": {"type": "string", "description": "Register exactly this URL with the provider."},
-                },
-            }},
-        },
-    });
-    ok("The auth types, each with the JSON Schema of its body.", schema)
+    ok("The auth types, each with the JSON Schema of its body.", reference("AuthSchema"))
 }
 
 /// Schemas that the routes refer to.
 pub(super) fn schemas() -> Map<String, Value> {
     let text = || json!({"type": "string"});
-    let maybe = || json!({"type": ["string", "null"]});
     let time = || json!({"type": "string", "format": "date-time"});
     let maybe_time =
         |description: &str| json!({"type": ["string", "null"], "format": "date-time", "description": description});
@@ -156,24 +116,17 @@ pub(super) fn schemas() -> Map<String, Value> {
             "properties": {
                 "connector": text(),
                 "user_identifier": text(),
-                "auth_type": {"enum": ["oauth2", "api_key", "none"]},
-                "status": {"enum": ["active", "expired", "revoked"]},
+                "auth_type": reference("AuthType"),
+                "status": reference("IntegrationStatus"),
                 "selected": {"type": "boolean"},
-                "account": {
-                    "type": "object", "description": "The user's account at the service, as far as the service tells.",
-                    "properties": {"id": maybe(), "email": maybe(), "name": maybe()},
-                },
+                "account": reference("Account"),
                 "scopes": {"type": "array", "items": text(), "description": "The scopes that the user permitted."},
                 "created_at": time(),
                 "updated_at": time(),
                 "expires_at": maybe_time("The expiry of the access token. The gateway refreshes the token before."),
                 "last_refreshed_at": maybe_time("The time of the last refresh."),
                 "next_refresh_at": maybe_time("The time of the next refresh."),
-                "reason": {
-                    "type": ["object", "null"], "description": "Why the integration does not work, and who must act.",
-                    "required": ["owner", "detail"],
-                    "properties": {"owner": {"enum": ["user", "operator", "provider"]}, "detail": text()},
-                },
+                "reason": {"anyOf": [reference("IntegrationReason"), {"type": "null"}]},
             },
         }),
     );
@@ -181,7 +134,7 @@ pub(super) fn schemas() -> Map<String, Value> {
         "type": "object", "required": ["auth_type"],
         "description": "GET …/auth-schema has the exact schema for a connector.",
         "properties": {
-            "auth_type": {"enum": ["oauth2", "api_key", "none"]},
+            "auth_type": reference("AuthType"),
             "callback_url": {
                 "type": ["string", "null"], "format": "uri",
                 "description": "For oauth2: the URL that the user is sent to in the end, with `status=success` or `status=error` in the query.",
@@ -206,38 +159,96 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas.insert("AuthorizationBegun".to_owned(), json!({
         "type": "object", "required": ["auth_type", "authorization_url", "state", "expires_at"],
         "properties": {
-            "auth_type": {"const": "oauth2"},
+            "auth_type": {"type": "string", "const": "oauth2"},
             "authorization_url": {"type": "string", "format": "uri", "description": "Send the user's browser to this URL."},
             "state": {"type": "string", "description": "Comes back with the user, once."},
             "expires_at": time(),
         },
     }));
+    schemas.insert("Confirmation".to_owned(), confirmation());
+    schemas.extend(parts().map(|(name, schema)| (name.to_owned(), schema)));
     schemas
 }
 
-/// The answer of an operation that needs an account and has none to run on.
-pub(super) fn account_needed() -> Value {
-    json!({
-        "description": "The user must act: `integration-required`, `selection-required` or `reauthorization-required`; \
-            `action` says what to call, and `candidates` which accounts are connected.",
-        "content": {"application/problem+json": {"schema": {
-            "allOf": [reference("Problem")],
-            "type": "object",
-            "properties": {
-                "action": {
-                    "type": "object", "required": ["method", "path"],
-                    "properties": {
-                        "method": {"type": "string"}, "path": {"type": "string"},
-                        "body": {"type": "object", "description": "The members of the body that name the integration."},
+/// Parts of these schemas, and small answers.
+fn parts() -> [(&'static str, Value); 9] {
+    let text = || json!({"type": "string"});
+    let maybe = || json!({"type": ["string", "null"]});
+    let auth_type = json!({
+        "type": "object", "required": ["auth_type", "schema"],
+        "properties": {
+            "auth_type": reference("AuthType"),
+            "schema": {"type": "object", "description": "JSON Schema of the body of POST …/integrations."},
+            "authorization_url": maybe(),
+            "token_url": maybe(),
+            "scopes": {"type": "array", "items": text()},
+            "pkce": {"type": ["string", "null"], "description": "`S256`, or null without PKCE."},
+            "redirect_uri": {"type": "string", "description": "Register exactly this URL with the provider."},
+        },
+    });
+    [
+        ("AuthType", json!({"type": "string", "enum": ["oauth2", "api_key", "none"]})),
+        ("IntegrationStatus", json!({"type": "string", "enum": ["active", "expired", "revoked"]})),
+        (
+            "Account",
+            json!({
+                "type": "object", "description": "The user's account at the service, as far as the service tells.",
+                "properties": {"id": maybe(), "email": maybe(), "name": maybe()},
+            }),
+        ),
+        (
+            "IntegrationReason",
+            json!({
+                "type": "object", "required": ["owner", "detail"],
+                "description": "Why the integration does not work, and who must act.",
+                "properties": {"owner": {"type": "string", "enum": ["user", "operator", "provider"]}, "detail": text()},
+            }),
+        ),
+        (
+            "IntegrationDeleted",
+            json!({
+                "type": "object", "required": ["deleted", "revoked"],
+                "properties": {
+                    "deleted": {"type": "boolean", "const": true},
+                    "revoked": {"type": "boolean", "description": "`true` if the service has revoked the access."},
+                },
+            }),
+        ),
+        (
+            "IntegrationPage",
+            json!({
+                "type": "object", "required": ["integrations", "next_cursor"],
+                "properties": {
+                    "integrations": {"type": "array", "items": reference("Integration")},
+                    "next_cursor": {"type": ["string", "null"], "description": "The `cursor` of the next page; null on the last page."},
+                },
+            }),
+        ),
+        (
+            "IntegrationExists",
+            json!({
+                "type": "object", "required": ["exists", "required", "user_identifier"],
+                "properties": {
+                    "exists": {"type": "boolean"},
+                    "required": {"type": "boolean", "description": "`true` if the connector's operations need an integration."},
+                    "user_identifier": {
+                        "type": ["string", "null"],
+                        "description": "The integration that an operation would run on; null if it could not choose one.",
                     },
                 },
-                "candidates": {"type": "array", "items": {"type": "string"}},
-                "user_identifier": {"type": "string"},
-            },
-        }}},
-    })
-}
-
-fn reference(schema: &str) -> Value {
-    json!({"$ref": format!("#/components/schemas/{schema}")})
+            }),
+        ),
+        ("AuthTypeSchema", auth_type),
+        (
+            "AuthSchema",
+            json!({
+                "type": "object", "required": ["connector", "required", "auth_types"],
+                "properties": {
+                    "connector": text(),
+                    "required": {"type": "boolean"},
+                    "auth_types": {"type": "array", "items": reference("AuthTypeSchema")},
+                },
+            }),
+        ),
+    ]
 }

@@ -2,15 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::registry::Operation;
-use contract::{Answer, Effect, NextPage, Pagination};
+use super::components::parameter_references;
+use super::problems;
+use super::schemas::{Schemas, reference};
+use crate::registry::{Connector, Operation};
+use contract::{Answer, AuthScheme, Effect, NextPage, Pagination};
 use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 
-/// The path item of an operation.
-pub(super) fn path_item(connector: &str, operation: &Operation) -> Value {
-    let manifest = &operation.manifest;
+/// The path item of an operation. Its schemas are added to `schemas`.
+pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &mut Schemas) -> Value {
+    let (identifier, manifest) = (&connector.manifest().identifier, &operation.manifest);
+    let has_accounts = !matches!(connector.manifest().auth, AuthScheme::None);
     let mut media = Map::new();
-    media.insert("schema".to_owned(), body_schema(connector, operation));
+    media.insert("schema".to_owned(), request_schema(identifier, operation, schemas));
     let required = operation
         .schema
         .document()
@@ -21,52 +25,93 @@ pub(super) fn path_item(connector: &str, operation: &Operation) -> Value {
     if let Some(example) = example.or_else(|| (!required).then(|| json!({}))) {
         media.insert("example".to_owned(), example);
     }
+    let mut responses = Map::new();
+    responses.insert(
+        "200".to_owned(),
+        json!({
+            "description": if manifest.background {
+                "The job that runs in the background. If `waiting` is true and there are no `callback_urls`: the answer."
+            } else {
+                "The answer, shaped as the request says."
+            },
+            "headers": headers(manifest),
+            "content": answer_content(identifier, operation, schemas),
+        }),
+    );
+    if manifest.answer != Answer::Json {
+        responses.insert("206".to_owned(), json!({"$ref": "#/components/responses/Part"}));
+    }
+    responses.extend(problems::of_operations(has_accounts));
     let mut post = json!({
-        "operationId": format!("{connector}.{}", manifest.path),
-        "tags": [connector],
+        "operationId": format!("{identifier}.{}", manifest.path),
+        "tags": [identifier],
         "summary": manifest.summary,
         "description": manifest.description,
         "x-effect": effect(manifest.effect),
+        "parameters": parameters(manifest, has_accounts),
         "requestBody": {"required": required, "content": {"application/json": media}},
-        "responses": {
-            "200": {
-                "description": if manifest.background {
-                    "The job that runs in the background. If `waiting` is true and there are no `callback_urls`: the answer."
-                } else {
-                    "The answer, shaped as the request says."
-                },
-                "headers": headers(manifest),
-                "content": answer_content(connector, operation),
-            },
-            "422": {"$ref": "#/components/responses/ValidationError"},
-            "default": {"$ref": "#/components/responses/Problem"},
-        },
+        "responses": responses,
     });
     if let Some(pages) = &manifest.pagination {
         post["x-pagination"] = pagination(pages);
     }
+    let limit = connector.manifest().rate_limits.iter().find(|limit| Some(&limit.name) == manifest.rate_limit.as_ref());
+    if let Some(limit) = limit {
+        post["x-rate-limit"] =
+            json!({"name": limit.name, "requests": limit.requests, "period_s": limit.period_seconds});
+    }
     json!({"post": post})
 }
 
+fn parameters(manifest: &contract::Operation, has_accounts: bool) -> Value {
+    let mut names = vec!["Prefer", "RequestTimeout"];
+    if manifest.answer != Answer::Json {
+        names.push("Range");
+    }
+    if manifest.effect != Effect::Read {
+        names.push("IdempotencyKey");
+    }
+    if has_accounts {
+        names.push("UserIdentifier");
+    }
+    parameter_references(&names)
+}
+
 /// The media types of an answer, by the kind of answer that the operation declares.
-fn answer_content(connector: &str, operation: &Operation) -> Value {
-    let schema = operation.answer_schema.as_ref().map_or_else(
-        || json!({}),
-        |schema| with_own_root(schema, &format!("{connector}:{}:answer", operation.manifest.path)),
+fn answer_content(connector: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
+    let manifest = &operation.manifest;
+    let mut json_media = Map::new();
+    let described = operation.answer_schema.as_ref();
+    let schema = described.map_or_else(
+        || reference("Answer"),
+        |schema| reference(&schemas.add(&format!("{connector}.{}.answer", manifest.path), schema)),
     );
-    let bytes = || json!({"schema": {"type": "string", "format": "binary"}});
-    if operation.manifest.background {
-        let accepted = json!({"$ref": "#/components/schemas/JobAccepted"});
-        return json!({"application/json": {"schema": {"anyOf": [accepted, schema]}}});
+    let schema = match manifest.answer {
+        Answer::File => reference("File"),
+        Answer::Any => json!({"anyOf": [reference("File"), schema]}),
+        Answer::Json => schema,
+    };
+    let schema = if manifest.background { json!({"anyOf": [reference("JobAccepted"), schema]}) } else { schema };
+    json_media.insert("schema".to_owned(), schema);
+    if let Some(example) = described.and_then(|schema| schema.get("examples")?.get(0)) {
+        json_media.insert("example".to_owned(), example.clone());
     }
-    match operation.manifest.answer {
-        Answer::Json => json!({"application/json": {"schema": schema}}),
-        Answer::File => json!({
-            "application/json": {"schema": {"$ref": "#/components/schemas/File"}},
-            "*/*": bytes(),
-        }),
-        Answer::Any => json!({"application/json": {"schema": schema}, "*/*": bytes()}),
+    let mut content = Map::new();
+    content.insert("application/json".to_owned(), json_media.into());
+    if manifest.answer != Answer::Json {
+        content.insert("*/*".to_owned(), bytes());
     }
+    content.into()
+}
+
+/// The bytes of a file.
+pub(super) fn bytes() -> Value {
+    json!({"schema": {"type": "string", "format": "binary"}})
+}
+
+/// An answer that its connector does not describe.
+pub(super) fn answer() -> Value {
+    json!({"description": "The JSON of the service, unchanged or shaped. It is `{}` if the service sends nothing."})
 }
 
 /// A file as JSON.
@@ -89,22 +134,21 @@ pub(super) fn file() -> Value {
 fn headers(manifest: &contract::Operation) -> Value {
     let mut names = vec![
         ("X-Request-Id", "RequestId"),
-        ("X-Upstream-Request-Id", "UpstreamRequestId"),
-        ("X-Upstream-RateLimit-Limit", "UpstreamRateLimit"),
-        ("X-Upstream-RateLimit-Remaining", "UpstreamRateLimit"),
-        ("X-Upstream-RateLimit-Reset", "UpstreamRateLimit"),
-        ("X-Upstream-Link", "UpstreamLink"),
+        ("Content-Encoding", "ContentEncoding"),
+        ("Vary", "Vary"),
+        ("Preference-Applied", "PreferenceApplied"),
     ];
+    names.extend(problems::UPSTREAM);
+    if manifest.answer != Answer::Json {
+        names.push(("Content-Disposition", "ContentDisposition"));
+    }
     if manifest.rate_limit.is_some() {
-        names.extend([("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")]);
+        names.extend(problems::RATE_LIMIT);
     }
     if manifest.effect != Effect::Read {
         names.push(("Idempotent-Replayed", "IdempotentReplayed"));
     }
-    let header = |(name, component): (&str, &str)| {
-        (name.to_owned(), json!({"$ref": format!("#/components/headers/{component}")}))
-    };
-    Value::Object(names.into_iter().map(header).collect())
+    problems::headers(names)
 }
 
 /// The name of an effect.
@@ -116,7 +160,7 @@ pub(in crate::api) fn effect(effect: Effect) -> &'static str {
     }
 }
 
-/// The extension `x-pagination`; [`PAGINATION`] explains it to callers.
+/// The extension `x-pagination`. The description of the document explains it to callers.
 pub(in crate::api) fn pagination(pages: &Pagination) -> Value {
     let mut rule = json!({"items": pages.items, "input": pages.input});
     match &pages.next {
@@ -138,47 +182,14 @@ pub(in crate::api) fn pagination(pages: &Pagination) -> Value {
     rule
 }
 
-/// The explanation of `x-pagination` in the document.
-pub(super) const PAGINATION: &str = "Operations with further pages have the extension `x-pagination`. `items` is a JSON Pointer \
-    to the items in the answer, and `input` is a JSON Pointer to the member of the request body that selects the page. `style` \
-    says how the value of `input` for the next page is found. `cursor`: the answer has it at the JSON Pointer `next`; on the \
-    last page it is absent, null or empty. `link`: the answer has a URL at `next`, and the query parameter `parameter` of this \
-    URL is the value; on the last page the URL is absent. `page_number`: count pages up from `first`. `offset`: the number of \
-    items to skip. With the last two, a page without items follows the last page. Do not remove `next` with `response_fields`.";
-
 /// The schema of the request body, with the members of the envelope.
-fn body_schema(connector: &str, operation: &Operation) -> Value {
-    let mut schema = with_own_root(operation.schema.document(), &format!("{connector}:{}", operation.manifest.path));
-    let has_own_root = schema.get("$id").is_some();
-    if operation.schema.envelope()
-        && let Value::Object(members) = &mut schema
-        && let Value::Object(properties) = members.entry("properties").or_insert_with(|| json!({}))
-    {
-        for (name, component, inline) in [
-            ("response_fields", "ResponseFields", response_fields as fn() -> Value),
-            ("response_filters", "ResponseFilters", response_filters),
-        ] {
-            let member =
-                if has_own_root { inline() } else { json!({"$ref": format!("#/components/schemas/{component}")}) };
-            properties.insert(name.to_owned(), member);
-        }
+fn request_schema(connector: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
+    let name = schemas.add(&format!("{connector}.{}.request", operation.manifest.path), operation.schema.document());
+    if operation.schema.envelope() {
+        schemas.add_member(&name, "response_fields", reference("ResponseFields"));
+        schemas.add_member(&name, "response_filters", reference("ResponseFilters"));
     }
-    schema
-}
-
-/// A schema of a connector, for use inside of the document.
-///
-/// References in the schema are relative to its own root. So a schema with references becomes a resource with an `$id`. In turn,
-/// such a schema cannot refer to other parts of the document.
-fn with_own_root(schema: &Value, name: &str) -> Value {
-    let mut schema = schema.clone();
-    if let Value::Object(members) = &mut schema {
-        members.remove("$schema");
-        if Value::from(members.clone()).to_string().contains("\"$ref\"") {
-            members.entry("$id").or_insert_with(|| format!("urn:connector-gateway:schema:{name}").into());
-        }
-    }
-    schema
+    reference(&name)
 }
 
 /// The member `response_fields` of the envelope.
@@ -196,22 +207,27 @@ pub(super) fn response_filters() -> Value {
     json!({
         "type": ["array", "null"], "maxItems": MAX_FILTERS,
         "description": "Filters applied to items of the answer, one after the other, before the fields are chosen.",
-        "items": {
-            "type": "object", "additionalProperties": false,
-            "required": ["field_name", "type", "values"],
-            "properties": {
-                "field_name": {
-                    "type": "string", "minLength": 1, "maxLength": MAX_PATH_CHARACTERS,
-                    "description": "Field to test; dots lead into objects.",
-                },
-                "type": {"const": "string_list"},
-                "values": {
-                    "type": "array", "maxItems": MAX_VALUES, "items": {"type": "string"}, "description": "Values to match.",
-                },
-                "root": {
-                    "type": ["string", "null"], "maxLength": MAX_PATH_CHARACTERS,
-                    "description": "Path to the array whose elements are tested.",
-                },
+        "items": reference("ResponseFilter"),
+    })
+}
+
+/// One filter of the envelope.
+pub(super) fn response_filter() -> Value {
+    json!({
+        "type": "object", "additionalProperties": false,
+        "required": ["field_name", "type", "values"],
+        "properties": {
+            "field_name": {
+                "type": "string", "minLength": 1, "maxLength": MAX_PATH_CHARACTERS,
+                "description": "Field to test; dots lead into objects.",
+            },
+            "type": {"type": "string", "const": "string_list"},
+            "values": {
+                "type": "array", "maxItems": MAX_VALUES, "items": {"type": "string"}, "description": "Values to match.",
+            },
+            "root": {
+                "type": ["string", "null"], "maxLength": MAX_PATH_CHARACTERS,
+                "description": "Path to the array whose elements are tested.",
             },
         },
     })
@@ -239,12 +255,5 @@ mod tests {
         let number = rule(NextPage::PageNumber(1));
         assert_eq!((&number["style"], &number["first"]), (&json!("page_number"), &json!(1)));
         assert_eq!(rule(NextPage::Offset)["style"], "offset");
-    }
-
-    #[test]
-    fn a_schema_with_references_is_a_resource_of_its_own() {
-        let with = with_own_root(&json!({"$schema": "x", "properties": {"a": {"$ref": "#/$defs/a"}}}), "demo:list");
-        assert_eq!((with.get("$schema"), &with["$id"]), (None, &json!("urn:connector-gateway:schema:demo:list")));
-        assert_eq!(with_own_root(&json!({"type": "object"}), "demo:list"), json!({"type": "object"}));
     }
 }

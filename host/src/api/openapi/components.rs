@@ -1,0 +1,74 @@
+//! Parameters and headers that several operations share.
+
+use serde_json::{Value, json};
+
+use crate::api::once;
+
+/// The component `parameters`.
+pub(super) fn parameters() -> Value {
+    let header = |name: &str, schema: Value, description: &str| json!({"name": name, "in": "header", "required": false, "schema": schema, "description": description});
+    let text = || json!({"type": "string"});
+    let with_example = |mut parameter: Value, example: &str| {
+        parameter["example"] = example.into();
+        parameter
+    };
+    json!({
+        "UserIdentifier": header(
+            "X-User-Identifier", text(),
+            "The integration to run on; without it the selected one, else the only one. An empty or repeated header is refused.",
+        ),
+        "Prefer": with_example(
+            header("Prefer", text(), "`wait=N` ends the call after N seconds at most (RFC 7240)."), "wait=10",
+        ),
+        "RequestTimeout": header(
+            "Request-Timeout", json!({"type": "integer", "minimum": 1}), "Ends the call after so many seconds at most.",
+        ),
+        "Range": with_example(
+            header("Range", text(), "The part of a file that is wanted as bytes, where the service has parts (RFC 9110, section 14.2)."),
+            "bytes=0-1023",
+        ),
+        "IdempotencyKey": header(
+            "Idempotency-Key", json!({"type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS}),
+            &format!(
+                "Makes the call run once, also if it is sent again: a repeat gets the first answer, with `Idempotent-Replayed: true`. \
+                 Answers of at most {} bytes are kept for 24 hours. A call that surely did nothing gives its key back.",
+                once::MAX_KEPT_BYTES
+            ),
+        ),
+        "IfNoneMatch": header("If-None-Match", text(), "The `ETag` of an earlier answer."),
+    })
+}
+
+/// References to parameters, by their names among the components.
+pub(super) fn parameter_references(names: &[&str]) -> Value {
+    names.iter().map(|name| json!({"$ref": format!("#/components/parameters/{name}")})).collect()
+}
+
+/// The component `headers`.
+pub(super) fn headers() -> Value {
+    let header = |description: &str| json!({"description": description, "schema": {"type": "string"}});
+    let count = |description: &str| json!({"description": description, "schema": {"type": "integer", "minimum": 0}});
+    let one_of = |values: &[&str], description: &str| json!({"description": description, "schema": {"type": "string", "enum": values}});
+    json!({
+        "RequestId": header("Names the request in the gateway's log. It is the caller's own `X-Request-Id`, if that is short."),
+        "ErrorSource": one_of(&["gateway", "connector", "upstream"], "Who found or caused the problem."),
+        "RetryAfter": count("Seconds to wait before the call is repeated."),
+        "Challenge": header("Says that a Bearer token is needed, and what is wrong with the one that was sent (RFC 6750)."),
+        "Allow": header("The methods that the path takes."),
+        "Location": {"description": "Where the browser goes next.", "schema": {"type": "string", "format": "uri"}},
+        "ETag": header("Send it as `If-None-Match` to ask if the document has changed."),
+        "ContentEncoding": one_of(
+            &["gzip", "zstd"], "The encoding of an answer of text of 1 KiB or more, if `Accept-Encoding` names one of these.",
+        ),
+        "Vary": header("`Accept-Encoding` if the answer is encoded; `Origin` if a page in a browser may read it."),
+        "ContentDisposition": header("The name of a file that is answered as bytes."),
+        "ContentRange": header("The part of the file that this is."),
+        "PreferenceApplied": header("`wait=N` if `Prefer` has shortened the call's deadline."),
+        "IdempotentReplayed": one_of(&["true"], "There if this is the first answer to a call with the same Idempotency-Key."),
+        "RateLimit": header("The gateway's own rate limit: calls that are left (`r`), and seconds until there are more (`t`)."),
+        "RateLimitPolicy": header("The gateway's own rate limit: calls (`q`) in a window of seconds (`w`)."),
+        "UpstreamRateLimit": header("The rate limit of the service, as the service says it."),
+        "UpstreamRequestId": header("The service's id of the request."),
+        "UpstreamLink": header("The header `Link` of the service (RFC 8288), where it tells of further pages."),
+    })
+}

@@ -1,0 +1,335 @@
+//! Problems: their schemas, and a response for each status that an operation or a route may have instead of its answer.
+
+use serde_json::{Map, Value, json};
+
+use super::schemas::reference;
+use crate::api::problem::KINDS;
+
+/// Headers of every response.
+const ALWAYS: [(&str, &str); 2] = [("X-Request-Id", "RequestId"), ("X-Error-Source", "ErrorSource")];
+
+const RETRY_AFTER: (&str, &str) = ("Retry-After", "RetryAfter");
+
+/// Headers that pass on what a service says.
+pub(super) const UPSTREAM: [(&str, &str); 5] = [
+    ("X-Upstream-Request-Id", "UpstreamRequestId"),
+    ("X-Upstream-RateLimit-Limit", "UpstreamRateLimit"),
+    ("X-Upstream-RateLimit-Remaining", "UpstreamRateLimit"),
+    ("X-Upstream-RateLimit-Reset", "UpstreamRateLimit"),
+    ("X-Upstream-Link", "UpstreamLink"),
+];
+
+/// The gateway's own rate limit of an operation.
+pub(super) const RATE_LIMIT: [(&str, &str); 2] = [("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")];
+
+/// A response with a problem document.
+struct Refusal {
+    status: &'static str,
+    /// Its name among the components.
+    name: &'static str,
+    schema: &'static str,
+    /// Headers besides those of every problem, each with its name among the components.
+    headers: &'static [&'static [(&'static str, &'static str)]],
+    description: &'static str,
+}
+
+const REFUSALS: &[Refusal] = &[
+    Refusal {
+        status: "400",
+        name: "BadRequest",
+        schema: "Problem",
+        headers: &[&UPSTREAM],
+        description: "The body is not JSON, or the request breaks a rule of HTTP; or the service says 400 (`upstream`).",
+    },
+    Refusal {
+        status: "401",
+        name: "Unauthenticated",
+        schema: "Problem",
+        headers: &[&[("WWW-Authenticate", "Challenge")], &UPSTREAM],
+        description: "There is no valid API key or token; or the service says 401 to a call without an account (`upstream`).",
+    },
+    Refusal {
+        status: "403",
+        name: "Forbidden",
+        schema: "Problem",
+        headers: &[&[("WWW-Authenticate", "Challenge"), RETRY_AFTER], &UPSTREAM],
+        description: "The key lacks a scope or is bound to a user; or the connector was not granted a host (`egress-denied`); or \
+                      the service says 403 (`upstream`).",
+    },
+    Refusal {
+        status: "404",
+        name: "NotFound",
+        schema: "Problem",
+        headers: &[&UPSTREAM],
+        description: "There is no such connector, operation, integration, job or secret; or the service has no such thing.",
+    },
+    Refusal {
+        status: "409",
+        name: "Conflict",
+        schema: "ConflictProblem",
+        headers: &[&[RETRY_AFTER], &UPSTREAM],
+        description: "A conflict with the state of the gateway or of the service, perhaps with `candidates`; or the first call with \
+                      this Idempotency-Key still runs, or nobody knows what it did (`outcome`).",
+    },
+    Refusal {
+        status: "413",
+        name: "TooLarge",
+        schema: "Problem",
+        headers: &[&UPSTREAM],
+        description: "The body is larger than the gateway's limit, or the service's answer is.",
+    },
+    Refusal {
+        status: "415",
+        name: "UnsupportedMediaType",
+        schema: "Problem",
+        headers: &[&UPSTREAM],
+        description: "The body is not JSON by its `Content-Type`, or it has a `Content-Encoding`.",
+    },
+    Refusal {
+        status: "422",
+        name: "ValidationError",
+        schema: "ValidationProblem",
+        headers: &[&UPSTREAM],
+        description: "Validation Error. `errors` has every violation at once. Nothing was sent to the service, unless there is \
+                      `upstream`: then the service says 422.",
+    },
+    Refusal {
+        status: "424",
+        name: "AccountNeeded",
+        schema: "AccountProblem",
+        headers: &[&UPSTREAM],
+        description: "The user must act: `integration-required`, `selection-required` or `reauthorization-required`. `action` says \
+                      what to call, and `candidates` which accounts are connected.",
+    },
+    Refusal {
+        status: "429",
+        name: "TooManyRequests",
+        schema: "Problem",
+        headers: &[&[RETRY_AFTER], &RATE_LIMIT, &UPSTREAM],
+        description: "A rate limit is used up: one of the gateway, or the service's (`upstream`).",
+    },
+    Refusal {
+        status: "4XX",
+        name: "Rejected",
+        schema: "Problem",
+        headers: &[&[RETRY_AFTER], &UPSTREAM],
+        description: "Any other status of 4xx is the service's own. `upstream` has what it said.",
+    },
+    Refusal {
+        status: "500",
+        name: "Failed",
+        schema: "Problem",
+        headers: &[],
+        description: "The connector failed or broke a limit (`connector-failed`, `limit`), or the gateway failed.",
+    },
+    Refusal {
+        status: "502",
+        name: "BadGateway",
+        schema: "Problem",
+        headers: &[&[RETRY_AFTER], &UPSTREAM],
+        description: "The service failed (`upstream`), cannot be reached, or sent something that is not understood.",
+    },
+    Refusal {
+        status: "503",
+        name: "Unavailable",
+        schema: "Problem",
+        headers: &[&[RETRY_AFTER]],
+        description: "The gateway has too much to do, starts, or is about to stop; or the operator has not set this integration up.",
+    },
+    Refusal {
+        status: "504",
+        name: "TimedOut",
+        schema: "Problem",
+        headers: &[&UPSTREAM],
+        description: "The service or the connector did not answer before the call's deadline.",
+    },
+    Refusal {
+        status: "default",
+        name: "Problem",
+        schema: "Problem",
+        headers: &[&[("Allow", "Allow"), RETRY_AFTER]],
+        description: "Any other problem (RFC 9457), such as 405 with `Allow` for a method that the path does not take.",
+    },
+];
+
+/// References to the responses of some statuses, by status. `default` is always among them.
+pub(super) fn refusals(statuses: &[&str]) -> Map<String, Value> {
+    let is_asked = |refusal: &&Refusal| refusal.status == "default" || statuses.contains(&refusal.status);
+    let refusals = REFUSALS.iter().filter(is_asked);
+    refusals
+        .map(|refusal| (refusal.status.to_owned(), json!({"$ref": format!("#/components/responses/{}", refusal.name)})))
+        .collect()
+}
+
+/// The statuses of all problems that an operation may answer with. 424 is one only for connectors whose users connect accounts.
+pub(super) fn of_operations(has_accounts: bool) -> Map<String, Value> {
+    let statuses = REFUSALS.iter().map(|refusal| refusal.status);
+    refusals(&statuses.filter(|status| has_accounts || *status != "424").collect::<Vec<_>>())
+}
+
+/// The component `responses`.
+pub(super) fn responses() -> Map<String, Value> {
+    let response = |refusal: &Refusal| {
+        let named = ALWAYS.iter().chain(refusal.headers.iter().copied().flatten());
+        json!({
+            "description": refusal.description,
+            "headers": headers(named.copied()),
+            "content": {"application/problem+json": {"schema": reference(refusal.schema)}},
+        })
+    };
+    REFUSALS.iter().map(|refusal| (refusal.name.to_owned(), response(refusal))).collect()
+}
+
+/// Headers of a response, from their names and the names of their components.
+pub(super) fn headers(named: impl IntoIterator<Item = (&'static str, &'static str)>) -> Value {
+    let header = |(name, component): (&str, &str)| {
+        (name.to_owned(), json!({"$ref": format!("#/components/headers/{component}")}))
+    };
+    Value::Object(named.into_iter().map(header).collect())
+}
+
+/// The schemas of problem documents.
+pub(super) fn schemas() -> Map<String, Value> {
+    let urns: Vec<String> = KINDS.iter().map(|kind| kind.urn()).collect();
+    let text = json!({"type": "string"});
+    // Tools do not agree on how a schema extends another, so each one has all members.
+    let with = |description: &str, members: Value| {
+        let mut schema = problem(description);
+        if let (Some(Value::Object(known)), Value::Object(more)) = (schema.get_mut("properties"), members) {
+            known.extend(more);
+        }
+        schema
+    };
+    let schemas = [
+        (
+            "ProblemType",
+            json!({
+                "type": "string", "format": "uri", "examples": urns, "description": "The kind of problem. It never changes its meaning.",
+            }),
+        ),
+        (
+            "ProblemOwner",
+            json!({
+                "type": "string", "enum": ["caller", "user", "operator", "connector", "provider"], "description": "Who can fix it.",
+            }),
+        ),
+        (
+            "ProblemOutcome",
+            json!({
+                "type": "string", "enum": ["unknown", "succeeded"],
+                "description": "`unknown`: the call may have changed data, so look before you repeat it. `succeeded`: it has \
+                                succeeded, and its answer was not kept.",
+            }),
+        ),
+        ("Problem", problem("A problem document (RFC 9457).")),
+        (
+            "UpstreamAnswer",
+            json!({
+                "type": "object", "required": ["status", "body"],
+                "description": "The service's own answer, unchanged.",
+                "properties": {
+                    "status": {"type": "integer"}, "body": {"description": "JSON as it is, else text."},
+                    "truncated": {"type": "boolean", "description": "`true` if the body is longer than it is shown."},
+                },
+            }),
+        ),
+        (
+            "ValidationProblem",
+            with(
+                "A body or a parameter is not valid.",
+                json!({"errors": {"type": "array", "items": reference("Violation"), "description": "Every violation at once."}}),
+            ),
+        ),
+        (
+            "Violation",
+            json!({
+                "type": "object", "required": ["pointer", "detail"],
+                "properties": {"pointer": {"type": "string", "description": "JSON Pointer (RFC 6901) into the body."}, "detail": text},
+            }),
+        ),
+        (
+            "ConflictProblem",
+            with(
+                "A conflict with the state of the gateway or of the service.",
+                json!({"candidates": {
+                    "type": "array", "items": {}, "description": "What to choose from, as the connector describes it.",
+                }}),
+            ),
+        ),
+        (
+            "AccountProblem",
+            with(
+                "The user must act.",
+                json!({
+                    "action": reference("Action"),
+                    "candidates": {"type": "array", "items": text, "description": "The accounts that are connected."},
+                    "user_identifier": {"type": "string", "description": "The account that has to be connected again."},
+                }),
+            ),
+        ),
+        (
+            "Action",
+            json!({
+                "type": "object", "required": ["method", "path"],
+                "description": "The call that helps.",
+                "properties": {
+                    "method": text, "path": text,
+                    "body": {"type": "object", "description": "The members of the body that name the integration."},
+                },
+            }),
+        ),
+    ];
+    schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+}
+
+/// The schema of a problem document with the members that every kind may have.
+fn problem(description: &str) -> Value {
+    let text = json!({"type": "string"});
+    json!({
+        "type": "object",
+        "description": description,
+        "required": ["type", "title", "status", "detail", "instance", "owner", "retryable"],
+        "properties": {
+            "type": reference("ProblemType"),
+            "title": text, "status": {"type": "integer"},
+            "detail": {"type": "string", "description": "What happened, and what to do."},
+            "instance": {"type": "string", "description": "The request's id."},
+            "owner": reference("ProblemOwner"),
+            "retryable": {
+                "type": "boolean",
+                "description": "`true` if the same call may succeed later, and if repeating it is safe: it reads, or it surely \
+                                changed nothing.",
+            },
+            "outcome": reference("ProblemOutcome"),
+            "upstream": reference("UpstreamAnswer"),
+            "connector": {"type": "string", "description": "The connector that failed."},
+            "limit": {"type": "string", "description": "The limit that the connector broke."},
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_of_a_problem_has_a_response_of_its_own() {
+        let described = of_operations(true);
+        for kind in KINDS {
+            let status = kind.because("x").into_response("y").status();
+            // The path does not take the method, so that no operation of the document answers so.
+            if status.as_u16() != 405 {
+                assert!(described.contains_key(status.as_str()), "{status}");
+            }
+        }
+        assert!(of_operations(false).contains_key("4XX") && !of_operations(false).contains_key("424"));
+    }
+
+    #[test]
+    fn a_problem_that_can_be_tried_again_says_when() {
+        let responses = responses();
+        for name in ["TooManyRequests", "Unavailable", "BadGateway"] {
+            assert!(responses[name]["headers"]["Retry-After"].is_object(), "{name}");
+        }
+    }
+}
