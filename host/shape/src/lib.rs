@@ -17,6 +17,7 @@
 //! - `envelope`: reads a [`Shape`] from the members of a request body, and reports every violation
 //! - `parts`: the parts of a JSON value as text, not more of them than are needed
 //! - `paths`: holds all dotted paths of a shape in one trie
+//! - `blocks`: finds the end of plain text in long strings
 //! - `scan`: the grammar of JSON; steps over tokens and whole values
 //! - `text`: decodes strings for comparisons
 //! - `outline`: records the values that the paths lead to, in the same pass that checks the document
@@ -24,6 +25,7 @@
 //! - `write`: copies the ranges that remain in an outline
 //! - `error`: [`Violation`] and [`ShapeError`]
 
+mod blocks;
 mod envelope;
 mod error;
 mod filter;

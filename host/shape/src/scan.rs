@@ -4,6 +4,7 @@
 //! JSON, if the whole document is UTF-8. The other modules rely on this: they slice the document at the scanner's positions
 //! without checking again.
 
+use super::blocks::{self, ends_plain_text};
 use super::paths::head_of;
 use super::{MAX_DEPTH, ShapeError};
 
@@ -18,7 +19,18 @@ pub(super) struct Scanner<'a> {
 const LEVELS_PER_WORD: u32 = u64::BITS;
 
 /// Number of words after which a string counts as long and is searched in blocks. For shorter ones this would be slower.
-const WORDS_BEFORE_BLOCKS: u32 = 3;
+const WORDS_BEFORE_BLOCKS: u32 = 4;
+
+/// `true` for each byte that makes an escape of two bytes with the backslash before it.
+const SHORT_ESCAPES: [bool; 256] = {
+    let (mut is_short, escapes) = ([false; 256], br#""\/bfnrt"#);
+    let mut at = 0;
+    while at < escapes.len() {
+        is_short[escapes[at] as usize] = true;
+        at += 1;
+    }
+    is_short
+};
 
 const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = 0x80 * EVERY_BYTE;
@@ -253,72 +265,82 @@ impl<'a> Scanner<'a> {
     /// Steps over the string whose opening quote is at the position. Returns `true` if it contains escapes.
     #[inline(always)]
     fn string(&mut self) -> Result<bool, ShapeError> {
-        let at = self.plain_text(self.position + 1);
+        let mut at = self.position + 1;
+        for _ in 0..WORDS_BEFORE_BLOCKS {
+            let Some(word) = self.word(at) else { break };
+            let ends = ends_of_plain_text(word);
+            at += (ends.trailing_zeros() / 8) as usize;
+            if ends != 0 {
+                break;
+            }
+        }
         if self.byte(at) == b'"' {
             self.position = at + 1;
             return Ok(false);
         }
-        self.string_with_escapes(at)?;
-        Ok(true)
+        self.rest_of_string(at)
     }
 
-    /// Steps over the rest of a string. `at` is its first byte that is not plain text.
-    fn string_with_escapes(&mut self, mut at: usize) -> Result<(), ShapeError> {
+    /// Steps over the rest of a string, from `at` on. Returns `true` if the rest contains escapes.
+    fn rest_of_string(&mut self, mut at: usize) -> Result<bool, ShapeError> {
+        let mut has_escapes = false;
+        while let Some(block) = self.bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            let mut ends = blocks::ends_of_plain_text(block);
+            let mut next = at + blocks::BYTES;
+            while ends != 0 {
+                let end = at + ends.trailing_zeros() as usize;
+                let Some(length) = self.end_of_plain_text(end)? else { return Ok(has_escapes) };
+                has_escapes = true;
+                // What belongs to the escape ends no text: a quote or another backslash.
+                let behind = end + length - at;
+                if behind >= blocks::BYTES {
+                    next = at + behind;
+                    break;
+                }
+                ends &= u64::MAX << behind;
+            }
+            at = next;
+        }
+        // Fewer bytes than a block remain.
         loop {
-            match self.byte(at) {
-                b'"' => {
-                    self.position = at + 1;
-                    return Ok(());
-                }
-                b'\\' => at += self.escape(at)?,
-                _ => {
-                    self.position = at;
-                    return Err(self.expected("a closing quote without a control character before it"));
-                }
+            while self.bytes.get(at).is_some_and(|byte| !ends_plain_text(*byte)) {
+                at += 1;
             }
-            at = self.plain_text(at);
+            let Some(length) = self.end_of_plain_text(at)? else { return Ok(has_escapes) };
+            has_escapes = true;
+            at += length;
         }
     }
 
-    /// Returns the position of the first byte from `at` on that is not plain text of a string.
+    /// Returns the length of the escape at `at`, or steps behind the closing quote there and returns `None`.
     #[inline(always)]
-    fn plain_text(&self, mut at: usize) -> usize {
-        let mut words = 0;
-        while let Some(word) = self.word(at) {
-            let ends = ends_of_plain_text(word);
-            at += (ends.trailing_zeros() / 8) as usize;
-            if ends != 0 {
-                return at;
+    fn end_of_plain_text(&mut self, at: usize) -> Result<Option<usize>, ShapeError> {
+        match self.byte(at) {
+            b'"' => {
+                self.position = at + 1;
+                Ok(None)
             }
-            words += 1;
-            if words == WORDS_BEFORE_BLOCKS {
-                at = self.plain_blocks(at);
+            b'\\' => self.escape(at).map(Some),
+            _ => {
+                self.position = at;
+                Err(self.expected("a closing quote without a control character before it"))
             }
         }
-        while self.bytes.get(at).is_some_and(|byte| !ends_plain_text(*byte)) {
-            at += 1;
-        }
-        at
-    }
-
-    /// Returns the position behind all blocks of plain text. The compiler uses vector instructions for this loop.
-    fn plain_blocks(&self, at: usize) -> usize {
-        let (blocks, _) = self.bytes.get(at..).unwrap_or_default().as_chunks::<32>();
-        let is_plain = |block: &&[u8; 32]| !block.iter().fold(false, |ends, byte| ends | ends_plain_text(*byte));
-        at + 32 * blocks.iter().take_while(is_plain).count()
     }
 
     /// Returns the length of the escape that begins at `at`.
-    #[inline]
+    #[inline(always)]
     fn escape(&mut self, at: usize) -> Result<usize, ShapeError> {
-        match self.byte(at + 1) {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(2),
-            b'u' if (at + 2..at + 6).all(|digit| self.byte(digit).is_ascii_hexdigit()) => Ok(6),
-            _ => {
-                self.position = at;
-                Err(self.expected("a valid escape"))
-            }
+        let byte = self.byte(at + 1);
+        if SHORT_ESCAPES.get(usize::from(byte)) == Some(&true) { Ok(2) } else { self.long_escape(at) }
+    }
+
+    fn long_escape(&mut self, at: usize) -> Result<usize, ShapeError> {
+        if self.byte(at + 1) == b'u' && (at + 2..at + 6).all(|digit| self.byte(digit).is_ascii_hexdigit()) {
+            return Ok(6);
         }
+        self.position = at;
+        Err(self.expected("a valid escape"))
     }
 
     #[cold]
@@ -344,11 +366,6 @@ pub(super) struct Name {
 #[inline]
 fn closing(is_object: bool) -> u8 {
     if is_object { b'}' } else { b']' }
-}
-
-#[inline]
-fn ends_plain_text(byte: u8) -> bool {
-    (byte < b' ') | (byte == b'"') | (byte == b'\\')
 }
 
 /// Sets the high bit of the first byte in `word` that is a quote, a backslash or a control character.

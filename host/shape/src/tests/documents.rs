@@ -32,6 +32,22 @@ fn every_token_of_the_grammar_is_accepted() {
 }
 
 #[test]
+fn each_byte_of_a_long_string_is_checked() {
+    // Long strings are read in blocks. What matters stands at each position in a block, and lies across its end.
+    for before in 0..150 {
+        for text in
+            ["", "\\n", "\\\\", "\\\"", "\\u00e9", "\\\\\\\\\\\"", "ü", "\n", "\\x", "\\u00g0", "\0", "\"", "\\"]
+        {
+            for after in [0, 1, 3, 70] {
+                let document = format!("\"{}{text}{}\"", "x".repeat(before), "y".repeat(after));
+                let is_json = serde_json::from_str::<IgnoredAny>(&document).is_ok();
+                assert_eq!(apply_to_bytes(document.as_bytes()).is_ok(), is_json, "{document}");
+            }
+        }
+    }
+}
+
+#[test]
 fn invalid_json_is_refused_in_every_position() {
     for broken in [
         "",
