@@ -4,49 +4,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::ServerConfig;
-use rustls::pki_types::PrivateKeyDer;
 use serde_json::json;
-use support::{Gateway, Setup, runtime};
+use support::{Authority, Gateway, Setup, runtime};
 use tempfile::NamedTempFile;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A certificate authority.
-struct Authority(Issuer<'static, KeyPair>, String);
-
-impl Authority {
-    fn new() -> Self {
-        let key = KeyPair::generate().unwrap();
-        let mut parameters = CertificateParams::default();
-        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = parameters.self_signed(&key).unwrap().pem();
-        Self(Issuer::new(parameters, key), root)
-    }
-
-    /// The file of root certificates of a machine that trusts this authority only.
-    fn roots(&self) -> NamedTempFile {
-        let file = NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), &self.1).unwrap();
-        file
-    }
-
-    /// The settings of a server at 127.0.0.1.
-    fn server(&self, protocols: &[&str]) -> ServerConfig {
-        let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &self.0).unwrap();
-        let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
-        let mut config = ServerConfig::builder_with_provider(rustls::crypto::ring::default_provider().into())
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate.into()], key)
-            .unwrap();
-        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
-        config
-    }
+/// The file of root certificates of a machine that trusts this authority only.
+fn roots(authority: &Authority) -> NamedTempFile {
+    let file = NamedTempFile::new().unwrap();
+    authority.write_roots(file.path());
+    file
 }
 
 /// Accepts connections, and serves each by a function.
@@ -99,7 +69,7 @@ fn gateway(address: SocketAddr, roots: &NamedTempFile) -> Gateway {
 #[test]
 fn an_upstream_with_tls_is_spoken_to_over_http2_if_it_knows_it() {
     let authority = Authority::new();
-    let roots = authority.roots();
+    let roots = roots(&authority);
     for (protocols, version) in [(&["h2", "http/1.1"][..], "HTTP/2.0"), (&["http/1.1"], "HTTP/1.1"), (&[], "HTTP/1.1")]
     {
         let gateway = gateway(that_answers_its_protocol(authority.server(protocols)), &roots);
@@ -110,7 +80,7 @@ fn an_upstream_with_tls_is_spoken_to_over_http2_if_it_knows_it() {
 #[test]
 fn a_certificate_of_an_unknown_authority_is_refused() {
     let address = that_answers_its_protocol(Authority::new().server(&["h2"]));
-    let roots = Authority::new().roots();
+    let roots = roots(&Authority::new());
     let gateway = gateway(address, &roots);
     let problem = gateway.call("hostile/forward", json!({"path": "/"})).problem(502, "upstream-unreachable");
     assert!(problem["detail"].as_str().unwrap().contains("certificate"), "{problem}");
@@ -136,7 +106,7 @@ fn a_request_that_http2_turned_away_is_sent_again_even_if_it_writes() {
             }
         }
     });
-    let roots = authority.roots();
+    let roots = roots(&authority);
     let gateway = gateway(address, &roots);
     let answer = gateway.call("hostile/forward", json!({"path": "/", "method": "POST"}));
     assert_eq!(answer.ok(), json!({"done": true}));

@@ -17,7 +17,7 @@
 //! - [`database`]: the two stores, and a PostgreSQL database for one test; [`proxy`]: a connection that can be cut
 //! - [`catalogue`]: the operations that the connectors must have; [`description`]: the description of the API
 //! - [`module`]: connectors as bytes, as built and altered
-//! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies
+//! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies; [`tls`]: certificates
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -45,6 +45,7 @@ pub mod provider;
 pub mod proxy;
 pub mod reply;
 pub mod setup;
+pub mod tls;
 pub mod usage;
 pub mod webhooks;
 pub mod wire;
@@ -66,6 +67,7 @@ pub use provider::{Provider, Seen};
 pub use proxy::Proxy;
 pub use reply::{Gate, Reply};
 pub use setup::Setup;
+pub use tls::Authority;
 
 /// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

@@ -2,6 +2,7 @@
 //! is called.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 use serde_json::json;
 use support::{Gateway, Setup, module};
@@ -28,10 +29,30 @@ pub(crate) fn start(upstream: SocketAddr) -> Outcome<Gateway> {
 /// # Errors
 /// When a connector is not live.
 pub(crate) fn start_with(upstream: SocketAddr, further: impl FnOnce(Setup) -> Setup) -> Outcome<Gateway> {
+    start_alone(upstream, |setup| further(setup.every_shipped()))
+}
+
+/// As [`start_with`], without the connectors of the product.
+///
+/// # Errors
+/// When a connector is not live.
+pub(crate) fn start_alone(upstream: SocketAddr, further: impl FnOnce(Setup) -> Setup) -> Outcome<Gateway> {
+    start_at(&format!("http://{upstream}"), further)
+}
+
+/// As [`start`], for an upstream that speaks TLS. `roots` is the file of the root certificate.
+///
+/// # Errors
+/// When a connector is not live.
+pub(crate) fn start_over_tls(upstream: SocketAddr, roots: &Path) -> Outcome<Gateway> {
+    let roots = roots.to_str().ok_or("the path is not UTF-8")?;
+    start_at(&format!("https://{upstream}"), |setup| setup.every_shipped().variable("SSL_CERT_FILE", roots))
+}
+
+fn start_at(upstream: &str, further: impl FnOnce(Setup) -> Setup) -> Outcome<Gateway> {
     let setup = Setup::new()
-        .every_shipped()
         .guest(GUEST)
-        .upstream(GUEST, "api", &format!("http://{upstream}"))
+        .upstream(GUEST, "api", upstream)
         // Many calls wait at once in the memory section, and they wait longer than the default timeout.
         .config("limits = { concurrency = 20000, timeout_s = 60 }")
         .cold();

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use crate::settings::Outcome;
 
 /// Clock ticks in a second in `/proc`. Linux uses this constant on every common architecture.
@@ -20,6 +22,14 @@ pub(crate) fn cpu_seconds(pid: u32) -> Outcome<f64> {
         }
     }
     Ok(ticks as f64 / TICKS_PER_SECOND)
+}
+
+/// Raises the limit of open file descriptors for this process and its children as far as the system permits. Returns the limit.
+pub(crate) fn raise_descriptors() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    // If this fails, the limit stays as it is, and the result says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 struct Stat {

@@ -8,7 +8,8 @@
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`variants`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the sections
+//! - [`throughput`], [`stages`], [`variants`], [`growth`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the
+//!   sections
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
 //! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
@@ -21,6 +22,7 @@ mod connection;
 mod contest;
 mod documents;
 mod gateway;
+mod growth;
 mod invocation;
 mod load;
 mod machine;
@@ -30,6 +32,7 @@ mod proxy;
 mod role;
 mod settings;
 mod shaping;
+mod stages;
 mod startup;
 mod swap;
 mod table;
@@ -50,9 +53,11 @@ use crate::table::Figure;
 
 type Section = fn(&Runtime, &Settings) -> Outcome<Vec<Figure>>;
 
-const SECTIONS: [(&str, Section); 7] = [
+const SECTIONS: [(&str, Section); 9] = [
     ("throughput", throughput::measure),
+    ("stages", stages::measure),
     ("variants", variants::measure),
+    ("growth", growth::measure),
     ("invocation", |_, settings| invocation::measure(settings)),
     ("shaping", |_, settings| shaping::measure(settings)),
     ("memory", memory::measure),
@@ -64,7 +69,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
-        [role::ROLE, upstream::NAME] => upstream::run(),
+        [role::ROLE, upstream::NAME] => upstream::run(None),
+        [role::ROLE, upstream::NAME, roots] => upstream::run(Some(*roots)),
         [role::ROLE, proxy::NAME, address] => address.parse().map_err(Into::into).and_then(proxy::run),
         _ => run(&Settings::new(&arguments)),
     };

@@ -8,7 +8,6 @@ use http_body_util::BodyExt;
 use hyper::client::conn::http2;
 use hyper::{Request, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -29,14 +28,16 @@ const CALLS: usize = 10_000;
 const CALLS_PER_CONNECTION: usize = 100;
 
 /// Number of file descriptors that a process needs besides those of the waiting calls.
-const OTHER_DESCRIPTORS: u64 = 500;
+const OTHER_DESCRIPTORS: usize = 500;
 
 /// Time after which calls that have not reached the upstream, or have not been answered, count as lost.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Measures the section.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
-    let calls = raise_descriptors();
+    let descriptors = usize::try_from(machine::raise_descriptors()).unwrap_or(usize::MAX);
+    // If the limit cannot be raised, fewer calls are made.
+    let calls = descriptors.saturating_sub(OTHER_DESCRIPTORS).min(CALLS);
     let upstream = upstream::start()?;
     let gateway = gateway::start(upstream.address)?;
     let proxy = proxy::start(upstream.address)?;
@@ -65,16 +66,6 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         Figure::new(format!("{calls} calls waiting: memory of each"), Unit::Bytes, each(waiting, idle))
             .beside("bare proxy", each(proxy_waiting, proxy_idle)),
     ])
-}
-
-/// Raises the limit of open file descriptors for this process and its children as far as the system permits. Returns
-/// the number of calls that the limit is enough for.
-fn raise_descriptors() -> usize {
-    let limit = getrlimit(Resource::Nofile);
-    // If this fails, the limit stays as it is and fewer calls are made.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
-    let current = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    usize::try_from(current.saturating_sub(OTHER_DESCRIPTORS)).unwrap_or(usize::MAX).min(CALLS)
 }
 
 /// Returns the memory of the process while this many calls wait. Afterwards all of them must get the expected answer.

@@ -5,6 +5,8 @@
 //! - `/waiting`: the number of requests that wait for a release, as text
 
 use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -14,8 +16,10 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
+use support::Authority;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
 
 use crate::role;
 use crate::role::Peer;
@@ -49,8 +53,18 @@ pub(crate) fn start() -> Outcome<Peer> {
     role::start(&[NAME])
 }
 
-/// Serves until this process is ended.
-pub(crate) fn run() -> Outcome<()> {
+/// Starts a process in this role that speaks TLS. It writes the root certificate that clients must trust to `roots`.
+pub(crate) fn start_with_tls(roots: &Path) -> Outcome<Peer> {
+    role::start(&[NAME, roots.to_str().ok_or("the path is not UTF-8")?])
+}
+
+/// Serves until this process is ended. With a file for the root certificate, the service speaks TLS.
+pub(crate) fn run(roots: Option<&str>) -> Outcome<()> {
+    let tls = roots.map(|roots| {
+        let authority = Authority::new();
+        authority.write_roots(Path::new(roots));
+        TlsAcceptor::from(Arc::new(authority.server(&["http/1.1"])))
+    });
     // One thread is enough, and leaves the other processors to the measured process.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let listener = role::listen().await?;
@@ -58,7 +72,17 @@ pub(crate) fn run() -> Outcome<()> {
         loop {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
-            tokio::spawn(service.clone().serve(stream));
+            let (service, tls) = (service.clone(), tls.clone());
+            tokio::spawn(async move {
+                match tls {
+                    None => service.serve(stream).await,
+                    // The client closes the connection if it does not trust the certificate.
+                    Some(tls) => match tls.accept(stream).await {
+                        Ok(stream) => service.serve(stream).await,
+                        Err(error) => eprintln!("upstream: {error}"),
+                    },
+                }
+            });
         }
     })
 }
@@ -71,7 +95,7 @@ struct Service {
 }
 
 impl Service {
-    async fn serve(self, stream: TcpStream) {
+    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let answer = service_fn(|request| self.answer(request));
         // A client may close its connection at any time, which is no error here.
         let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;

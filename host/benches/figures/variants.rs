@@ -1,9 +1,10 @@
-//! Variants of the thin operation, each compared with the plain one: with the user's credential, shaped, over HTTP/2, and with more
-//! and fewer connections.
+//! Variants of the thin operation, each compared with the plain one: with the user's credential, shaped, over HTTP/2, and with TLS to
+//! the upstream; and an operation that sends two requests.
 
 use serde_json::json;
 use support::oauth::browser;
 use support::{Dialect, Gateway, OAuthProvider, Person};
+use tempfile::NamedTempFile;
 use tokio::runtime::Runtime;
 
 use crate::contest::{Contestant, take_turns};
@@ -16,8 +17,8 @@ use crate::{gateway, upstream};
 /// Share of the plain operation's requests per second that the operation with a credential must reach.
 const GOAL_WITH_CREDENTIAL: f64 = 0.9;
 
-/// Numbers of connections, besides the usual one.
-const OTHER_CONNECTIONS: [(&str, usize); 2] = [("1 connection", 1), ("256 connections", 256)];
+/// The guest whose operation sends two requests.
+const COMPOSED: &str = "bench_composed";
 
 /// The guest whose users have accounts. Its operation is that of the plain one.
 const ACCOUNTS: &str = "bench_account";
@@ -31,7 +32,13 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
             .guest(ACCOUNTS)
             .provider(ACCOUNTS, &provider, &[("accounts", "")])
             .config(&format!("upstreams.api = \"http://{}\"", upstream.address))
+            .guest(COMPOSED)
+            .upstream(COMPOSED, "api", &format!("http://{}", upstream.address))
     })?;
+    let roots = NamedTempFile::new()?;
+    let tls_upstream = upstream::start_with_tls(roots.path())?;
+    let over_tls = gateway::start_over_tls(tls_upstream.address, roots.path())?;
+    let tls_process_id = over_tls.process_id();
     connect(&gateway, &provider)?;
     let address = gateway::address(&gateway)?;
     let plain = || gateway::thin(&gateway, "17");
@@ -47,19 +54,25 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         "/connectors/bench/get_item",
         r#"{"item_id":"17","view":"full","response_fields":["kind","field_3.id","field_17.label"]}"#.to_owned(),
     );
+    let composed = Target::new(
+        "composed of two requests",
+        address,
+        "/connectors/bench_composed/kinds",
+        r#"{"first":"17","second":"18"}"#.to_owned(),
+    );
     runtime.block_on(async {
         let process_id = gateway.process_id();
         let mut contestants = vec![Contestant::new(plain()?.called("plain"), CONNECTIONS, process_id).await?];
         contestants.push(Contestant::new(credential, CONNECTIONS, process_id).await?);
         contestants.push(Contestant::new(shaped.with_any_answer(), CONNECTIONS, process_id).await?);
         contestants.push(Contestant::new(plain()?.called("over HTTP/2").over_http2(), CONNECTIONS, process_id).await?);
-        for (name, connections) in OTHER_CONNECTIONS {
-            contestants.push(Contestant::new(plain()?.called(name), connections, process_id).await?);
-        }
+        contestants.push(Contestant::new(composed.with_any_answer(), CONNECTIONS, process_id).await?);
+        let over_tls = gateway::thin(&over_tls, "17")?.called("with TLS to the upstream");
+        contestants.push(Contestant::new(over_tls, CONNECTIONS, tls_process_id).await?);
         take_turns(&mut contestants, settings).await?;
         let (plain, variants) = contestants.split_first().ok_or("nothing was measured")?;
         let figures = variants.iter().flat_map(|variant| {
-            let name = |what: &str| format!("thin operation, {}: {what}", variant.name);
+            let name = |what: &str| format!("call {}: {what}", variant.name);
             let requests = variant.beside(plain, name("requests"), Unit::PerSecond, |round| round.per_second);
             let requests = match variant.name.contains("credential") {
                 true => requests.goal(Goal::Ratio(GOAL_WITH_CREDENTIAL)),

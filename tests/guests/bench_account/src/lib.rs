@@ -16,7 +16,7 @@ connector! {
     });
 
     upstream api "https://service.invalid";
-    upstream accounts "https://service.invalid";
+    upstream accounts "https://service.invalid" credential standard;
 
     /// An item by its id
     get_item: GET api "/items/{item_id}" {
