@@ -29,7 +29,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # of the tests.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip nodejs npm
 
-.PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance soak fuzz audit bench dist lint clean
+.PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance soak fuzz audit browser bench dist lint clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,13 +76,13 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests $(PYTHON_TOOLS) $(NODE_TOOLS) ## Run every test
+test: build guests $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
 	@tests/postgres.sh cargo test --workspace --lib $(T)
 
-test-product: build guests $(PYTHON_TOOLS) $(NODE_TOOLS) ## Run the tests of the whole product; T=name selects some
+test-product: build guests $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
@@ -123,6 +123,13 @@ $(NODE_TOOLS): tests/clients/package-lock.json | setup
 	@rm -rf $@ $@.new && mkdir -p $@.new && cp tests/clients/package.json $< $@.new
 	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
 	@mv $@.new $@
+
+# The test of the API page is skipped without a browser.
+browser:
+	@command -v chromium >/dev/null || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	} || echo "chromium is missing and cannot be installed here: install it to test the API page" >&2
 
 dist: setup ## Build the optimised gateway and the connectors into target/dist, a folder that can be moved
 	@cargo build --release --workspace --bin connector-gateway

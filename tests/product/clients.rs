@@ -11,15 +11,15 @@ use support::setup::KEY;
 use support::{Gateway, Provider, Setup, dexscreener, module, process};
 
 /// A gateway with every connector, a stand-in for the service of one of them, and a folder for what the tools write.
-struct World {
-    gateway: Gateway,
+pub(crate) struct World {
+    pub(crate) gateway: Gateway,
     _service: Provider,
     folder: PathBuf,
 }
 
 impl World {
     /// `name` is the name of the folder in `target/node`: Node.js finds its packages in a folder above.
-    fn start(name: &str) -> Self {
+    pub(crate) fn start(name: &str) -> Self {
         let service = dexscreener::start();
         let setup = Setup::new().every_shipped().config(CONFIGURED);
         let gateway = setup.upstream("dex_market_data", "api", &service.url()).start();
@@ -34,14 +34,15 @@ impl World {
     ///
     /// # Panics
     /// When it fails.
-    fn run(&self, command: &mut Command) -> String {
+    pub(crate) fn run(&self, command: &mut Command) -> String {
         let finished = process::run(command.current_dir(&self.folder));
         let said = finished.stdout + &finished.stderr;
         assert_eq!(finished.code, Some(0), "{command:?}: {said}");
         said
     }
 
-    fn copy(&self, files: &[&str]) {
+    /// Copies programs of these tests into the folder.
+    pub(crate) fn copy(&self, files: &[&str]) {
         for file in files {
             fs::copy(sources().join(file), self.folder.join(file)).unwrap();
         }

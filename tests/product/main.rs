@@ -17,6 +17,7 @@ mod connectors;
 mod contract;
 mod crash;
 mod deadlines;
+mod docs;
 mod errors;
 mod front_door;
 mod guests;

@@ -42,12 +42,17 @@ pub(super) fn with_tag(document: String) -> TaggedText {
 
 /// A JSON document that the caller may keep and ask about again: 304 if the request names its tag in `If-None-Match`.
 pub(super) fn tagged(request: &HeaderMap, document: &TaggedText) -> Response<Body> {
+    tagged_as(request, document, "application/json")
+}
+
+/// As [`tagged`], with another media type.
+pub(super) fn tagged_as(request: &HeaderMap, document: &TaggedText, content_type: &'static str) -> Response<Body> {
     let mut response = if document.tag.to_str().is_ok_and(|tag| names_tag(request, tag)) {
         let mut response = Response::new(full(Bytes::new()));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        typed(document.text.clone(), "application/json")
+        typed(document.text.clone(), content_type)
     };
     let headers = response.headers_mut();
     headers.insert(ETAG, document.tag.clone());

@@ -37,15 +37,8 @@ impl Encoding {
     /// The encoding that a header `Accept-Encoding` asks for. zstd is preferred, because it takes less time. `None` if the caller
     /// takes neither.
     pub(super) fn of(accepted: Option<&HeaderValue>) -> Option<Self> {
-        let accepted = accepted?.to_str().ok()?;
-        let takes = |name: &str| {
-            accepted.split(',').any(|one| {
-                let mut parts = one.split(';').map(str::trim);
-                let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(name));
-                is_named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
-            })
-        };
-        if takes("zstd") { Some(Self::Zstd) } else { takes("gzip").then_some(Self::Gzip) }
+        let accepted = accepted?;
+        if takes(accepted, "zstd") { Some(Self::Zstd) } else { takes(accepted, "gzip").then_some(Self::Gzip) }
     }
 
     /// An upper bound of the memory that an encoder takes until the answer is sent.
@@ -62,6 +55,15 @@ impl Encoding {
             Self::Zstd => "zstd",
         })
     }
+}
+
+/// Returns `true` if a header `Accept-Encoding` names an encoding.
+pub(super) fn takes(accepted: &HeaderValue, name: &str) -> bool {
+    accepted.to_str().unwrap_or_default().split(',').any(|one| {
+        let mut parts = one.split(';').map(str::trim);
+        let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(name));
+        is_named && !parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+    })
 }
 
 /// Returns the answer in this encoding, if it is text and not too small. An answer that streams still streams. Large pieces are

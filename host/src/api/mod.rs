@@ -5,7 +5,7 @@
 //! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
 //! - [`once`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
 //! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
-//! - [`openapi`]: the API's description
+//! - [`openapi`]: the API's description; [`docs`]: the same as a page for browsers
 
 mod admin;
 mod answer;
@@ -14,6 +14,7 @@ mod body;
 mod compression;
 mod connectors;
 mod cors;
+mod docs;
 mod headers;
 mod integrations;
 mod jobs;

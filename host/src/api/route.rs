@@ -33,7 +33,7 @@ pub(super) struct Endpoint {
     /// `false` if a HEAD request would change something. Only looked at for GET.
     pub(super) takes_head: bool,
     pub(super) handler: Handler,
-    /// `None` for operations: the API's description lists those of each live connector.
+    /// `None` for operations, because the API's description lists those of each live connector, and for parts of a page.
     pub(super) description: Option<Description>,
 }
 

@@ -6,7 +6,7 @@ use hyper::Method;
 
 use super::openapi::{self, gateway, lifecycle};
 use super::route::{Description, Endpoint, Family, Handler, PathArguments, Route};
-use super::{admin, connectors, integrations, jobs, operations, system, webhooks};
+use super::{admin, connectors, docs, integrations, jobs, operations, system, webhooks};
 use crate::auth::Scope::{Admin, Integrate, Operate};
 
 /// The first path that matches a request's path answers it. So the pattern of operations comes after the paths of the same
@@ -318,6 +318,40 @@ pub(super) static ROUTES: &[Route] = &[
         }],
     },
     Route {
+        path: "/docs",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(docs::page(call))),
+            description: Some(Description {
+                id: "docs",
+                summary: "This API as a page for browsers.",
+                members: gateway::docs,
+            }),
+        }],
+    },
+    Route {
+        path: "/docs/page.js",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(docs::script(call))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/docs/scalar.js",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(docs::library(call))),
+            description: None,
+        }],
+    },
+    Route {
         path: "/metrics",
         family: Family::System,
         methods: &[Endpoint {
@@ -369,37 +403,4 @@ fn arguments<'a>(pattern: &[&str], segments: &[&'a str]) -> Option<PathArguments
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_path_of_the_table_leads_to_its_own_route() {
-        for route in ROUTES {
-            let (found, _) = find(route.path).unwrap_or_else(|| panic!("{} is never found", route.path));
-            assert!(std::ptr::eq(found, route), "{} leads to {}", route.path, found.path);
-        }
-    }
-
-    #[test]
-    fn a_path_gives_its_arguments() {
-        let (route, arguments) = find("/connectors/calendar/integrations/ann%40example.com").unwrap();
-        assert_eq!(route.allowed(), "GET, HEAD, POST, DELETE");
-        assert_eq!((arguments.connector, arguments.user_identifier), ("calendar", "ann%40example.com"));
-        assert_eq!(find("/connectors/calendar/events_get").unwrap().1.operation, "events_get");
-    }
-
-    #[test]
-    fn other_paths_lead_nowhere() {
-        for path in ["", "/", "//", "connectors", "/connectors/", "/connectors/a/", "/connectors/a/b/c", "/a/b/c/d/e"] {
-            assert!(find(path).is_none(), "{path}");
-        }
-    }
-
-    #[test]
-    fn head_is_taken_where_get_changes_nothing() {
-        let takes_head = |path| find(path).unwrap().0.endpoint(&Method::HEAD).is_some();
-        assert!(takes_head("/connectors"));
-        assert!(!takes_head("/connectors/a/success-authorize-callback"));
-        assert!(!takes_head("/connectors/a/b"));
-    }
-}
+mod tests;

@@ -8,24 +8,19 @@ use crate::api::once;
 pub(super) fn parameters() -> Value {
     let header = |name: &str, schema: Value, description: &str| json!({"name": name, "in": "header", "required": false, "schema": schema, "description": description});
     let text = || json!({"type": "string"});
-    let with_example = |mut parameter: Value, example: &str| {
-        parameter["example"] = example.into();
-        parameter
-    };
     json!({
         "UserIdentifier": header(
             "X-User-Identifier", text(),
             "The integration to run on; without it the selected one, else the only one. An empty or repeated header is refused.",
         ),
-        "Prefer": with_example(
-            header("Prefer", text(), "`wait=N` ends the call after N seconds at most (RFC 7240)."), "wait=10",
-        ),
+        // Without examples: pages that try calls would send them.
+        "Prefer": header("Prefer", text(), "`wait=10` ends the call after 10 seconds at most (RFC 7240)."),
         "RequestTimeout": header(
             "Request-Timeout", json!({"type": "integer", "minimum": 1}), "Ends the call after so many seconds at most.",
         ),
-        "Range": with_example(
-            header("Range", text(), "The part of a file that is wanted as bytes, where the service has parts (RFC 9110, section 14.2)."),
-            "bytes=0-1023",
+        "Range": header(
+            "Range", text(),
+            "The part of a file that is wanted as bytes, such as `bytes=0-1023`, where the service has parts (RFC 9110, section 14.2).",
         ),
         "IdempotencyKey": header(
             "Idempotency-Key", json!({"type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS}),

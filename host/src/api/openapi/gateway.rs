@@ -26,6 +26,13 @@ pub(in crate::api) fn openapi() -> Value {
     with_tag(ok("This document.", json!({"type": "object"})))
 }
 
+/// Members of GET /docs.
+pub(in crate::api) fn docs() -> Value {
+    json!({"responses": {
+        "200": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
+    }})
+}
+
 /// Members of a document that the caller may keep and ask about again.
 fn with_tag(mut members: Value) -> Value {
     members["parameters"] = parameter_references(&["IfNoneMatch"]);

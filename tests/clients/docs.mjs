@@ -1,0 +1,60 @@
+// Uses the API page in a browser: searches an operation and tries a call with a key.
+//
+// The arguments are the browser, the gateway's address, the key, and the file for a picture. The program prints what it saw as JSON.
+
+import { chromium } from "playwright-core";
+
+const [executablePath, address, key, picture] = process.argv.slice(2);
+
+const browser = await chromium.launch({
+  executablePath,
+  args: [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+  ],
+});
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+const page = await context.newPage();
+page.setDefaultTimeout(120_000);
+
+const seen = { elsewhere: [], errors: [], urls: [], calls: [] };
+// The network is off: only the gateway can be reached.
+await context.route("**/*", (route) => {
+  const url = route.request().url();
+  if (url.startsWith(`${address}/`)) {
+    seen.urls.push(url);
+    return route.continue();
+  }
+  seen.elsewhere.push(url);
+  return route.abort();
+});
+page.on("pageerror", (error) => seen.errors.push(error.message));
+page.on("console", (message) => {
+  if (message.type() === "error") seen.errors.push(message.text());
+});
+page.on("response", (response) => {
+  if (response.request().method() === "POST") seen.calls.push({ url: response.url(), status: response.status() });
+});
+
+await page.goto(`${address}/docs`);
+await page.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
+seen.sections = await page.locator("aside, nav").first().innerText();
+
+await page.getByRole("button", { name: /search/i }).first().click();
+await page.getByRole("combobox").first().fill("categories");
+const found = page.getByRole("option", { name: /preprint_archive\/get_categories/ }).first();
+await found.waitFor();
+seen.found = await found.innerText();
+await found.click();
+
+await page.getByRole("button", { name: /test request.*get_categories/i }).first().click();
+const client = page.getByRole("dialog").last();
+await client.getByPlaceholder("Token").fill(key);
+await client.getByRole("button", { name: /^send post request/i }).or(client.getByRole("button", { name: /^send/i })).first().click();
+await page.getByText("astro-ph.CO").first().waitFor();
+if (picture) await page.screenshot({ path: picture });
+
+seen.stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+seen.address = page.url();
+await browser.close();
+console.log(JSON.stringify(seen));

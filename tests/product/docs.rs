@@ -1,0 +1,81 @@
+//! The API page, `GET /docs`: what the gateway serves, and the page in a browser.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use support::setup::KEY;
+use support::{Setup, gzip, module};
+
+use crate::clients::World;
+
+#[test]
+fn the_page_and_its_scripts_need_no_key_and_load_nothing_from_elsewhere() {
+    let gateway = Setup::new().start();
+    let page = gateway.stranger().get("/docs");
+    assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
+    let policy = page.header("content-security-policy");
+    assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{policy}");
+    assert!(policy.contains("connect-src 'self'") && !policy.contains("http"), "{policy}");
+    assert_eq!((page.header("x-frame-options"), page.header("referrer-policy")), ("DENY", "no-referrer"));
+    let html = page.text();
+    for part in ["docs/scalar.js", "docs/page.js"] {
+        assert!(html.contains(&format!("src=\"{part}\"")), "{part} in {html}");
+        let script = gateway.stranger().get(&format!("/{part}"));
+        assert_eq!((script.status, script.header("content-type")), (200, "text/javascript; charset=utf-8"));
+        assert_eq!(script.header("x-content-type-options"), "nosniff");
+    }
+    assert_eq!(gateway.stranger().get("/docs/other.js").status, 404);
+}
+
+#[test]
+fn the_library_is_sent_compressed_and_only_once() {
+    let gateway = Setup::new().start();
+    let get = |name: &str, value: &str| gateway.stranger().request("GET", "/docs/scalar.js").header(name, value).send();
+    let small = get("accept-encoding", "gzip, deflate, br, zstd");
+    assert_eq!((small.header("content-encoding"), small.header("vary")), ("gzip", "Accept-Encoding"));
+    let plain = get("accept-encoding", "identity");
+    assert_eq!(plain.header("content-encoding"), "");
+    assert!(small.body.len() < plain.body.len() / 3, "{} of {} bytes", small.body.len(), plain.body.len());
+    assert!(gzip::decode(&small.body) == plain.body);
+    let again = get("if-none-match", plain.header("etag"));
+    assert_eq!((again.status, again.body.len()), (304, 0));
+}
+
+/// The page in a browser, with every connector. `make test` installs the browser where it can.
+#[test]
+fn a_browser_without_a_network_searches_the_page_and_tries_a_call() {
+    let Some(browser) = browser() else {
+        println!(
+            "SKIPPED: there is no Chromium. Install the package chromium, as `make test` does on Debian for root."
+        );
+        return;
+    };
+    let world = World::start("docs");
+    world.copy(&["docs.mjs"]);
+    let picture = module::root().join("target/docs.png");
+    let mut visit = Command::new("node");
+    visit.args(["docs.mjs", &browser, &world.gateway.address(), KEY]).arg(&picture);
+    let seen: Value = serde_json::from_str(&world.run(&mut visit)).unwrap();
+
+    assert_eq!((&seen["elsewhere"], &seen["errors"]), (&json!([]), &json!([])), "{seen}");
+    let path = "/connectors/preprint_archive/get_categories";
+    assert!(seen["found"].as_str().unwrap().contains(path), "{seen}");
+    let call = json!([{"url": format!("{}{path}", world.gateway.address()), "status": 200}]);
+    assert_eq!(seen["calls"], call, "{seen}");
+    let sections = seen["sections"].as_str().unwrap();
+    for connector in module::shipped_names() {
+        assert!(sections.lines().any(|line| line == connector), "{connector} in {sections}");
+    }
+    // The key is in the header of the call, and nowhere else.
+    for place in ["stored", "address", "urls"] {
+        assert!(!seen[place].to_string().contains(KEY), "{place}: {}", seen[place]);
+    }
+    assert!(!world.gateway.lines().iter().any(|line| line.contains(KEY)));
+}
+
+/// The path of a browser.
+fn browser() -> Option<String> {
+    let folders = std::env::var_os("PATH")?;
+    let browser = std::env::split_paths(&folders).map(|folder| folder.join("chromium")).find(|path| path.is_file())?;
+    Some(browser.to_str()?.to_owned())
+}
