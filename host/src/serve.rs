@@ -144,6 +144,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut background = vec![
         tokio::spawn(registry::watch(Arc::clone(&registry))),
+        tokio::spawn(registry::follow_grants(Arc::clone(&registry), store.grants_revision().await?)),
         tokio::spawn({
             let authenticator = Arc::clone(&authenticator);
             async move { authenticator.watch().await }

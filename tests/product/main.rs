@@ -20,6 +20,7 @@ mod deadlines;
 mod docs;
 mod errors;
 mod front_door;
+mod grants;
 mod guests;
 mod hostile;
 mod idempotency;

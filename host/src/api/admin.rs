@@ -11,7 +11,7 @@ use crate::pipeline::body::Body;
 use crate::registry::{ChangeError, Installation};
 use contract::words::sentence;
 
-/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach, and `?replace_shipped=true` lets it
+/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, and `?replace_shipped=true` lets it
 /// take the place of a shipped connector.
 pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, request, arrived, .. } = call;
@@ -29,7 +29,7 @@ pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Proble
         arrived + gateway.config.caller_timeout,
     )
     .await?;
-    let word = Installation { grants: grants.as_deref(), replaces_shipped };
+    let word = Installation { grants: &grants, replaces_shipped };
     let installed = gateway.registry.install(module, word).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&installed)))
 }
@@ -47,8 +47,8 @@ pub(super) async fn rollback(call: HttpCall<'_>) -> Result<Response<Body>, Probl
     Ok(json_answer(&connectors::record(&live)))
 }
 
-/// The hosts in the query, and the value of `replace_shipped`. No hosts leave former grants unchanged.
-fn parameters(query: &str) -> Result<(Option<Vec<String>>, bool), Problem> {
+/// The hosts in the query, and the value of `replace_shipped`.
+fn parameters(query: &str) -> Result<(Vec<String>, bool), Problem> {
     let mut hosts = Vec::new();
     let mut replaces_shipped = false;
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
@@ -65,7 +65,7 @@ fn parameters(query: &str) -> Result<(Option<Vec<String>>, bool), Problem> {
             }
         }
     }
-    Ok(((!hosts.is_empty()).then_some(hosts), replaces_shipped))
+    Ok((hosts, replaces_shipped))
 }
 
 fn change_problem(error: ChangeError) -> Problem {
@@ -76,10 +76,15 @@ fn change_problem(error: ChangeError) -> Problem {
         ChangeError::NoEarlierVersion(connector) => {
             problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
         }
-        error @ ChangeError::Shipped(_) => problem::SHIPPED.because(sentence(&error.to_string())),
+        error @ (ChangeError::Shipped(_) | ChangeError::NeedsNoGrants(_)) => {
+            problem::SHIPPED.because(sentence(&error.to_string()))
+        }
         ChangeError::InvalidHost(host) => problem::BAD_REQUEST.because(format!(
             "`{host}` is not a host name; write it like api.example.com, or *.example.com for link hosts."
         )),
+        error @ (ChangeError::UnnamedHost { .. } | ChangeError::NotGranted { .. }) => {
+            problem::BAD_REQUEST.because(sentence(&error.to_string()))
+        }
         ChangeError::Io(error) => problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}.")),
         ChangeError::Store(error) => problem::INTERNAL.because(format!("The store does not answer: {error}.")),
     }

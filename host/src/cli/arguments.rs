@@ -92,19 +92,42 @@ pub enum ConnectorsCommand {
     Add {
         /// The module, a WebAssembly component
         file: PathBuf,
-        /// A host that the connector may reach. Repeat the option for several
+        /// A host that the connector may reach, besides those that it was granted before. Repeat the option for several
         #[arg(long = "grant", value_name = "HOST")]
         grants: Vec<String>,
         /// Put the module in the place of the connector of its identifier that came with the gateway
         #[arg(long)]
         replace_shipped: bool,
     },
-    /// Remove a connector from the modules folder. If it replaces one that came with the gateway, that one is live again
+    /// Let a connector reach hosts, besides those that it was granted before. A running gateway notices it within two seconds
+    Grant {
+        /// The connector's identifier
+        id: String,
+        /// The hosts, as `connectors grants` shows them
+        #[arg(required = true, value_name = "HOST")]
+        hosts: Vec<String>,
+    },
+    /// Let a connector no longer reach hosts. A running gateway notices it within two seconds
+    Revoke {
+        /// The connector's identifier
+        id: String,
+        /// The hosts
+        #[arg(required = true, value_name = "HOST")]
+        hosts: Vec<String>,
+    },
+    /// List the hosts that connectors were granted, and those that they ask for
+    Grants {
+        /// The connector's identifier [default: all connectors that need grants]
+        id: Option<String>,
+        #[command(flatten)]
+        list: ListArguments,
+    },
+    /// Remove a connector and its grants. If it replaces one that came with the gateway, that one is live again
     Remove {
         /// The connector's identifier
         id: String,
     },
-    /// Bring back the version that was live before the current one
+    /// Bring back the version that was live before the current one, with the grants that it had
     Rollback {
         /// The connector's identifier
         id: String,

@@ -1,6 +1,7 @@
 //! The commands `connectors …`. They change the modules folder and the store, with or without a running gateway. A running
 //! gateway notices a change within a second.
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -15,12 +16,18 @@ use super::new::{self, NewError};
 use super::table::Table;
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::registry::{ChangeError, Connector, Installation, Refusal, Registry, Service};
+use crate::registry::{ChangeError, Connector, GRANT_COMMAND, Installation, Refusal, Registry, Service};
 use crate::serve::{ServeError, open_registry};
 use crate::webhooks::Events;
 use contract::AuthScheme;
 use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
+
+/// The states of a host in `connectors grants`.
+const GRANTED: &str = "granted";
+const BY_CONFIGURATION: &str = "by the configuration or the manifest";
+const MISSING: &str = "not granted";
+const UNNAMED: &str = "granted, and no upstream names it";
 
 /// Why a command failed. Each message is one line that says what to do.
 #[derive(Debug, Error)]
@@ -61,11 +68,11 @@ pub enum ConnectorsError {
     Output(#[from] std::io::Error),
 }
 
-/// Runs one command.
+/// Runs one command. `program` begins the commands that messages name.
 ///
 /// # Errors
 /// See [`ConnectorsError`].
-pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), ConnectorsError> {
+pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> Result<(), ConnectorsError> {
     match command {
         ConnectorsCommand::New { id } => {
             let folder = new::write(Path::new("."), id)?;
@@ -84,6 +91,11 @@ pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), Conn
         ConnectorsCommand::Check { file } => {
             let connector = check(&registry, file).await?;
             describe(&connector)?;
+            let hosts: Vec<String> =
+                connector.missing_hosts().into_iter().map(|host| format!(" --grant {host}")).collect();
+            if !hosts.is_empty() {
+                println!("  to grant    {program} connectors add {}{}", word(&file.to_string_lossy()), hosts.concat());
+            }
             if registry.would_replace_shipped(&connector) {
                 println!(
                     "  replaces    the connector that came with the gateway (add the module with --replace-shipped)"
@@ -93,16 +105,34 @@ pub async fn run(command: &ConnectorsCommand, config: Config) -> Result<(), Conn
         }
         ConnectorsCommand::Add { file, grants, replace_shipped } => {
             let module = read(file)?;
-            let grants = (!grants.is_empty()).then_some(grants.as_slice());
             let word = Installation { grants, replaces_shipped: *replace_shipped };
             let connector = registry.install(module.into(), word).await.map_err(|error| match error {
                 ChangeError::Refused(reason) => ConnectorsError::Refused { file: file.clone(), reason },
                 error => error.into(),
             })?;
             describe(&connector)?;
+            to_grant(program, &connector);
             eprintln!("Added. A running gateway swaps it in within a second.");
             Ok(())
         }
+        ConnectorsCommand::Grant { id, hosts } => {
+            let connector = registry.grant(id, hosts).await?;
+            for host in connector.granted_hosts() {
+                println!("  reaches     {host}");
+            }
+            for host in connector.missing_hosts() {
+                println!("  asks for    {host} (not granted)");
+            }
+            to_grant(program, &connector);
+            eprintln!("Granted. A running gateway notices it within two seconds.");
+            Ok(())
+        }
+        ConnectorsCommand::Revoke { id, hosts } => {
+            registry.revoke(id, hosts).await?;
+            eprintln!("Revoked. A running gateway notices it within two seconds.");
+            Ok(())
+        }
+        ConnectorsCommand::Grants { id, list } => grants(&registry, program, id.as_deref(), *list).await,
         ConnectorsCommand::Remove { id } => {
             registry.remove(id).await?;
             eprintln!("Removed `{id}`. A running gateway finishes the calls under way.");
@@ -177,8 +207,69 @@ fn describe(connector: &Connector) -> Result<(), ConnectorsError> {
         writeln!(out, "  reaches     {host}")?;
     }
     for host in connector.missing_hosts() {
-        writeln!(out, "  asks for    {host} (not granted: add the module with --grant {host})")?;
+        writeln!(out, "  asks for    {host} (not granted)")?;
     }
+    Ok(())
+}
+
+/// Prints the command that grants what an installed connector asks for.
+fn to_grant(program: &str, connector: &Connector) {
+    let missing = connector.missing_hosts();
+    if !missing.is_empty() {
+        let command = GRANT_COMMAND.trim_start_matches("connector-gateway");
+        println!("  to grant    {program}{command} {} {}", connector.name(), missing.join(" "));
+    }
+}
+
+/// A word as shells read it.
+pub(super) fn word(text: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-./:@%+,".contains(character);
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// Lists the hosts of the connectors that need grants, or of one of them.
+async fn grants(
+    registry: &Arc<Registry>,
+    program: &str,
+    id: Option<&str>,
+    arguments: ListArguments,
+) -> Result<(), ConnectorsError> {
+    registry.load_folders().await?;
+    let live = registry.live();
+    if let Some(id) = id.filter(|id| !live.contains_key(*id)) {
+        return Err(ChangeError::Unknown(id.to_owned()).into());
+    }
+    let mut connectors: Vec<&Arc<Connector>> =
+        live.values().filter(|live| id.map_or(!live.is_shipped(), |id| *live.name() == *id)).collect();
+    connectors.sort_by_key(|connector| connector.name());
+    let mut rows = Vec::new();
+    for connector in connectors {
+        let granted = registry.grants(&connector.name()).await?;
+        let mut hosts: BTreeMap<&str, &str> = granted.iter().map(|host| (host.as_str(), UNNAMED)).collect();
+        hosts.extend(connector.granted_hosts().into_iter().map(|host| (host, BY_CONFIGURATION)));
+        hosts.extend(connector.missing_hosts().into_iter().map(|host| (host, MISSING)));
+        let named = connector.named_hosts();
+        for host in granted.iter().filter(|host| named.contains(*host)) {
+            hosts.insert(host, GRANTED);
+        }
+        rows.extend(hosts.into_iter().map(|(host, state)| (connector, host.to_owned(), state)));
+    }
+    if arguments.json {
+        let row = |(connector, host, state): &(&Arc<Connector>, String, &str)| json!({"connector": &*connector.name(), "host": host, "state": state});
+        println!("{}", Value::Array(rows.iter().map(row).collect()));
+        return Ok(());
+    }
+    let mut table = Table::new(["CONNECTOR", "HOST", "STATE"]);
+    for (connector, host, state) in &rows {
+        table.row([connector.name().to_string(), host.clone(), (*state).to_owned()]);
+    }
+    print!("{table}");
+    let mut asking: Vec<&Arc<Connector>> = rows.iter().map(|(connector, ..)| *connector).collect();
+    asking.dedup_by_key(|connector| connector.name());
+    asking.into_iter().for_each(|connector| to_grant(program, connector));
     Ok(())
 }
 

@@ -47,7 +47,7 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     }
     logging::start(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let result = runtime.block_on(dispatch(&arguments.command, config));
+    let result = runtime.block_on(dispatch(arguments, config));
     // A thread that waits for a name server must not delay the exit.
     runtime.shutdown_background();
     result
@@ -57,14 +57,22 @@ fn load(file: Option<&Path>) -> Result<Config, AnyError> {
     Ok(Config::load(file, config::environment())?)
 }
 
-async fn dispatch(command: &Command, config: Config) -> Result<(), AnyError> {
-    match command {
+/// The beginning of a further command with the same configuration.
+fn program(arguments: &Arguments) -> String {
+    match &arguments.config {
+        Some(file) => format!("connector-gateway --config {}", connectors::word(&file.to_string_lossy())),
+        None => "connector-gateway".to_owned(),
+    }
+}
+
+async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError> {
+    match &arguments.command {
         Command::Serve => serve::serve(config).await?,
         Command::Keys(command) => {
             let store = Store::connect(&config.store()).await?;
             keys::run(command, &config, &store, &mut io::stdout(), &mut io::stderr()).await?;
         }
-        Command::Connectors(command) => connectors::run(command, config).await?,
+        Command::Connectors(command) => connectors::run(command, config, &program(arguments)).await?,
         Command::Openapi => {
             let config = Arc::new(config);
             let store = Store::connect(&config.store()).await?;

@@ -1,4 +1,4 @@
-//! Changes by the operator: install, remove, roll back.
+//! Changes of versions by the operator: install, remove, roll back.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,9 +9,11 @@ use bytes::Bytes;
 use thiserror::Error;
 
 use super::folders::{Origin, Seen};
+use super::grants::{check_hosts, check_named};
+use super::load::Grants;
 use super::scan::Files;
-use super::{Connector, Refusal, Registry, connector};
-use store::StoreError;
+use super::{Connector, Refusal, Registry};
+use store::{GrantChange, StoreError};
 
 /// Why a change was not made.
 #[derive(Debug, Error)]
@@ -31,9 +33,32 @@ pub enum ChangeError {
          `connector-gateway connectors add --replace-shipped FILE`, or change the files of `shipped_dir`"
     )]
     Shipped(String),
+    /// A shipped connector is granted a host.
+    #[error("`{0}` came with the gateway, and reaches the hosts of its manifest without grants")]
+    NeedsNoGrants(String),
     /// A grant is not a host or a wildcard.
     #[error("`{0}` is not a host name; write it like api.example.com, or *.example.com for link hosts")]
     InvalidHost(String),
+    /// A host is granted that the connector does not name.
+    #[error("no upstream of `{connector}` names `{host}`, so it cannot be granted; {named}")]
+    UnnamedHost {
+        /// The connector's identifier.
+        connector: String,
+        /// The host.
+        host: String,
+        /// Says which hosts the connector names.
+        named: String,
+    },
+    /// A host is revoked that is not granted.
+    #[error(
+        "`{host}` is not granted to `{connector}`; `connector-gateway connectors grants {connector}` lists its grants"
+    )]
+    NotGranted {
+        /// The connector's identifier.
+        connector: String,
+        /// The host.
+        host: String,
+    },
     /// The modules folder or the folder of versions cannot be changed.
     #[error("the modules cannot be changed: {0}")]
     Io(#[from] io::Error),
@@ -45,8 +70,8 @@ pub enum ChangeError {
 /// The operator's word about a module that is installed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Installation<'a> {
-    /// Replaces the former grants. `None` leaves them.
-    pub grants: Option<&'a [String]>,
+    /// Hosts that are granted, besides those that are granted already.
+    pub grants: &'a [String],
     /// `true` if the module may take the place of the shipped connector of its identifier.
     pub replaces_shipped: bool,
 }
@@ -58,30 +83,27 @@ impl Registry {
     /// If the module is refused, or if files or grants cannot be written. The live version then stays live.
     pub async fn install(&self, module: Bytes, word: Installation<'_>) -> Result<Arc<Connector>, ChangeError> {
         let Installation { grants, replaces_shipped } = word;
-        for host in grants.unwrap_or_default() {
-            if !connector::is_grant(host) {
-                return Err(ChangeError::InvalidHost(host.clone()));
-            }
-        }
+        check_hosts(grants)?;
         loop {
             let version = self.grants_version();
-            let candidate = self.load(&module, None, grants, Origin::Foreign).await.map_err(refused)?;
+            let candidate = self.load(&module, None, Grants::Added(grants), Origin::Foreign).await.map_err(refused)?;
+            check_named(&candidate, grants)?;
             let mut files = self.files.lock().await;
-            if grants.is_none() && self.grants_version() != version {
+            if self.grants_version() != version {
                 continue;
             }
             let candidate = self.still_named_well(candidate).map_err(refused)?;
             let identifier = candidate.manifest().identifier.clone();
+            let present = self.present(&identifier);
             if !replaces_shipped {
                 self.permit(Origin::Foreign, &identifier, candidate.digest()).map_err(refused)?;
             } else if self.folders.shipped(&identifier).is_some() {
                 // Before the file, because a running gateway refuses the file without it.
                 self.folders.replace(&identifier, candidate.digest())?;
             }
-            if let Some(grants) = grants {
-                self.grants_changed.fetch_add(1, Ordering::Release);
-                self.store.set_grants(&identifier, grants).await?;
-            }
+            self.grants_changed.fetch_add(1, Ordering::Release);
+            let added = GrantChange::Add(grants);
+            self.store.swap_grants(&identifier, present.as_deref(), candidate.digest(), added).await?;
             return self.put(&mut files, candidate, &module, "installed");
         }
     }
@@ -101,7 +123,8 @@ impl Registry {
         Ok(self.activate(candidate, module, outcome))
     }
 
-    /// Removes a connector. If it was put in the place of a shipped one, that one is live again. Calls under way end normally.
+    /// Removes a connector, and forgets its grants. If it was put in the place of a shipped one, that one is live again. Calls under
+    /// way end normally.
     ///
     /// # Errors
     /// If it is not installed, if it is a shipped one, or if its file cannot be removed.
@@ -113,7 +136,7 @@ impl Registry {
         let is_replaced = self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live));
         if is_replaced {
             match self.restore(identifier, "restored").await {
-                Ok(_) => return Ok(()),
+                Ok(_) => return Ok(self.forget_grants(identifier).await?),
                 // The module goes all the same. The shipped one is refused again when the folders are read.
                 Err(ChangeError::Refused(_)) => {}
                 Err(error) => return Err(error),
@@ -132,10 +155,11 @@ impl Registry {
         if self.get(identifier).is_some_and(|live| !live.is_shipped()) {
             self.retire(identifier);
         }
-        Ok(())
+        Ok(self.forget_grants(identifier).await?)
     }
 
-    /// Swaps in the version that was live before the present one. In place of a replaced one, that is the shipped connector.
+    /// Swaps in the version that was live before the present one, with the grants that it had. In place of a replaced one, that is
+    /// the shipped connector.
     ///
     /// # Errors
     /// If no earlier version is stored, if it is refused now, or if the present one is shipped.
@@ -159,8 +183,8 @@ impl Registry {
             let before = present.as_ref().map(|(origin, digest)| (*origin, digest.as_str()));
             let former = self.versions.before(identifier, before)?;
             let former = former.filter(|former| former.origin == Origin::Foreign || is_shipped);
-            let module = match former {
-                Some(former) if former.origin == Origin::Foreign => fs::read(former.path)?,
+            let former = match former {
+                Some(former) if former.origin == Origin::Foreign => former,
                 _ if is_shipped => return self.restore(identifier, "rolled_back").await,
                 _ => {
                     return Err(match present {
@@ -169,7 +193,10 @@ impl Registry {
                     });
                 }
             };
-            let candidate = self.load(&module, Some(identifier), None, Origin::Foreign).await.map_err(refused)?;
+            let module = fs::read(&former.path)?;
+            let granted = self.store.former_grants(identifier, &former.digest).await?;
+            let grants = granted.as_deref().map_or(Grants::Stored, Grants::Exactly);
+            let candidate = self.load(&module, Some(identifier), grants, Origin::Foreign).await.map_err(refused)?;
             let mut files = self.files.lock().await;
             if !self.is_still(identifier, live.as_ref()) || self.grants_version() != version {
                 continue;
@@ -177,6 +204,10 @@ impl Registry {
             if is_shipped {
                 self.folders.replace(identifier, candidate.digest())?;
             }
+            self.grants_changed.fetch_add(1, Ordering::Release);
+            let change = granted.as_deref().map_or(GrantChange::Add(&[]), GrantChange::Set);
+            let present = present.as_ref().map(|(_, digest)| digest.as_str());
+            self.store.swap_grants(identifier, present, candidate.digest(), change).await?;
             return self.put(&mut files, candidate, &module, "rolled_back");
         }
     }
@@ -189,11 +220,16 @@ impl Registry {
             let path = self.folders.shipped(identifier).ok_or_else(|| ChangeError::Unknown(identifier.to_owned()))?;
             let seen = Seen::now(&path, Origin::Shipped)?;
             let module = fs::read(&path)?;
-            let candidate = self.load(&module, Some(identifier), None, Origin::Shipped).await.map_err(refused)?;
+            let candidate =
+                self.load(&module, Some(identifier), Grants::Exactly(&[]), Origin::Shipped).await.map_err(refused)?;
             let mut files = self.files.lock().await;
             if !self.is_still(identifier, live.as_ref()) || self.grants_version() != version {
                 continue;
             }
+            // A shipped connector needs no grants. Those of the module in its place are kept for it.
+            self.grants_changed.fetch_add(1, Ordering::Release);
+            let present = self.present(identifier);
+            self.store.swap_grants(identifier, present.as_deref(), candidate.digest(), GrantChange::Set(&[])).await?;
             self.forget_foreign(&mut files, identifier)?;
             files.settled.insert(path, seen);
             return Ok(self.activate(candidate, &module, outcome));
@@ -219,6 +255,6 @@ impl Registry {
     }
 }
 
-fn refused(refusal: Refusal) -> ChangeError {
+pub(super) fn refused(refusal: Refusal) -> ChangeError {
     ChangeError::Refused(refusal.to_string())
 }

@@ -53,6 +53,8 @@ pub struct Connector {
     services: Vec<Service>,
     granted: BTreeSet<String>,
     missing: BTreeSet<String>,
+    named: BTreeSet<String>,
+    operator_grants: Vec<String>,
     recipients: Recipients,
     missing_token_hosts: BTreeSet<String>,
 }
@@ -108,12 +110,16 @@ impl Connector {
         let settings = settings::values(&manifest, config)?;
         let recipients = if shipped { Recipients::OfManifest } else { Recipients::vouched_for(&granted, config) };
         let mut missing_token_hosts = BTreeSet::new();
+        let mut named = BTreeSet::new();
         if let AuthScheme::Oauth2(scheme) = &manifest.auth {
             token_hosts::check(scheme, &config.oauth, |host| shipped || granted.iter().any(|grant| grant == host))?;
             missing_token_hosts = token_hosts::missing(scheme, &config.oauth, &recipients);
+            named.extend(token_hosts::named(scheme, &config.oauth));
         }
+        let operator_grants = granted.clone();
         let Reach { upstreams, services, granted, mut missing } =
             reach(&manifest, shipped, &granted, config, metrics, predecessor)?;
+        named.extend(granted.iter().chain(&missing).cloned());
         missing.extend(missing_token_hosts.iter().cloned());
         let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
             name: limit.name.clone(),
@@ -140,6 +146,8 @@ impl Connector {
             services,
             granted,
             missing,
+            named,
+            operator_grants,
             recipients,
             missing_token_hosts,
         })
@@ -238,6 +246,16 @@ impl Connector {
     /// The hosts that it needs and that were not granted.
     pub fn missing_hosts(&self) -> Vec<&str> {
         self.missing.iter().map(String::as_str).collect()
+    }
+
+    /// The hosts that its manifest and the operator's configuration name. Only these can be granted.
+    pub fn named_hosts(&self) -> &BTreeSet<String> {
+        &self.named
+    }
+
+    /// The operator's grants that it was made with, sorted.
+    pub(super) fn operator_grants(&self) -> &[String] {
+        &self.operator_grants
     }
 
     /// The sites that may receive its users' tokens.

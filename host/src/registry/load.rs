@@ -30,18 +30,29 @@ pub fn try_schemas(file: &Path) -> Result<(), String> {
     schema::run_file(file)
 }
 
+/// The grants that a connector is made with.
+#[derive(Clone, Copy)]
+pub(super) enum Grants<'a> {
+    /// Those in the store.
+    Stored,
+    /// Those in the store, and these.
+    Added(&'a [String]),
+    /// These.
+    Exactly(&'a [String]),
+}
+
 impl Registry {
     /// Loads a module without making it live.
     ///
     /// # Errors
     /// The reason why the module would be refused.
     pub async fn check(&self, module: &[u8]) -> Result<Connector, Refusal> {
-        let connector = self.load(module, None, None, Origin::Foreign).await?;
+        let connector = self.load(module, None, Grants::Stored, Origin::Foreign).await?;
         let Some(shipped) = self.folders.shipped(&connector.name()) else { return Ok(connector) };
         if self.digest_of(&shipped).await.as_deref() != Some(connector.digest()) {
             return Ok(connector);
         }
-        self.load(module, None, None, Origin::Shipped).await
+        self.load(module, None, Grants::Stored, Origin::Shipped).await
     }
 
     /// `true` if a module is not the shipped one of its identifier, and would take that one's place.
@@ -59,7 +70,7 @@ impl Registry {
         &self,
         module: &[u8],
         expected: Option<&str>,
-        grants: Option<&[String]>,
+        grants: Grants<'_>,
         origin: Origin,
     ) -> Result<Connector, Refusal> {
         let digest = sha256_hex(module);
@@ -81,14 +92,17 @@ impl Registry {
         if origin == Origin::Foreign {
             provider_names::check(&manifest.identifier, &self.live())?;
         }
-        let granted = match grants {
-            Some(grants) => grants.to_vec(),
-            None => self
-                .store
-                .grants(&manifest.identifier)
-                .await
-                .map_err(|error| format!("its grants cannot be read: {error}"))?,
+        let stored = || async {
+            let stored = self.store.grants(&manifest.identifier).await;
+            stored.map_err(|error| format!("its grants cannot be read: {error}"))
         };
+        let mut granted = match grants {
+            Grants::Stored => stored().await?,
+            Grants::Added(hosts) => [stored().await?, hosts.to_vec()].concat(),
+            Grants::Exactly(hosts) => hosts.to_vec(),
+        };
+        granted.sort_unstable();
+        granted.dedup();
         let predecessor = self.get(&manifest.identifier);
         let Loaded { module, record, .. } = loaded;
         let candidate = connector::Candidate {

@@ -8,7 +8,8 @@
 //! A module is checked without the lock of [`Files`]. Only its change of the table takes the lock. So a module that takes long to
 //! compile holds up no other one.
 //!
-//! - here: the table; [`derived`]: values that are made from it; [`folders`]: the two folders; [`scan`]: their files; [`mod@load`]: from bytes to a connector; [`change`]: changes by the operator
+//! - here: the table; [`derived`]: values that are made from it; [`folders`]: the two folders; [`scan`]: their files; [`mod@load`]: from bytes to a connector; [`change`]: changes of versions by the operator;
+//!   [`grants`]: of grants
 //! - [`connector`]: one connector; [`places`]: its concurrent calls; [`reach`], [`settings`], [`token_hosts`], [`provider_names`]: parts of its check
 //! - [`versions`]: former versions; [`mod@watch`]: notices changes of the folders
 
@@ -16,6 +17,7 @@ mod change;
 mod connector;
 mod derived;
 mod folders;
+mod grants;
 mod load;
 mod places;
 mod provider_names;
@@ -42,9 +44,10 @@ use tokio::sync::{Mutex, watch as watched};
 pub use self::change::{ChangeError, Installation};
 pub use self::connector::{Connector, Operation};
 pub use self::derived::Derived;
+pub use self::grants::follow_grants;
 pub use self::load::try_schemas;
 pub use self::places::{NoPlace, Permit};
-pub use self::reach::Service;
+pub use self::reach::{GRANT_COMMAND, Service};
 pub use self::refusal::{Refusal, Refused};
 pub use self::watch::watch;
 
@@ -198,7 +201,7 @@ impl Registry {
             us = started.elapsed().as_micros() as u64,
             "connector {outcome}"
         );
-        if let Some(replaced) = replaced {
+        if let Some(replaced) = replaced.filter(|replaced| replaced.digest() != connector.digest()) {
             self.events.tell(
                 EventKind::ConnectorSwapped,
                 json!({

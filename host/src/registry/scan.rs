@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use tokio::sync::Semaphore;
 
 use super::folders::{Origin, Seen, identifier_of};
+use super::load::Grants;
 use super::{Connector, Refusal, Registry, provider_names};
 use store::digest::sha256_hex;
 
@@ -123,7 +124,7 @@ impl Registry {
         loop {
             let grants = self.grants_version();
             let loaded = match self.permit(seen.origin, identifier, &digest) {
-                Ok(()) => self.load(&module, Some(identifier), None, seen.origin).await,
+                Ok(()) => self.load(&module, Some(identifier), Grants::Stored, seen.origin).await,
                 Err(refusal) => Err(refusal),
             };
             let former = match &loaded {
@@ -139,6 +140,7 @@ impl Registry {
             }
             match loaded.and_then(|candidate| self.still_named_well(candidate)) {
                 Ok(candidate) => {
+                    self.keep_grants(&candidate).await;
                     let outcome = if self.get(identifier).is_some() { "swapped" } else { "added" };
                     self.activate(candidate, &module, outcome);
                 }
@@ -178,7 +180,7 @@ impl Registry {
                 continue;
             }
             let module = fs::read(&version.path).ok()?;
-            let candidate = self.load(&module, Some(identifier), None, version.origin).await.ok()?;
+            let candidate = self.load(&module, Some(identifier), Grants::Stored, version.origin).await.ok()?;
             return Some((candidate, module));
         }
         None

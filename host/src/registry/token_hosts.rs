@@ -22,7 +22,8 @@ pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> b
         let host = url.host_str().unwrap_or_default();
         if site(&url) != site(&home) && !is_granted(host) {
             return Err(format!(
-                "oauth2.{name} is at {host}, and users authorize at {}, which is another site; grant {host} if this is right",
+                "oauth2.{name} is at {host}, and users authorize at {}, which is another site; \
+                 if this is right, add the module with `--grant {host}`",
                 home.host_str().unwrap_or_default()
             ));
         }
@@ -34,6 +35,12 @@ pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> b
 /// enough, because only the manifest says so.
 pub(super) fn missing(scheme: &Oauth2, set: &Oauth, recipients: &Recipients) -> BTreeSet<String> {
     of_manifest(scheme, set).filter(|(_, url)| !recipients.include(url)).map(|(_, url)| host_of(&url)).collect()
+}
+
+/// The hosts of these URLs, with their ports and without.
+pub(super) fn named(scheme: &Oauth2, set: &Oauth) -> BTreeSet<String> {
+    let forms = |(_, url): (_, Url)| [host_of(&url), url.host_str().unwrap_or_default().to_owned()];
+    of_manifest(scheme, set).flat_map(forms).collect()
 }
 
 /// The URLs of the manifest that receive secrets, by name, without those that the operator has replaced.

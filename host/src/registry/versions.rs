@@ -39,7 +39,7 @@ impl Versions {
     pub(super) fn activated(&self, connector: &str, origin: Origin, digest: &str, module: &[u8]) -> io::Result<()> {
         let folder = self.folder_of(connector, origin);
         fs::create_dir_all(&folder)?;
-        let path = folder.join(format!("{digest}.wasm"));
+        let path = self.file(connector, origin, digest);
         match fs::File::options().write(true).open(&path) {
             Ok(file) => file.set_modified(SystemTime::now())?,
             Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
@@ -64,6 +64,11 @@ impl Versions {
         versions.extend(self.from(connector, Origin::Foreign)?);
         versions.sort_by(|one, other| other.cmp(one));
         Ok(versions)
+    }
+
+    /// The file of a stored version.
+    pub(super) fn file(&self, connector: &str, origin: Origin, digest: &str) -> PathBuf {
+        self.folder_of(connector, origin).join(format!("{digest}.wasm"))
     }
 
     fn folder_of(&self, connector: &str, origin: Origin) -> PathBuf {

@@ -1,8 +1,25 @@
 //! Grants: the hosts that the operator allows a connector to reach.
+//!
+//! `grants` has those of the version that serves. `former_grants` has those of versions that another one has replaced, so that a
+//! rollback restores them. The version that serves has no row there.
 
-use crate::connection::Durability;
+use crate::connection::{Connection, Durability};
 use crate::value::values;
 use crate::{Store, StoreError};
+
+/// Maximum number of former versions of a connector whose grants are kept. More than the versions that can be rolled back to.
+const MAX_FORMER: i64 = 20;
+
+/// How the grants of a connector change.
+#[derive(Clone, Copy, Debug)]
+pub enum GrantChange<'a> {
+    /// These hosts are granted too.
+    Add(&'a [String]),
+    /// These hosts are no longer granted.
+    Remove(&'a [String]),
+    /// Exactly these hosts are granted.
+    Set(&'a [String]),
+}
 
 impl Store {
     /// Returns the hosts that are granted to a connector, in alphabetical order.
@@ -11,28 +28,77 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn grants(&self, connector: &str) -> Result<Vec<String>, StoreError> {
         let connector = connector.to_owned();
-        self.read(move |connection| {
-            connection.all("SELECT host FROM grants WHERE connector = $1 ORDER BY host", values![&connector])
-        })
-        .await
+        self.read(move |connection| granted(connection, &connector)).await
     }
 
-    /// Grants exactly these hosts to a connector. A host that was granted before keeps the time of its grant.
+    /// Returns the hosts that were granted to a version when another one replaced it; `None` if that is not known.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn former_grants(&self, connector: &str, version: &str) -> Result<Option<Vec<String>>, StoreError> {
+        let (connector, version) = (connector.to_owned(), version.to_owned());
+        let hosts: Option<String> = self
+            .read(move |connection| {
+                connection.optional(
+                    "SELECT hosts FROM former_grants WHERE connector = $1 AND version = $2",
+                    values![&connector, &version],
+                )
+            })
+            .await?;
+        Ok(hosts.map(|hosts| hosts.split_whitespace().map(str::to_owned).collect()))
+    }
+
+    /// Changes the grants of the version that serves. A host that was granted before keeps the time of its grant.
     ///
     /// # Errors
     /// Fails if the database does not answer. The previous grants then stay.
-    pub async fn set_grants(&self, connector: &str, hosts: &[String]) -> Result<(), StoreError> {
-        let connector = connector.to_owned();
-        let hosts = hosts.to_vec();
+    pub async fn change_grants(&self, connector: &str, change: GrantChange<'_>) -> Result<(), StoreError> {
+        self.swap_grants(connector, None, "", change).await
+    }
+
+    /// Another version takes the place of `former`, whose grants are kept.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. Nothing has changed then.
+    pub async fn swap_grants(
+        &self,
+        connector: &str,
+        former: Option<&str>,
+        present: &str,
+        change: GrantChange<'_>,
+    ) -> Result<(), StoreError> {
+        let (connector, present) = (connector.to_owned(), present.to_owned());
+        let former = former.filter(|former| *former != present).map(str::to_owned);
+        let (exactly, added, removed) = match change {
+            GrantChange::Add(hosts) => (false, hosts.to_vec(), Vec::new()),
+            GrantChange::Remove(hosts) => (false, Vec::new(), hosts.to_vec()),
+            GrantChange::Set(hosts) => (true, hosts.to_vec(), Vec::new()),
+        };
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(&format!("grants {connector}"))?;
-            let former: Vec<String> =
-                connection.all("SELECT host FROM grants WHERE connector = $1", values![&connector])?;
-            for host in former.iter().filter(|host| !hosts.contains(host)) {
+            let granted = granted(connection, &connector)?;
+            if let Some(former) = &former {
+                // Each gateway that notices the swap gets here. The first one has noted the grants.
+                connection.execute(
+                    "INSERT INTO former_grants (connector, version, hosts, noted_at) VALUES ($1, $2, $3, now_ms()) \
+                     ON CONFLICT DO NOTHING",
+                    values![&connector, former, &granted.join(" ")],
+                )?;
+                connection.execute(
+                    "DELETE FROM former_grants WHERE connector = $1 AND version NOT IN (SELECT version FROM former_grants \
+                     WHERE connector = $1 ORDER BY noted_at DESC, version LIMIT $2)",
+                    values![&connector, MAX_FORMER],
+                )?;
+            }
+            connection.execute(
+                "DELETE FROM former_grants WHERE connector = $1 AND version = $2",
+                values![&connector, &present],
+            )?;
+            for host in granted.iter().filter(|host| removed.contains(host) || exactly && !added.contains(host)) {
                 connection
                     .execute("DELETE FROM grants WHERE connector = $1 AND host = $2", values![&connector, host])?;
             }
-            for host in &hosts {
+            for host in added.iter().filter(|host| !granted.contains(host)) {
                 connection.execute(
                     "INSERT INTO grants (connector, host, granted_at) VALUES ($1, $2, now_ms()) ON CONFLICT DO NOTHING",
                     values![&connector, host],
@@ -42,29 +108,116 @@ impl Store {
         })
         .await
     }
+
+    /// Forgets the grants of all versions of a connector.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer. Nothing has changed then.
+    pub async fn forget_grants(&self, connector: &str) -> Result<(), StoreError> {
+        let connector = connector.to_owned();
+        self.write(Durability::PowerLoss, move |connection| {
+            connection.lock(&format!("grants {connector}"))?;
+            connection.execute("DELETE FROM former_grants WHERE connector = $1", values![&connector])?;
+            connection.execute("DELETE FROM grants WHERE connector = $1", values![&connector]).map(drop)
+        })
+        .await
+    }
+
+    /// Returns a number that grows when grants change.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn grants_revision(&self) -> Result<i64, StoreError> {
+        self.read(|connection| connection.one("SELECT number FROM revisions WHERE subject = 'grants'", &[])).await
+    }
+}
+
+fn granted(connection: &mut dyn Connection, connector: &str) -> Result<Vec<String>, StoreError> {
+    connection.all("SELECT host FROM grants WHERE connector = $1 ORDER BY host", values![connector])
 }
 
 #[cfg(test)]
 mod tests {
+    use super::GrantChange::{Add, Remove, Set};
     use crate::testing::{Site, on_every_database};
 
-    on_every_database!(setting_grants_replaces_them_and_keeps_the_time_of_those_that_stay);
+    on_every_database!(
+        grants_are_added_and_removed_and_keep_their_times,
+        a_version_gets_its_grants_back_and_they_are_then_those_of_the_present,
+        the_revision_grows_when_a_grant_changes,
+        forgotten_grants_are_gone_with_those_of_former_versions,
+        the_grants_of_the_oldest_versions_are_dropped,
+    );
 
     fn hosts(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    async fn setting_grants_replaces_them_and_keeps_the_time_of_those_that_stay(site: Site) {
+    async fn grants_are_added_and_removed_and_keep_their_times(site: Site) {
         let store = &site.store;
-        store.set_grants("demo", &hosts(&["b.example", "a.example"])).await.unwrap();
-        store.set_grants("other", &hosts(&["a.example"])).await.unwrap();
+        store.change_grants("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
+        store.change_grants("other", Add(&hosts(&["a.example"]))).await.unwrap();
         assert_eq!(site.execute("UPDATE grants SET granted_at = 1").await, 3);
-        store.set_grants("demo", &hosts(&["c.example", "b.example"])).await.unwrap();
+        store.change_grants("demo", Add(&hosts(&["c.example", "b.example"]))).await.unwrap();
+        assert_eq!(store.grants("demo").await.unwrap(), ["a.example", "b.example", "c.example"]);
+        store.change_grants("demo", Remove(&hosts(&["a.example", "z.example"]))).await.unwrap();
         assert_eq!(store.grants("demo").await.unwrap(), ["b.example", "c.example"]);
         assert_eq!(store.grants("other").await.unwrap(), ["a.example"]);
-        let kept = site.execute("DELETE FROM grants WHERE host = 'b.example' AND granted_at = 1").await;
-        assert_eq!(kept, 1);
-        store.set_grants("demo", &[]).await.unwrap();
+        store.change_grants("demo", Set(&hosts(&["b.example", "d.example"]))).await.unwrap();
+        assert_eq!(store.grants("demo").await.unwrap(), ["b.example", "d.example"]);
+        assert_eq!(site.execute("DELETE FROM grants WHERE host = 'b.example' AND granted_at = 1").await, 1);
+    }
+
+    async fn a_version_gets_its_grants_back_and_they_are_then_those_of_the_present(site: Site) {
+        let store = &site.store;
+        store.change_grants("demo", Add(&hosts(&["b.example", "a.example"]))).await.unwrap();
+        store.swap_grants("demo", Some("one"), "two", Add(&hosts(&["c.example"]))).await.unwrap();
+        // A gateway that notices the swap late does not note the grants of the second version for the first one.
+        store.swap_grants("demo", Some("one"), "two", Add(&[])).await.unwrap();
+        assert_eq!(store.former_grants("demo", "one").await.unwrap(), Some(hosts(&["a.example", "b.example"])));
+        assert_eq!(store.former_grants("demo", "two").await.unwrap(), None);
+        let former = store.former_grants("demo", "one").await.unwrap().unwrap();
+        store.swap_grants("demo", Some("two"), "one", Set(&former)).await.unwrap();
+        assert_eq!(store.grants("demo").await.unwrap(), ["a.example", "b.example"]);
+        assert_eq!(store.former_grants("demo", "one").await.unwrap(), None);
+        store.swap_grants("demo", Some("one"), "three", Set(&[])).await.unwrap();
+        store.swap_grants("demo", Some("three"), "four", Add(&[])).await.unwrap();
+        assert_eq!(store.former_grants("demo", "three").await.unwrap(), Some(Vec::new()));
+    }
+
+    async fn the_revision_grows_when_a_grant_changes(site: Site) {
+        let store = &site.store;
+        let first = store.grants_revision().await.unwrap();
+        store.change_grants("demo", Add(&hosts(&["a.example"]))).await.unwrap();
+        let added = store.grants_revision().await.unwrap();
+        assert!(added > first);
+        store.change_grants("demo", Add(&hosts(&["a.example"]))).await.unwrap();
+        assert_eq!(store.grants_revision().await.unwrap(), added);
+        store.change_grants("demo", Remove(&hosts(&["a.example"]))).await.unwrap();
+        assert!(store.grants_revision().await.unwrap() > added);
+    }
+
+    async fn forgotten_grants_are_gone_with_those_of_former_versions(site: Site) {
+        let store = &site.store;
+        for connector in ["demo", "other"] {
+            store.change_grants(connector, Add(&hosts(&["a.example"]))).await.unwrap();
+            store.swap_grants(connector, Some("one"), "two", Add(&[])).await.unwrap();
+        }
+        store.forget_grants("demo").await.unwrap();
         assert!(store.grants("demo").await.unwrap().is_empty());
+        assert_eq!(store.former_grants("demo", "one").await.unwrap(), None);
+        assert_eq!(store.grants("other").await.unwrap(), ["a.example"]);
+        assert!(store.former_grants("other", "one").await.unwrap().is_some());
+    }
+
+    async fn the_grants_of_the_oldest_versions_are_dropped(site: Site) {
+        let store = &site.store;
+        for number in 0..=super::MAX_FORMER {
+            let (former, present) = (format!("{number:02}"), format!("{:02}", number + 1));
+            store.swap_grants("demo", Some(&former), &present, Add(&[])).await.unwrap();
+            site.execute("UPDATE former_grants SET noted_at = noted_at - 1000").await;
+        }
+        assert_eq!(store.former_grants("demo", "00").await.unwrap(), None);
+        assert_eq!(store.former_grants("demo", "01").await.unwrap(), Some(Vec::new()));
     }
 }

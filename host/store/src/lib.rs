@@ -87,6 +87,7 @@ use secrecy::SecretString;
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
+pub use self::grants::GrantChange;
 pub use self::idempotency::{IdempotentCall, KeyState};
 pub use self::integrations::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
 pub use self::jobs::{Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};

@@ -51,7 +51,7 @@ fn check_shows_which_upstreams_get_the_credential_and_where() {
     let said = checked(&home, &account("none", &json!({})));
     assert_eq!(said.matches("): none\n").count(), 3, "{said}");
     for host in ["files.example", "*.example.com"] {
-        assert!(said.contains(&format!("{host} (not granted: add the module with --grant {host})")), "{said}");
+        assert!(said.contains(&format!("asks for    {host} (not granted)")), "{said}");
     }
 }
 

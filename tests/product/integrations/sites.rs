@@ -64,7 +64,7 @@ fn tokens_go_to_no_host_that_only_the_manifest_names() {
 
     let problem = client.post("/connectors/account/integrations", init()).problem(503, "integration-not-configured");
     assert_eq!((&problem["owner"], &problem["missing_hosts"]), (&json!("operator"), &json!([host])));
-    for words in [host.as_str(), "--grant"] {
+    for words in [host.as_str(), "connector-gateway connectors grant account "] {
         assert!(problem["detail"].as_str().unwrap().contains(words), "{words} in {problem}");
     }
     assert!(provider.seen().is_empty());
@@ -143,7 +143,7 @@ fn an_oauth_address_at_another_site_is_refused_until_its_host_is_granted() {
         assert!(refused.stderr.contains(&reason), "{reason} in {}", refused.stderr);
 
         // The reason of the refusal names this command.
-        let host = reason.split("grant ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        let host = reason.split("--grant ").nth(1).and_then(|rest| rest.split('`').next()).unwrap();
         gateway.home().run_ok(&[&add[..], &["--grant", host]].concat());
         gateway.wait_for_version("account", "1.0.0");
         let gateway = registered(gateway, &provider);

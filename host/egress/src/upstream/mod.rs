@@ -33,6 +33,8 @@ pub struct UpstreamSettings {
     pub pacing: Option<Pacing>,
     /// `true` if loopback and private addresses may be reached.
     pub allow_private_network: bool,
+    /// The command that grants the host behind it, for messages. Empty if there is no such command.
+    pub grant_command: String,
 }
 
 /// The settings of the queue in front of an upstream.
@@ -67,6 +69,7 @@ pub struct Upstream {
     pub(super) credential: CredentialUse,
     link_hosts: Vec<HostPattern>,
     granted: Vec<HostPattern>,
+    grant_command: String,
     pub(super) pacer: Option<Arc<Pacer>>,
     pub(super) allow_private: bool,
     pub(super) observer: Option<Observer>,
@@ -88,7 +91,7 @@ impl Upstream {
         let granted = HostPattern::parse_all(&settings.granted_hosts)?;
         let base = match settings.base_url.as_str() {
             "" => None,
-            text => Some(Base::new(text, &granted, settings.allow_private_network)?),
+            text => Some(Base::new(text, &granted, &settings)?),
         };
         Ok(Self {
             name: settings.name.into(),
@@ -96,6 +99,7 @@ impl Upstream {
             credential: settings.credential,
             link_hosts: HostPattern::parse_all(&settings.link_hosts)?,
             granted,
+            grant_command: settings.grant_command,
             pacer: settings.pacing.map(|pacing| Arc::new(Pacer::new(pacing))),
             allow_private: settings.allow_private_network,
             observer: None,
@@ -218,7 +222,11 @@ impl Upstream {
                 return Err(EgressError::denied(detail));
             }
             if !self.granted.iter().any(|entry| entry.covers(url)) {
-                return Err(EgressError::denied(format!("`{}` {verb} {host}, which was not granted", self.name)));
+                let advice = how_to_grant(&self.grant_command, url);
+                return Err(EgressError::denied(format!(
+                    "`{}` {verb} {host}, which was not granted{advice}",
+                    self.name
+                )));
             }
         }
         literal(url, self.allow_private)
@@ -233,7 +241,7 @@ pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
 }
 
 impl Base {
-    fn new(text: &str, granted: &[HostPattern], allow_private: bool) -> Result<Self, EgressError> {
+    fn new(text: &str, granted: &[HostPattern], settings: &UpstreamSettings) -> Result<Self, EgressError> {
         let wrong = |why: &str| EgressError::invalid(format!("the base URL of an upstream {why}"));
         let url = Url::parse(text).map_err(|error| wrong(&format!("is not a URL: {error}")))?;
         if !matches!(url.scheme(), "https" | "http") {
@@ -246,10 +254,11 @@ impl Base {
             return Err(wrong("must not have a query or fragment"));
         }
         let refusal = if granted.iter().any(|entry| entry.is_exactly(&url)) {
-            literal(&url, allow_private).err()
+            literal(&url, settings.allow_private_network).err()
         } else {
             let host = url.host_str().unwrap_or_default();
-            Some(EgressError::denied(format!("the host {host} was not granted to this connector")))
+            let advice = how_to_grant(&settings.grant_command, &url);
+            Some(EgressError::denied(format!("the host {host} was not granted to this connector{advice}")))
         };
         let path = url.path().trim_end_matches('/').to_owned();
         let origin = Origin::new(url).ok_or_else(|| wrong("has a part that HTTP cannot carry"))?;
@@ -279,6 +288,16 @@ impl Base {
             return Err(EgressError::invalid("the path does not make a URL below the upstream's base URL"));
         }
         Ok(Location::Elsewhere(url))
+    }
+}
+
+/// The end of a sentence that a host was not granted.
+fn how_to_grant(command: &str, url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match (command, url.port()) {
+        ("", _) => String::new(),
+        (_, None) => format!("; the operator can grant it with `{command} {host}`"),
+        (_, Some(port)) => format!("; the operator can grant it with `{command} {host}:{port}`"),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::integrations::{BeginError, redirect_uri};
 use crate::oauth::NotConfigured;
 use crate::pipeline;
 use crate::pipeline::connect::KeyError;
+use crate::registry::GRANT_COMMAND;
 
 /// The problem of an authorization that was not begun.
 pub(super) fn begin_problem(error: BeginError, config: &Config, connector: &str) -> Problem {
@@ -26,9 +27,9 @@ fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Pr
     }
     if !error.ungranted.is_empty() {
         detail.push(format!(
-            "The connector would send users' tokens to {}. If that is right, grant these hosts: add the module again with \
-             `--grant` for each host that it may reach.",
-            error.ungranted.join(", ")
+            "The connector would send users' tokens to {}. If that is right, run `{GRANT_COMMAND} {connector} {}`.",
+            error.ungranted.join(", "),
+            error.ungranted.join(" ")
         ));
     }
     INTEGRATION_NOT_CONFIGURED

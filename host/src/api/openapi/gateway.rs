@@ -54,8 +54,8 @@ pub(in crate::api) fn metrics() -> Value {
 pub(in crate::api) fn install() -> Value {
     let mut members = changed_connector();
     members["description"] =
-        "The body is the component. `grant` names a host that it may reach. With `replace_shipped` it may take \
-                              the place of a connector that came with the gateway."
+        "The body is the component. `grant` names a host that it may reach, besides those that were granted before. With \
+                              `replace_shipped` it may take the place of a connector that came with the gateway."
             .into();
     members["parameters"] = json!([
         {

@@ -15,6 +15,9 @@ use egress::{CredentialUse, FormField, Pacing, Upstream, UpstreamSettings};
 /// The upstream that the operator's `oauth.userinfo_url` replaces.
 const USERINFO: &str = "userinfo";
 
+/// The command that grants hosts to a connector. The identifier and the hosts follow.
+pub const GRANT_COMMAND: &str = "connector-gateway connectors grant";
+
 /// A service that a connector calls, as operators see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Service {
@@ -95,6 +98,7 @@ pub(super) fn reach(
             link_hosts: link_hosts.clone(),
             pacing: config.pacing.as_ref().map_or(declared, |wanted| Some(no_faster(wanted, declared))),
             allow_private_network: config.allow_private_network,
+            grant_command: format!("{GRANT_COMMAND} {}", manifest.identifier),
         };
         let mut ready = Upstream::new(settings)
             .map_err(|error| format!("upstream `{}`: {error}", upstream.name))?

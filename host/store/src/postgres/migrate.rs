@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0004_jobs.sql"),
     include_str!("../migrations/postgres/0005_accounts.sql"),
     include_str!("../migrations/postgres/0006_idempotency.sql"),
+    include_str!("../migrations/postgres/0007_former_grants.sql"),
 ];
 
 /// Runs the missing migrations.

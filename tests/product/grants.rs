@@ -1,0 +1,218 @@
+//! Hosts that the operator grants to connectors.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::{Gateway, Home, Setup, module, wait_for};
+
+use crate::command_line::{file, path};
+
+/// The guest `account`, whose upstreams name `api.example`, `other.example` and these hosts.
+fn named(hosts: &[&str]) -> Vec<u8> {
+    module::account(&json!({"identifier": "account", "auth": "none", "link_hosts": hosts}))
+}
+
+/// The hosts that the connector may reach in a running gateway.
+fn granted(gateway: &Gateway) -> Value {
+    gateway.connector("account").map_or(Value::Null, |connector| connector["hosts"]["granted"].clone())
+}
+
+#[track_caller]
+fn wait_until(gateway: &Gateway, module: &[u8], hosts: &[&str]) {
+    let digest = module::digest(module);
+    wait_for(&format!("{hosts:?}"), || {
+        let is_live = gateway.connector("account").is_some_and(|connector| connector["sha256"] == digest);
+        (is_live && granted(gateway) == json!(hosts)).then_some(())
+    });
+}
+
+/// The rows of `connectors grants --json`: hosts and states.
+fn listed(home: &Home) -> Vec<(String, String)> {
+    let rows: Value = serde_json::from_str(&home.run_ok(&["connectors", "grants", "account", "--json"])).unwrap();
+    let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
+    rows.as_array().unwrap().iter().map(|row| (text(row, "host"), text(row, "state"))).collect()
+}
+
+#[test]
+fn a_grant_of_an_update_is_added_to_the_former_ones() {
+    let gateway = Setup::new().start();
+    let first = named(&["a.example"]);
+    let second = named(&["a.example", "b.example"]);
+    let add = |module: &[u8], grants: &[&str]| {
+        let file = file(gateway.home(), "module", module);
+        let grants = grants.iter().flat_map(|host| ["--grant", host]);
+        gateway.home().run_ok(&["connectors", "add", path(&file)].into_iter().chain(grants).collect::<Vec<_>>());
+    };
+    add(&first, &["api.example", "a.example"]);
+    wait_until(&gateway, &first, &["a.example", "api.example"]);
+    add(&second, &["b.example"]);
+    wait_until(&gateway, &second, &["a.example", "api.example", "b.example"]);
+    let upload = gateway.client().request("POST", "/admin/connectors?grant=other.example");
+    let installed = upload.header("content-type", "application/wasm").body(second).send().ok();
+    assert_eq!(installed["hosts"]["granted"], json!(["a.example", "api.example", "b.example", "other.example"]));
+    let gateway = gateway.start_again();
+    assert_eq!(granted(&gateway), json!(["a.example", "api.example", "b.example", "other.example"]));
+}
+
+#[test]
+fn grants_are_changed_and_listed_by_commands_while_the_gateway_serves() {
+    let module = named(&[]);
+    let gateway = Setup::new().module("account", module.clone()).start();
+    let home = gateway.home();
+    assert_eq!(granted(&gateway), json!([]));
+    let problem = gateway.call("account/forward", json!({"path": "/"})).problem(403, "egress-denied");
+    assert!(problem["detail"].as_str().unwrap().contains("`connector-gateway connectors grant account api.example`"));
+    let said = home.run_ok(&["connectors", "grant", "account", "api.example"]);
+    assert!(said.contains("reaches     api.example") && said.contains("asks for    other.example"), "{said}");
+    wait_until(&gateway, &module, &["api.example"]);
+    home.run_ok(&["connectors", "grant", "account", "other.example"]);
+    wait_until(&gateway, &module, &["api.example", "other.example"]);
+    home.run_ok(&["connectors", "revoke", "account", "api.example"]);
+    wait_until(&gateway, &module, &["other.example"]);
+    gateway.call("account/forward", json!({"path": "/"})).problem(403, "egress-denied");
+    let expected = [("api.example", "not granted"), ("other.example", "granted")];
+    assert_eq!(listed(home), expected.map(|(host, state)| (host.to_owned(), state.to_owned())));
+    let table = home.run_ok(&["connectors", "grants"]);
+    for words in ["CONNECTOR", "account", "other.example"] {
+        assert!(table.contains(words), "{words} in\n{table}");
+    }
+    let event = |line: &Value| line["message"] == "connector regranted";
+    assert_eq!(gateway.log().into_iter().filter(event).count(), 3);
+}
+
+#[test]
+fn a_change_of_grants_needs_no_gateway_and_holds_for_its_next_start() {
+    let home = Setup::new().module("account", named(&["a.example"])).prepare();
+    home.run_ok(&["connectors", "grant", "account", "api.example", "a.example"]);
+    home.run_ok(&["connectors", "revoke", "account", "a.example"]);
+    let gateway = home.start();
+    assert_eq!(granted(&gateway), json!(["api.example"]));
+}
+
+#[test]
+fn a_grant_makes_a_file_live_that_was_refused_without_it() {
+    let module = module::account(&json!({
+        "identifier": "account", "auth": "oauth2", "token_url": "https://tokens.elsewhere.example/token",
+    }));
+    let gateway = Setup::new().module("account", module.clone()).start();
+    assert!(gateway.wait_for_refusal("account.wasm").contains("`--grant tokens.elsewhere.example`"));
+    gateway.home().run_ok(&["connectors", "grant", "account", "tokens.elsewhere.example", "api.example"]);
+    wait_until(&gateway, &module, &["api.example"]);
+    assert_eq!(gateway.refusal("account.wasm"), None);
+    // Without the grant it must not serve any longer.
+    gateway.home().run_ok(&["connectors", "revoke", "account", "tokens.elsewhere.example"]);
+    gateway.wait_for_refusal("account.wasm");
+    assert_eq!(gateway.connector("account"), None);
+}
+
+#[test]
+fn a_grant_that_cannot_be_changed_is_refused_and_changes_nothing() {
+    let home = Setup::new().module("account", named(&[])).shipped("dex_market_data").prepare();
+    home.run_ok(&["connectors", "grant", "account", "api.example"]);
+    let cases = [
+        (vec!["grant", "account", "other.example", "apl.example"], "no upstream of `account` names `apl.example`"),
+        (vec!["grant", "account", "apl.example"], "it names api.example, other.example"),
+        (vec!["grant", "account", "https://other.example"], "is not a host name"),
+        (vec!["grant", "unheard_of", "api.example"], "no connector `unheard_of` is installed"),
+        (vec!["grant", "../data", "api.example"], "../data"),
+        (vec!["grant", "dex_market_data", "api.example"], "came with the gateway"),
+        (vec!["revoke", "account", "api.example", "other.example"], "`other.example` is not granted to `account`"),
+        (vec!["grants", "unheard_of"], "unheard_of"),
+    ];
+    for (arguments, words) in cases {
+        let finished = home.run(&[&["connectors"], &arguments[..]].concat());
+        assert_eq!(finished.code, Some(1), "{arguments:?}: {}", finished.stdout);
+        assert!(finished.stderr.contains(words), "{arguments:?}: {}", finished.stderr);
+    }
+    assert_eq!(home.start().connector("account").unwrap()["hosts"]["granted"], json!(["api.example"]));
+}
+
+#[test]
+fn an_update_with_a_grant_that_no_upstream_names_is_refused() {
+    let gateway = Setup::new().start();
+    let module = file(gateway.home(), "module", &named(&[]));
+    let added = gateway.home().run(&["connectors", "add", path(&module), "--grant", "apl.example"]);
+    assert_eq!(added.code, Some(1));
+    assert!(added.stderr.contains("no upstream of `account` names `apl.example`"), "{}", added.stderr);
+    let upload = gateway.client().request("POST", "/admin/connectors?grant=apl.example");
+    upload.header("content-type", "application/wasm").body(named(&[])).send().problem(400, "bad-request");
+    assert!(!gateway.home().module("account").exists());
+}
+
+#[test]
+fn a_rollback_restores_the_grants_of_its_version_and_another_one_those_of_the_update() {
+    let gateway = Setup::new().start();
+    let (first, second) = (named(&["a.example"]), named(&["a.example", "b.example"]));
+    let [one, two] = [("one", &first), ("two", &second)].map(|(name, module)| file(gateway.home(), name, module));
+    let home = gateway.home();
+    home.run_ok(&["connectors", "add", path(&one), "--grant", "api.example", "--grant", "a.example"]);
+    wait_until(&gateway, &first, &["a.example", "api.example"]);
+    home.run_ok(&["connectors", "add", path(&two), "--grant", "b.example", "--grant", "other.example"]);
+    wait_until(&gateway, &second, &["a.example", "api.example", "b.example", "other.example"]);
+    home.run_ok(&["connectors", "revoke", "account", "a.example"]);
+    wait_until(&gateway, &second, &["api.example", "b.example", "other.example"]);
+    home.run_ok(&["connectors", "rollback", "account"]);
+    wait_until(&gateway, &first, &["a.example", "api.example"]);
+    let rollback = gateway.client().request("POST", "/admin/connectors/account/rollback").send().ok();
+    assert_eq!(rollback["hosts"]["granted"], json!(["api.example", "b.example", "other.example"]));
+    let gateway = gateway.start_again();
+    assert_eq!(granted(&gateway), json!(["api.example", "b.example", "other.example"]));
+}
+
+#[test]
+fn a_rollback_restores_the_grants_of_a_version_that_a_file_replaced() {
+    let gateway = Setup::new().start();
+    let (first, second) = (named(&["a.example"]), named(&[]));
+    let one = file(gateway.home(), "one", &first);
+    gateway.home().run_ok(&["connectors", "add", path(&one), "--grant", "a.example"]);
+    wait_until(&gateway, &first, &["a.example"]);
+    gateway.home().put("account", &second);
+    wait_until(&gateway, &second, &[]);
+    gateway.home().run_ok(&["connectors", "revoke", "account", "a.example"]);
+    gateway.home().run_ok(&["connectors", "grant", "account", "api.example"]);
+    wait_until(&gateway, &second, &["api.example"]);
+    gateway.home().run_ok(&["connectors", "rollback", "account"]);
+    wait_until(&gateway, &first, &["a.example"]);
+}
+
+#[test]
+fn the_grants_of_a_removed_connector_are_forgotten() {
+    let gateway = Setup::new().start();
+    let module = named(&[]);
+    let home = gateway.home();
+    let one = file(home, "one", &module);
+    for by_route in [false, true] {
+        home.run_ok(&["connectors", "add", path(&one), "--grant", "api.example"]);
+        wait_until(&gateway, &module, &["api.example"]);
+        if by_route {
+            gateway.client().delete("/admin/connectors/account").ok();
+        } else {
+            home.run_ok(&["connectors", "remove", "account"]);
+            wait_for("the removal", || gateway.connector("account").is_none().then_some(()));
+        }
+        home.run_ok(&["connectors", "add", path(&one)]);
+        wait_until(&gateway, &module, &[]);
+    }
+    fs::remove_file(home.module("account")).unwrap();
+}
+
+#[test]
+fn commands_are_printed_that_grant_what_a_module_asks_for() {
+    let home = Setup::new().prepare();
+    let module = file(&home, "a module", &named(&["a.example"]));
+    let checked = home.run_ok(&["connectors", "check", path(&module)]);
+    let config = home.config();
+    let expected = format!(
+        "to grant    connector-gateway --config {} connectors add '{}' --grant a.example --grant api.example --grant other.example",
+        path(&config),
+        path(&module)
+    );
+    assert!(checked.contains(&expected), "{expected} in\n{checked}");
+    let added = home.run_ok(&["connectors", "add", path(&module), "--grant", "api.example"]);
+    let command = added.lines().find_map(|line| line.trim().strip_prefix("to grant ")).unwrap().trim();
+    let words: Vec<&str> = command.split(' ').skip(3).collect();
+    assert_eq!(words, ["connectors", "grant", "account", "a.example", "other.example"]);
+    home.run_ok(&words);
+    let states: Vec<String> = listed(&home).into_iter().map(|(_, state)| state).collect();
+    assert_eq!(states, ["granted", "granted", "granted"]);
+}
