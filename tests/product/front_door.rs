@@ -186,6 +186,27 @@ fn the_process_takes_little_more_than_the_memory_for_calls() {
 }
 
 #[test]
+fn the_process_does_not_keep_the_memory_of_calls_that_have_ended() {
+    const MEMORY_MB: u64 = 64;
+    let gateway = Setup::new().guest("hostile").guest("liar").general("memory_mb = 64").start();
+    gateway.call("hostile/hoard_documents", json!({"bytes": 1000, "count": 1, "keep": "all"})).ok();
+    let before = usage::peak_mb(gateway.process_id());
+    // Each call takes as much as it gets, in pieces of one size, and many threads free them.
+    let client = gateway.client();
+    for kilobytes in [70, 250, 1000] {
+        let hoard = json!({"bytes": kilobytes << 10, "count": (200 << 10) / kilobytes, "keep": "all"});
+        for _ in 0..4 {
+            let calls: Vec<_> =
+                (0..3).map(|_| client.begin("/connectors/hostile/hoard_documents", hoard.clone())).collect();
+            calls.into_iter().for_each(|call| assert!(call.wait().status >= 500, "{kilobytes} kB"));
+            gateway.call("liar/version", json!({})).ok();
+        }
+    }
+    let grown = usage::peak_mb(gateway.process_id()) - before;
+    assert!(grown < MEMORY_MB + 100, "{grown} MB for a budget of {MEMORY_MB} MB");
+}
+
+#[test]
 fn an_answer_that_the_memory_for_calls_has_no_room_for_is_refused() {
     let service = Provider::start();
     service.reply("/forward", Reply::json(json!({"text": "x".repeat(2 << 20), "more": 1})));

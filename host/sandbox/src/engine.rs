@@ -12,7 +12,7 @@ const MEMORY_GUARD: u64 = 32 << 20;
 /// Bytes of a slot that are reset by copying. Larger memories are reset by returning pages to the kernel. A page that stays mapped
 /// causes no page fault in the next invocation. Most connectors built with the SDK have 64 KiB; modules built with Rust's default
 /// settings have a little over 1 MiB.
-const KEEP_RESIDENT: usize = 1280 << 10;
+pub(super) const KEEP_RESIDENT: usize = 1280 << 10;
 
 /// Stack of a guest. Most data of a connector is on a shadow stack in its own memory, so few connectors need more.
 const WASM_STACK: usize = 512 << 10;

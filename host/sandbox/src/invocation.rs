@@ -3,6 +3,7 @@
 //! Every invocation has a new store and a new instance. Both are dropped at its end. So no invocation sees the memory of another,
 //! and a store that trapped or was cancelled is not used again.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use serde::de::IgnoredAny;
 use thiserror::Error;
 use tokio::time::timeout_at;
 use wasmtime::component::{InstancePre, ResourceTable};
-use wasmtime::{PoolConcurrencyLimitError, Store, Trap, UpdateDeadline};
+use wasmtime::{PoolConcurrencyLimitError, ResourceLimiter, Store, Trap, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
@@ -21,7 +22,7 @@ use contract::limit::{LOG_LINE_BYTES, LOG_LINES};
 use super::bindings::gateway::connector::outcome;
 use super::host_memory::{HostMemory, TooMuchHeld};
 use super::http::Outbound;
-use super::limits::{CpuBudget, Limit, Limits, MAX_HANDLES, MemoryBudget};
+use super::limits::{Awaited, CpuBudget, GuestMemory, Limit, Limits, MAX_HANDLES, NoGrowth, Waiting};
 use super::log::LogRate;
 use super::module::{Module, NeedsFiber};
 use super::progress::ProgressSender;
@@ -111,9 +112,9 @@ pub enum InvocationError {
     /// It broke a limit.
     #[error("it went over its {0} limit")]
     Limit(Limit),
-    /// It did not end before its deadline.
+    /// It did not end before its deadline, because of what it waited for.
     #[error("it did not end in time (`limits.timeout_s`)")]
-    TimedOut,
+    TimedOut(Awaited),
     /// It trapped.
     #[error("it trapped: {0}")]
     Trapped(String),
@@ -134,7 +135,7 @@ pub struct Guest {
     /// The number of responses whose bodies the guest has not read.
     pub(super) open_responses: usize,
     pub(super) host_memory: HostMemory,
-    memory: MemoryBudget,
+    memory: GuestMemory,
     log_lines: u32,
     pub(super) log_rate: Arc<LogRate>,
     /// Made on first use, because most modules do not use it.
@@ -160,7 +161,7 @@ impl Guest {
             requests: 0,
             open_responses: 0,
             host_memory: HostMemory::of(limits.output_bytes).out_of(shared),
-            memory: MemoryBudget::new(limits.memory_bytes),
+            memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
             log_rate: Arc::clone(&module.log_rate),
             wasi: None,
@@ -186,6 +187,11 @@ impl Guest {
         compute::run(bytes, compute).await
     }
 
+    /// The guest waits for something else than a processor until the returned value is dropped.
+    pub(super) fn wait_for(&self, awaited: Awaited) -> Waiting {
+        self.call.cpu.wait_for(awaited, self.call.deadline)
+    }
+
     /// Counts a log line. Returns `false` if the invocation has written too many.
     pub(super) fn admit_log_line(&mut self) -> bool {
         self.log_lines = self.log_lines.saturating_add(1);
@@ -205,6 +211,16 @@ impl Guest {
                 super::log::write(self, super::log::Level::Info, line.to_owned());
             }
         }
+    }
+}
+
+impl ResourceLimiter for Guest {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(self.memory.grow_memory(current, desired, || self.call.outbound.memory()))
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(self.memory.grow_table(current, desired, || self.call.outbound.memory()))
     }
 }
 
@@ -228,7 +244,7 @@ impl WasiView for Guest {
 impl Module {
     /// Calls `describe`.
     pub(super) async fn describe(&self, call: Call, limits: Limits) -> Result<Manifest, InvocationError> {
-        let deadline = call.deadline;
+        let (deadline, cpu) = (call.deadline, call.cpu.clone());
         let run = async {
             let mut store = yielding_store(self.linked.engine(), self.guest(call, limits)?)?;
             let result = async {
@@ -238,7 +254,7 @@ impl Module {
             let result = result.await;
             finish(result, store)
         };
-        let (manifest, _) = until(deadline, run).await?;
+        let (manifest, _) = until(deadline, &cpu, run).await?;
         Ok(manifest)
     }
 
@@ -268,17 +284,20 @@ impl Module {
                     cpu.spend(TICK.saturating_mul(IMMEDIATE_TICKS)).map_err(|_| error)?;
                 }
                 Err(error) => return Err(error),
-                Ok((outcome, store)) => return until(deadline, take_outcome(outcome, store, limits)).await,
+                Ok((outcome, store)) => {
+                    let taken = timeout_at(deadline, take_outcome(outcome, store, limits)).await;
+                    return taken.unwrap_or(Err(InvocationError::TimedOut(Awaited::Processor)));
+                }
             }
         }
         let call = make_call();
-        let deadline = call.deadline;
+        let (deadline, cpu) = (call.deadline, call.cpu.clone());
         let run = async {
             let (outcome, store) = self.run_on_fiber(self.guest(call, limits)?, (operation, input)).await?;
             take_outcome(outcome, store, limits).await
         };
         // Boxed, because callers move their futures at each call, and most calls do not need this one.
-        until(deadline, Box::pin(run)).await
+        until(deadline, &cpu, Box::pin(run)).await
     }
 
     fn run_at_once(
@@ -314,17 +333,32 @@ type WitOutcome = Result<outcome::Outcome, outcome::Fault>;
 
 /// Runs an invocation until its deadline. An epoch ends a guest that computes, but it does not wake a guest that waits in a
 /// host function.
+///
+/// A guest that computes at its deadline has broken a limit of its own if it had a processor for most of the time. Otherwise the
+/// processors were busy with others.
 async fn until<T>(
     deadline: tokio::time::Instant,
+    cpu: &CpuBudget,
     run: impl Future<Output = Result<T, InvocationError>>,
 ) -> Result<T, InvocationError> {
-    timeout_at(deadline, run).await.unwrap_or(Err(InvocationError::TimedOut))
+    let (began, left) = (Instant::now(), cpu.left());
+    let mut run = pin!(run);
+    // It exists until the end of this function, and so does its word about what it waits for.
+    if let Ok(result) = timeout_at(deadline, run.as_mut()).await {
+        return result;
+    }
+    Err(match cpu.awaited() {
+        Awaited::Processor if left.saturating_sub(cpu.left()) > began.elapsed() / 2 => {
+            InvocationError::Limit(Limit::Time)
+        }
+        awaited => InvocationError::TimedOut(awaited),
+    })
 }
 
 fn store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, InvocationError> {
     let limits = guest.limits;
     let mut store = Store::try_new(engine, guest).map_err(|error| InvocationError::Trapped(error.to_string()))?;
-    store.limiter(|guest| &mut guest.memory);
+    store.limiter(|guest| guest);
     store.set_hostcall_fuel(limits.output_bytes);
     store.set_max_component_handles(MAX_HANDLES);
     Ok(store)
@@ -352,8 +386,10 @@ fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R,
 
 /// The limit that caused a trap, or the text of the trap.
 fn cause(error: &wasmtime::Error, guest: &Guest) -> InvocationError {
-    if guest.memory.exceeded {
-        return InvocationError::Limit(Limit::Memory);
+    match guest.memory.refused {
+        Some(NoGrowth::ForGuest) => return InvocationError::Limit(Limit::Memory),
+        Some(NoGrowth::ForAll) => return InvocationError::NoMemory,
+        None => {}
     }
     match error.downcast_ref() {
         Some(TooMuchHeld::ForGuest) => return InvocationError::Limit(Limit::HostMemory),
@@ -426,4 +462,38 @@ async fn take_outcome(
             max_bytes: file.max_bytes,
         }),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    /// The end of a guest that has used this CPU time when its deadline comes, and waits for this.
+    async fn end_of(used: Duration, awaited: Option<Awaited>) -> InvocationError {
+        let (cpu, deadline) = (CpuBudget::new(Duration::from_secs(3600)), tokio::time::Instant::now());
+        let run = async {
+            cpu.spend(used).unwrap();
+            let _waiting = awaited.map(|awaited| cpu.wait_for(awaited, deadline));
+            pending::<Result<(), InvocationError>>().await
+        };
+        until(deadline, &cpu, run).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn the_end_at_the_deadline_says_what_the_guest_waited_for() {
+        for awaited in [Awaited::Upstream, Awaited::Store] {
+            let error = end_of(Duration::from_secs(60), Some(awaited)).await;
+            assert!(matches!(error, InvocationError::TimedOut(found) if found == awaited), "{error:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_guest_that_computes_at_its_deadline_is_to_blame_only_if_it_had_a_processor() {
+        let error = end_of(Duration::ZERO, None).await;
+        assert!(matches!(error, InvocationError::TimedOut(Awaited::Processor)), "{error:?}");
+        let error = end_of(Duration::from_secs(60), None).await;
+        assert!(matches!(error, InvocationError::Limit(Limit::Time)), "{error:?}");
+    }
 }

@@ -41,7 +41,7 @@ use wasmtime::component::Component;
 pub use self::bindings::gateway::connector::outcome::{Explanation, UpstreamFault, Violation};
 pub use self::cache::CacheKey;
 pub use self::invocation::{Call, Fault, InvocationError, Outcome, Settings};
-pub use self::limits::{CpuBudget, Limit, Limits};
+pub use self::limits::{Awaited, CpuBudget, Limit, Limits};
 pub use self::module::Module;
 
 use self::cache::Cache;

@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use wasmtime::{ResourceLimiter, Trap};
+use memory::MemoryBudget;
+use wasmtime::Trap;
 
-use super::engine::MAX_TABLE_ELEMENTS;
+use super::engine::{KEEP_RESIDENT, MAX_TABLE_ELEMENTS};
 
 /// The limits of one invocation.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,8 @@ pub enum Limit {
     Stack,
     /// Number of documents, responses and links.
     Handles,
+    /// The deadline of the call, most of which the guest has computed.
+    Time,
 }
 
 impl Limit {
@@ -55,6 +58,7 @@ impl Limit {
             Self::Output => "output",
             Self::Stack => "stack",
             Self::Handles => "handles",
+            Self::Time => "time",
         }
     }
 }
@@ -67,75 +71,150 @@ impl fmt::Display for Limit {
             Self::HostMemory => " (4 × `limits.response_mb`)",
             Self::Cpu => " (`limits.cpu_ms`)",
             Self::Output => " (`limits.response_mb`)",
+            Self::Time => " (`limits.timeout_s`)",
             Self::Stack | Self::Handles => "",
         };
         write!(formatter, "{}{key}", self.name())
     }
 }
 
+/// Why a guest was refused memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoGrowth {
+    /// It has as much as one invocation may have.
+    ForGuest,
+    /// The memory for all calls is used up.
+    ForAll,
+}
+
 /// Adds up the memories and tables of a store.
-pub(super) struct MemoryBudget {
+pub(super) struct GuestMemory {
     limit: usize,
     used: usize,
-    /// `true` if growth was refused. A guest that is refused memory usually traps, and then this is the cause.
-    pub(super) exceeded: bool,
+    /// The part of the memory for all calls. `None` as long as the guest needs no more than a slot of the pool keeps.
+    part: Option<memory::Held>,
+    /// Set if growth was refused. A guest that is refused memory usually traps, and then this is the cause.
+    pub(super) refused: Option<NoGrowth>,
 }
 
-impl MemoryBudget {
+impl GuestMemory {
     pub(super) fn new(limit: usize) -> Self {
-        Self { limit, used: 0, exceeded: false }
+        Self { limit, used: 0, part: None, refused: None }
     }
 
-    fn take(&mut self, bytes: usize) -> bool {
-        match self.used.checked_add(bytes) {
-            Some(used) if used <= self.limit => {
-                self.used = used;
-                true
-            }
-            _ => {
-                self.exceeded = true;
-                false
+    /// Counts the growth of a linear memory. `shared` gives the memory for all calls. Returns `false` if it is refused.
+    pub(super) fn grow_memory(
+        &mut self,
+        current: usize,
+        desired: usize,
+        shared: impl FnOnce() -> MemoryBudget,
+    ) -> bool {
+        self.take(desired.saturating_sub(current), shared)
+    }
+
+    /// Counts the growth of a table, as [`Self::grow_memory`] does.
+    pub(super) fn grow_table(&mut self, current: usize, desired: usize, shared: impl FnOnce() -> MemoryBudget) -> bool {
+        if desired > MAX_TABLE_ELEMENTS {
+            return self.refuse(NoGrowth::ForGuest);
+        }
+        self.take(desired.saturating_sub(current).saturating_mul(size_of::<usize>()), shared)
+    }
+
+    fn take(&mut self, bytes: usize, shared: impl FnOnce() -> MemoryBudget) -> bool {
+        let Some(used) = self.used.checked_add(bytes).filter(|used| *used <= self.limit) else {
+            return self.refuse(NoGrowth::ForGuest);
+        };
+        if used > KEEP_RESIDENT {
+            let part = self.part.get_or_insert_with(|| shared().part());
+            if part.grow_to(used).is_err() {
+                return self.refuse(NoGrowth::ForAll);
             }
         }
+        self.used = used;
+        true
+    }
+
+    fn refuse(&mut self, reason: NoGrowth) -> bool {
+        self.refused = Some(reason);
+        false
     }
 }
 
-impl ResourceLimiter for MemoryBudget {
-    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        Ok(self.take(desired.saturating_sub(current)))
-    }
-
-    fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        if desired > MAX_TABLE_ELEMENTS {
-            self.exceeded = true;
-            return Ok(false);
-        }
-        let elements = desired.saturating_sub(current);
-        Ok(self.take(elements.saturating_mul(size_of::<usize>())))
-    }
+/// What a guest waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Awaited {
+    /// A processor: it has work to do.
+    Processor,
+    /// A response of an upstream.
+    Upstream,
+    /// The store.
+    Store,
 }
 
 /// Counts the CPU time of the guests of one call, and that of the gateway for them. Clones share it: a guest that is run again has
-/// what the first run left.
+/// what the first run left. It also knows what the guest waits for while it does not compute.
 #[derive(Clone, Debug)]
-pub struct CpuBudget(Arc<AtomicU64>);
+pub struct CpuBudget(Arc<Account>);
+
+#[derive(Debug)]
+struct Account {
+    /// In nanoseconds.
+    left: AtomicU64,
+    /// A value of [`Awaited`].
+    awaited: AtomicU8,
+}
 
 impl CpuBudget {
     /// A budget of this time.
     pub fn new(limit: Duration) -> Self {
-        Self(Arc::new(AtomicU64::new(nanoseconds(limit))))
+        let left = AtomicU64::new(nanoseconds(limit));
+        Self(Arc::new(Account { left, awaited: AtomicU8::new(Awaited::Processor as u8) }))
     }
 
     /// Takes time from the budget. Traps if too little is left.
     pub(super) fn spend(&self, time: Duration) -> Result<(), Trap> {
         let time = nanoseconds(time);
-        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_sub(time)));
+        let spent = |left: u64| Some(left.saturating_sub(time));
+        let left = self.0.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent);
         if left.is_ok_and(|left| left >= time) { Ok(()) } else { Err(Trap::Interrupt) }
+    }
+
+    /// The time that is left.
+    pub(super) fn left(&self) -> Duration {
+        Duration::from_nanos(self.0.left.load(Ordering::Relaxed))
     }
 
     /// The instant at which a computation that starts now must end.
     pub(super) fn end(&self) -> Instant {
-        Instant::now() + Duration::from_nanos(self.0.load(Ordering::Relaxed))
+        Instant::now() + self.left()
+    }
+
+    /// The guest waits for something else than a processor until the returned value is dropped, or until the deadline of the call.
+    pub(super) fn wait_for(&self, awaited: Awaited, deadline: tokio::time::Instant) -> Waiting {
+        self.0.awaited.store(awaited as u8, Ordering::Relaxed);
+        Waiting { of: self.clone(), deadline }
+    }
+
+    /// What the guest waits for now, or has waited for at the deadline.
+    pub(super) fn awaited(&self) -> Awaited {
+        let awaited = self.0.awaited.load(Ordering::Relaxed);
+        [Awaited::Upstream, Awaited::Store].into_iter().find(|one| *one as u8 == awaited).unwrap_or(Awaited::Processor)
+    }
+}
+
+/// The guest waits for something else than a processor while this exists.
+pub(super) struct Waiting {
+    of: CpuBudget,
+    deadline: tokio::time::Instant,
+}
+
+impl Drop for Waiting {
+    /// The little that a guest computes after the deadline is not why it did not end before.
+    fn drop(&mut self) {
+        if tokio::time::Instant::now() < self.deadline {
+            self.of.0.awaited.store(Awaited::Processor as u8, Ordering::Relaxed);
+        }
     }
 }
 
@@ -164,13 +243,42 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_that_waited_at_the_deadline_is_known_to_have_waited() {
+        let (budget, now) = (CpuBudget::new(Duration::from_millis(3)), tokio::time::Instant::now());
+        assert_eq!(budget.awaited(), Awaited::Processor);
+        let waiting = budget.wait_for(Awaited::Upstream, now + Duration::from_secs(3600));
+        assert_eq!(budget.clone().awaited(), Awaited::Upstream);
+        drop(waiting);
+        assert_eq!(budget.awaited(), Awaited::Processor, "it computes again");
+        drop(budget.wait_for(Awaited::Store, now));
+        assert_eq!(budget.awaited(), Awaited::Store, "the deadline has passed meanwhile");
+    }
+
+    #[test]
     fn all_memories_and_tables_share_one_budget() {
-        let mut budget = MemoryBudget::new(1000);
-        assert!(budget.memory_growing(0, 400, None).unwrap());
-        assert!(budget.memory_growing(0, 400, None).unwrap());
-        assert!(budget.table_growing(0, 20, None).unwrap());
-        assert!(!budget.exceeded);
-        assert!(!budget.memory_growing(400, 500, None).unwrap());
-        assert!(budget.exceeded);
+        let mut memory = GuestMemory::new(1000);
+        assert!(memory.grow_memory(0, 400, MemoryBudget::unlimited));
+        assert!(memory.grow_memory(0, 400, MemoryBudget::unlimited));
+        assert!(memory.grow_table(0, 20, MemoryBudget::unlimited));
+        assert_eq!(memory.refused, None);
+        assert!(!memory.grow_memory(400, 500, MemoryBudget::unlimited));
+        assert_eq!(memory.refused, Some(NoGrowth::ForGuest));
+    }
+
+    #[test]
+    fn a_large_guest_takes_its_memory_out_of_that_for_all_calls() {
+        let shared = MemoryBudget::new(4 << 20);
+        let mut small = GuestMemory::new(64 << 20);
+        assert!(small.grow_memory(0, KEEP_RESIDENT, || panic!("a small guest does not ask")));
+        let mut large = GuestMemory::new(64 << 20);
+        assert!(large.grow_memory(0, 1 << 20, || shared.clone()));
+        assert!(large.grow_memory(1 << 20, 3 << 20, || shared.clone()));
+        assert_eq!(shared.held(), 3 << 20);
+        assert!(!small.grow_memory(KEEP_RESIDENT, 2 << 20, || shared.clone()));
+        assert_eq!(small.refused, Some(NoGrowth::ForAll));
+        drop(large);
+        assert!(small.grow_memory(KEEP_RESIDENT, 2 << 20, || shared.clone()));
+        drop(small);
+        assert_eq!(shared.held(), 0);
     }
 }

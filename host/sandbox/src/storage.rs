@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::bindings::gateway::connector::storage::{Error, Host};
 use super::invocation::Guest;
+use super::limits::Awaited;
 use store::{StorageError, StorageScope, Store};
 
 /// The part of the store that one invocation uses.
@@ -48,6 +49,7 @@ impl Host for Guest {
             Ok(scope) => scope,
             Err(error) => return Ok(Err(error)),
         };
+        let _waiting = self.wait_for(Awaited::Store);
         Ok(scope.store.storage_get(&scope.key_space(), &key).await.map_err(to_guest))
     }
 
@@ -62,6 +64,7 @@ impl Host for Guest {
             Err(error) => return Ok(Err(error)),
         };
         let time_to_live = time_to_live_seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        let _waiting = self.wait_for(Awaited::Store);
         Ok(scope.store.storage_set(&scope.key_space(), &key, value, time_to_live).await.map_err(to_guest))
     }
 
@@ -70,6 +73,7 @@ impl Host for Guest {
             Ok(scope) => scope,
             Err(error) => return Ok(Err(error)),
         };
+        let _waiting = self.wait_for(Awaited::Store);
         Ok(scope.store.storage_delete(&scope.key_space(), &key).await.map_err(to_guest))
     }
 }

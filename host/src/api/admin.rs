@@ -71,6 +71,9 @@ fn parameters(query: &str) -> Result<(Vec<String>, bool), Problem> {
 fn change_problem(error: ChangeError) -> Problem {
     match error {
         ChangeError::Refused(reason) => problem::MODULE_REFUSED.because(sentence(&reason)),
+        ChangeError::NotNow(reason) => {
+            problem::BUSY.because(format!("The module cannot be checked now, so try again: {reason}.")).retry_after(1)
+        }
         ChangeError::Unknown(connector) => problem::UNKNOWN_CONNECTOR
             .because(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
         ChangeError::NoEarlierVersion(connector) => {
@@ -86,6 +89,8 @@ fn change_problem(error: ChangeError) -> Problem {
             problem::BAD_REQUEST.because(sentence(&error.to_string()))
         }
         ChangeError::Io(error) => problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}.")),
-        ChangeError::Store(error) => problem::INTERNAL.because(format!("The store does not answer: {error}.")),
+        ChangeError::Store(error) => {
+            problem::store_problem(&error, "The grants cannot be read or written now; try again.")
+        }
     }
 }

@@ -120,7 +120,8 @@ impl Jobs {
         }
         let Err(Failure::Call(error)) = result else { return Run::Ended(result) };
         let limit = match error.cause() {
-            pipeline::Error::Invocation(InvocationError::TimedOut) | pipeline::Error::Http(http::Error::TimedOut)
+            pipeline::Error::Invocation(InvocationError::TimedOut(_) | InvocationError::Limit(Limit::Time))
+            | pipeline::Error::Http(http::Error::TimedOut)
                 if Instant::now() >= deadline =>
             {
                 Some("jobs.timeout_s")

@@ -363,7 +363,7 @@ fn is_unauthorized(outcome: &Result<Outcome, Fault>) -> bool {
 fn count_failure(metrics: &Metrics, connector: &Connector, failure: &InvocationError) {
     let outcome = match failure {
         InvocationError::Limit(limit) => limit.name(),
-        InvocationError::TimedOut => "timeout",
+        InvocationError::TimedOut(_) => "timeout",
         InvocationError::Trapped(_) => "trap",
         InvocationError::Busy | InvocationError::NoMemory => "busy",
     };

@@ -21,6 +21,9 @@ pub enum ChangeError {
     /// The module is refused, with the reason.
     #[error("{0}")]
     Refused(String),
+    /// The module cannot be checked at this moment.
+    #[error("the module cannot be checked now, so try again: {0}")]
+    NotNow(String),
     /// No connector of this name is installed.
     #[error("no connector `{0}` is installed")]
     Unknown(String),
@@ -62,7 +65,7 @@ pub enum ChangeError {
     /// The modules folder or the folder of versions cannot be changed.
     #[error("the modules cannot be changed: {0}")]
     Io(#[from] io::Error),
-    /// The grants cannot be stored.
+    /// The grants cannot be read or stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -118,8 +121,7 @@ impl Registry {
     ) -> Result<Arc<Connector>, ChangeError> {
         let path = self.folders.foreign(&candidate.name());
         store::files::write_atomically(&path, |file| file.write_all(module))?;
-        files.changing.remove(&path);
-        files.settled.insert(path.clone(), Seen::now(&path, Origin::Foreign)?);
+        files.settle(path.clone(), Seen::now(&path, Origin::Foreign)?);
         Ok(self.activate(candidate, module, outcome))
     }
 
@@ -231,7 +233,7 @@ impl Registry {
             let present = self.present(identifier);
             self.store.swap_grants(identifier, present.as_deref(), candidate.digest(), GrantChange::Set(&[])).await?;
             self.forget_foreign(&mut files, identifier)?;
-            files.settled.insert(path, seen);
+            files.settle(path, seen);
             return Ok(self.activate(candidate, &module, outcome));
         }
     }
@@ -240,8 +242,7 @@ impl Registry {
     fn forget_foreign(&self, files: &mut Files, identifier: &str) -> Result<(), ChangeError> {
         self.folders.remove(identifier)?;
         let path = self.folders.foreign(identifier);
-        files.settled.remove(&path);
-        files.changing.remove(&path);
+        files.forget(&path);
         self.forget_refusal(&path);
         Ok(())
     }
@@ -256,5 +257,9 @@ impl Registry {
 }
 
 pub(super) fn refused(refusal: Refusal) -> ChangeError {
-    ChangeError::Refused(refusal.to_string())
+    match refusal {
+        Refusal::Store(error) => ChangeError::Store(error),
+        Refusal::Passing(reason) => ChangeError::NotNow(reason),
+        Refusal::Module(_) | Refusal::Settings(_) => ChangeError::Refused(refusal.to_string()),
+    }
 }

@@ -74,7 +74,12 @@ impl Registry {
         origin: Origin,
     ) -> Result<Connector, Refusal> {
         let digest = sha256_hex(module);
-        let mut loaded = self.sandbox.load(module, &digest).await.map_err(|error| error.to_string())?;
+        let stored = match (grants, expected) {
+            (Grants::Exactly(_), _) | (_, None) => None,
+            // Before the module is compiled, which would be in vain without the store.
+            (_, Some(expected)) => Some(self.store.grants(expected).await.map_err(Refusal::Store)?),
+        };
+        let mut loaded = self.sandbox.load(module, &digest).await?;
         let outcome = if loaded.cached { "hit" } else { "miss" };
         self.metrics.module_cache.get_or_create_owned(&CacheLabels { outcome }).inc();
         let manifest = self.describe(&loaded, &digest, expected).await?;
@@ -87,14 +92,13 @@ impl Registry {
             )));
         }
         let trial = Trial::of(&manifest).to_bytes().map_err(|error| format!("its schemas cannot be tried: {error}"))?;
-        let tried = self.sandbox.try_schemas(&mut loaded.record, TRY_SCHEMAS, &trial).await;
-        tried.map_err(|error| error.to_string())?;
+        self.sandbox.try_schemas(&mut loaded.record, TRY_SCHEMAS, &trial).await?;
         if origin == Origin::Foreign {
             provider_names::check(&manifest.identifier, &self.live())?;
         }
-        let stored = || async {
-            let stored = self.store.grants(&manifest.identifier).await;
-            stored.map_err(|error| format!("its grants cannot be read: {error}"))
+        let stored = async || match stored {
+            Some(stored) => Ok(stored),
+            None => self.store.grants(&manifest.identifier).await.map_err(Refusal::Store),
         };
         let mut granted = match grants {
             Grants::Stored => stored().await?,
@@ -132,7 +136,7 @@ impl Registry {
         );
         let describing = self.sandbox.describe(&loaded.module, call, connector::limits(limits));
         let described = describing.instrument(tracing::error_span!("describe", module = digest)).await;
-        let manifest = described.map_err(|failure| format!("`describe` failed: {failure}"))?;
+        let manifest = described?;
         let violations = contract::check(&manifest);
         if violations.is_empty() {
             return Ok(manifest);

@@ -55,6 +55,7 @@ use self::folders::{Folders, identifier_of};
 use self::places::Places;
 use self::scan::Files;
 use self::versions::Versions;
+use self::watch::POLL;
 use crate::config::{Config, ConfigError, Problem};
 use crate::metrics::{Metrics, OutcomeLabels};
 use crate::webhooks::{EventKind, Events};
@@ -233,19 +234,25 @@ impl Registry {
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let identifier = identifier_of(path);
         let serving = self.get(identifier).map(|live| live.digest().to_owned());
-        let reason = refusal.to_string();
-        tracing::warn!(file, path = %path.display(), sha256 = digest, reason, serving, "module refused");
-        self.count(identifier, "refused");
-        self.events.tell(
-            EventKind::ConnectorRefused,
-            json!({"file": file, "sha256": digest, "reason": reason, "serving": serving}),
-        );
+        let mut reason = refusal.to_string();
+        if refusal.is_passing() {
+            reason.push_str(&format!("; the gateway tries it again every {} s", POLL.as_secs()));
+            tracing::warn!(file, path = %path.display(), sha256 = digest, reason, serving, "module not checked yet");
+            self.count(identifier, "postponed");
+        } else {
+            tracing::warn!(file, path = %path.display(), sha256 = digest, reason, serving, "module refused");
+            self.count(identifier, "refused");
+            self.events.tell(
+                EventKind::ConnectorRefused,
+                json!({"file": file, "sha256": digest, "reason": reason, "serving": serving}),
+            );
+        }
         let wrong_settings = match refusal {
-            Refusal::Module(_) => Vec::new(),
             Refusal::Settings(problems) => problems,
+            Refusal::Module(_) | Refusal::Store(_) | Refusal::Passing(_) => Vec::new(),
         };
-        let refused =
-            Refused { file, path: path.to_owned(), digest, reason, wrong_settings, at: SystemTime::now(), serving };
+        let (path, at) = (path.to_owned(), SystemTime::now());
+        let refused = Refused { file, path, digest, reason, wrong_settings, at, serving };
         self.refused.rcu(|known| {
             let mut known: Vec<Refused> = known.iter().filter(|other| other.path != refused.path).cloned().collect();
             known.push(refused.clone());

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::config::Problem;
+use sandbox::compile::CompileError;
+use sandbox::{InvocationError, LoadError, TrialError};
+use store::StoreError;
 
 /// Maximum length of a reason. A module chooses the texts that it contains.
 const MAX_REASON_BYTES: usize = 4 << 10;
@@ -16,12 +19,24 @@ pub enum Refusal {
     Module(String),
     /// The operator's settings for the connector are wrong.
     Settings(Vec<Problem>),
+    /// The store did not tell the grants of the connector.
+    Store(StoreError),
+    /// The module could not be checked now. The text is a sentence without a full stop.
+    Passing(String),
+}
+
+impl Refusal {
+    /// `true` if the reason says nothing about the module. Later it may be accepted as it is.
+    pub(super) fn is_passing(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Passing(_))
+    }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Module(reason) => formatter.write_str(reason),
+            Self::Module(reason) | Self::Passing(reason) => formatter.write_str(reason),
+            Self::Store(error) => write!(formatter, "its grants cannot be read: {error}"),
             Self::Settings(problems) => {
                 formatter.write_str("the configuration does not fit it: ")?;
                 for (index, problem) in problems.iter().enumerate() {
@@ -30,6 +45,37 @@ impl fmt::Display for Refusal {
                 }
                 Ok(())
             }
+        }
+    }
+}
+
+/// The refusal of a module that the sandbox did not load.
+impl From<LoadError> for Refusal {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Io(_) | LoadError::Compile(CompileError::Io(_)) => Self::Passing(error.to_string()),
+            _ => error.to_string().into(),
+        }
+    }
+}
+
+/// The refusal of a module whose schemas did not pass their trial.
+impl From<TrialError> for Refusal {
+    fn from(error: TrialError) -> Self {
+        match error {
+            TrialError::Io(_) => Self::Passing(error.to_string()),
+            _ => error.to_string().into(),
+        }
+    }
+}
+
+/// The refusal of a module that did not describe itself.
+impl From<InvocationError> for Refusal {
+    fn from(error: InvocationError) -> Self {
+        let reason = format!("`describe` failed: {error}");
+        match error {
+            InvocationError::Busy | InvocationError::NoMemory | InvocationError::TimedOut(_) => Self::Passing(reason),
+            InvocationError::Limit(_) | InvocationError::Trapped(_) => reason.into(),
         }
     }
 }

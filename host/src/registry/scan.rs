@@ -1,6 +1,6 @@
 //! The folders of modules: their files become live connectors.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -25,6 +25,24 @@ pub(super) struct Files {
     pub(super) settled: HashMap<PathBuf, Seen>,
     /// Files that changed since the previous scan. They are loaded when they no longer change.
     pub(super) changing: HashMap<PathBuf, Seen>,
+    /// Settled files that could not be checked, for a reason that says nothing about the module. The next scan tries them again.
+    postponed: HashSet<PathBuf>,
+}
+
+impl Files {
+    /// The file is loaded, refused or being loaded in this state.
+    pub(super) fn settle(&mut self, path: PathBuf, seen: Seen) {
+        self.changing.remove(&path);
+        self.postponed.remove(&path);
+        self.settled.insert(path, seen);
+    }
+
+    /// The file is gone.
+    pub(super) fn forget(&mut self, path: &Path) {
+        self.changing.remove(path);
+        self.postponed.remove(path);
+        self.settled.remove(path);
+    }
 }
 
 /// Names a file as one that is being loaded, until it is dropped.
@@ -74,7 +92,7 @@ impl Registry {
         let mut files = self.files.lock().await;
         let found = self.folders.list()?;
         for path in files.settled.keys().filter(|path| !found.contains_key(*path)).cloned().collect::<Vec<_>>() {
-            files.settled.remove(&path);
+            files.forget(&path);
             self.forget_refusal(&path);
             // With a file in the other folder, the connector serves until that file is loaded.
             if !found.keys().any(|other| identifier_of(other) == identifier_of(&path)) {
@@ -85,14 +103,14 @@ impl Registry {
         let mut arrived = Vec::new();
         for (path, seen) in found {
             if files.settled.get(&path) == Some(&seen) {
-                continue;
-            }
-            if patient && files.changing.get(&path) != Some(&seen) {
+                if !files.postponed.contains(&path) {
+                    continue;
+                }
+            } else if patient && files.changing.get(&path) != Some(&seen) {
                 files.changing.insert(path, seen);
                 continue;
             }
-            files.changing.remove(&path);
-            files.settled.insert(path.clone(), seen.clone());
+            files.settle(path.clone(), seen.clone());
             arrived.push((Loading::begin(self, &path), path, seen));
         }
         if !arrived.is_empty() {
@@ -112,10 +130,10 @@ impl Registry {
         let module = match read(path.to_owned(), seen.length, self.config.compile.max_module_mb).await {
             Ok(module) => module,
             Err(ReadError::Gone) => return,
-            Err(ReadError::Refused(reason)) => {
-                let files = self.files.lock().await;
+            Err(ReadError::Refused(refusal)) => {
+                let mut files = self.files.lock().await;
                 if files.settled.get(path) == Some(seen) {
-                    self.refuse(path, String::new(), reason.into());
+                    self.refuse_file(&mut files, path, String::new(), refusal);
                 }
                 return;
             }
@@ -131,7 +149,7 @@ impl Registry {
                 Err(_) if self.has_no_version(identifier) => self.former(identifier, &digest).await,
                 _ => None,
             };
-            let files = self.files.lock().await;
+            let mut files = self.files.lock().await;
             if files.settled.get(path) != Some(seen) {
                 return;
             }
@@ -150,11 +168,19 @@ impl Registry {
                     } else if self.has_no_version(identifier) {
                         self.retire(identifier);
                     }
-                    self.refuse(path, digest, refusal);
+                    self.refuse_file(&mut files, path, digest, refusal);
                 }
             }
             return;
         }
+    }
+
+    /// Refuses a file of a folder. It is tried again if the reason is a passing one.
+    fn refuse_file(&self, files: &mut Files, path: &Path, digest: String, refusal: Refusal) {
+        if refusal.is_passing() {
+            files.postponed.insert(path.to_owned());
+        }
+        self.refuse(path, digest, refusal);
     }
 
     /// Checks that a module may have this identifier.
@@ -224,16 +250,16 @@ enum ReadError {
     /// It was removed in the meantime. The next scan notices.
     Gone,
     /// It is too large, or the operating system refuses.
-    Refused(String),
+    Refused(Refusal),
 }
 
 /// Reads a module of at most `limit_mb` MiB. The length comes first: a sparse file may have any length.
 async fn read(path: PathBuf, length: u64, limit_mb: u64) -> Result<Vec<u8>, ReadError> {
     let too_large = |length: u64| {
-        ReadError::Refused(format!(
+        ReadError::Refused(Refusal::Module(format!(
             "it has {} MB, over the limit of {limit_mb} MB (`compile.max_module_mb`)",
             length >> 20
-        ))
+        )))
     };
     let limit = limit_mb << 20;
     if length >= limit {
@@ -244,7 +270,8 @@ async fn read(path: PathBuf, length: u64, limit_mb: u64) -> Result<Vec<u8>, Read
         // It may have grown since.
         File::open(path)?.take(limit + 1).read_to_end(&mut module).map(|_| module)
     });
-    let failed = |error: &dyn std::fmt::Display| ReadError::Refused(format!("it cannot be read: {error}"));
+    let failed =
+        |error: &dyn std::fmt::Display| ReadError::Refused(Refusal::Passing(format!("it cannot be read: {error}")));
     match reading.await {
         Ok(Ok(module)) if module.len() as u64 >= limit => Err(too_large(module.len() as u64)),
         Ok(Ok(module)) => Ok(module),

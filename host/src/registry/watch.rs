@@ -11,8 +11,9 @@ use super::Registry;
 /// A file is loaded when it has not changed for this time.
 const SETTLE: Duration = Duration::from_millis(250);
 
-/// The folders are read at this interval, for file systems without change notifications (network file systems).
-const POLL: Duration = Duration::from_secs(10);
+/// The folders are read at this interval, for file systems without change notifications (network file systems), and for modules that
+/// could not be checked before.
+pub(super) const POLL: Duration = Duration::from_secs(10);
 
 /// Keeps the live connectors equal to the folders of modules, until the future is dropped.
 pub async fn watch(registry: Arc<Registry>) {

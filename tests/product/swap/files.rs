@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
-use support::{Gateway, Load, Setup, module};
+use support::{Gateway, Load, Setup, Store, module};
 
 fn gateway() -> Gateway {
     Setup::new().module("liar", module::liar("version=1.0.0")).start()
@@ -100,6 +100,43 @@ fn the_refusal_of_a_removed_file_is_forgotten() {
     fs::remove_file(gateway.home().module("bad")).unwrap();
     support::wait_for("the refusal to be forgotten", || gateway.refusal("bad.wasm").is_none().then_some(()));
     assert!(gateway.connector("liar").is_some());
+}
+
+#[test]
+fn a_module_that_came_while_the_database_was_away_is_live_after_its_return() {
+    let store = Store::postgres();
+    let (proxy, config) = store.database().behind_proxy();
+    let gateway = Setup::new().general(&config).module("liar", module::liar("version=1.0.0")).start();
+    let client = gateway.client();
+    proxy.cut();
+    support::wait_for("a call to meet the failure", || (client.get("/integrations").status == 503).then_some(()));
+    gateway.home().put("liar", &module::liar("version=2.0.0"));
+    gateway.home().put("hostile", &module::guest("hostile"));
+    for file in ["liar.wasm", "hostile.wasm"] {
+        let reason = gateway.wait_for_refusal(file);
+        assert!(reason.contains("grants cannot be read") && reason.contains("tries it again"), "{reason}");
+    }
+    assert_eq!(gateway.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
+    let upload = client.request("POST", "/admin/connectors").header("content-type", "application/wasm");
+    upload.body(module::liar("version=3.0.0")).send().problem(503, "store-unavailable");
+    assert_eq!(gateway.metric("gateway_swaps_total{connector=\"liar\",outcome=\"refused\"}"), 0.0);
+    proxy.restore();
+    gateway.wait_for_version("liar", "2.0.0");
+    gateway.wait_for_version("hostile", "1.0.0");
+    assert_eq!((gateway.refusal("liar.wasm"), gateway.refusal("hostile.wasm")), (None, None));
+}
+
+#[test]
+fn a_module_that_could_not_be_checked_and_is_removed_takes_the_live_version_with_it() {
+    let store = Store::postgres();
+    let (proxy, config) = store.database().behind_proxy();
+    let gateway = Setup::new().general(&config).module("liar", module::liar("version=1.0.0")).start();
+    proxy.cut();
+    gateway.home().put("liar", &module::liar("version=2.0.0"));
+    gateway.wait_for_refusal("liar.wasm");
+    fs::remove_file(gateway.home().module("liar")).unwrap();
+    support::wait_for("the removal", || gateway.connector("liar").is_none().then_some(()));
+    assert_eq!(gateway.refusal("liar.wasm"), None);
 }
 
 #[test]

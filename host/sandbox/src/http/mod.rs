@@ -19,6 +19,7 @@ use super::bindings::gateway::connector::json::Kind;
 use super::host_memory::{Held, TooMuchHeld};
 use super::invocation::Guest;
 use super::json::Document;
+use super::limits::Awaited;
 use contract::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
 use egress::EgressError;
 
@@ -101,6 +102,7 @@ impl Guest {
 
     async fn read(&mut self, response: &Resource<Response>) -> wasmtime::Result<Result<Bytes, Error>> {
         let limit = self.limits.response_bytes;
+        let _waiting = self.wait_for(Awaited::Upstream);
         let response = self.table.get_mut(response)?;
         let body = response.read(limit, &mut self.host_memory).await?;
         let open = response.open.take();
@@ -151,6 +153,7 @@ impl Host for Guest {
         };
         let _held = self.host_memory.hold(request.size())?;
         let upstream = request.upstream.clone();
+        let _waiting = self.wait_for(Awaited::Upstream);
         let sent = self.call.outbound.send(request, self.limits.download_bytes).await;
         self.add_response(upstream, sent, open)
     }
@@ -173,6 +176,7 @@ impl Host for Guest {
             let open = if self.admit_request() { self.open_response()? } else { Err(Error::TooManyRequests) };
             admitted.push(open.map(|open| (request, open)));
         }
+        let _waiting = self.wait_for(Awaited::Upstream);
         let outbound = &self.call.outbound;
         let limit = self.limits.download_bytes;
         let sent = join_all(admitted.into_iter().map(|admitted| async move {
@@ -248,6 +252,7 @@ impl HostResponse for Guest {
 
     async fn peek(&mut self, response: Resource<Response>, length: u32) -> wasmtime::Result<Result<Vec<u8>, Error>> {
         let length = PEEK_BYTES.min(length as usize);
+        let _waiting = self.wait_for(Awaited::Upstream);
         Ok(match &mut self.table.get_mut(&response)?.body {
             ResponseBody::Unread(body) => body.peek(length).await.map(<[u8]>::to_vec).map_err(to_guest),
             ResponseBody::Read(body) => Ok(body.get(..length).unwrap_or(body).to_vec()),

@@ -15,7 +15,7 @@ use crate::registry::NoPlace;
 use contract::words::sentence;
 use egress::{Left, whole_seconds};
 use memory::Exhausted;
-use sandbox::{InvocationError, http};
+use sandbox::{Awaited, InvocationError, http};
 
 /// The problem of an error of the pipeline.
 pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem {
@@ -44,9 +44,7 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
             ))
             .retry_after(1),
         Error::NoMemory(exhausted) => no_memory(exhausted),
-        Error::StoreTimedOut => {
-            STORE_UNAVAILABLE.because("The store did not answer before the call's deadline; try again.").retry_after(1)
-        }
+        Error::StoreTimedOut => store_timed_out(),
         Error::OutOfTime => BUSY
             .because(
                 "The call's deadline passed while the body was validated or the answer was shaped. Ask for less, try again, or \
@@ -85,9 +83,19 @@ fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
                  `sandbox.instances`.",
             )
             .retry_after(1),
-        InvocationError::TimedOut => UPSTREAM_TIMED_OUT
-            .because(format!("`{connector}` did not answer in time; try again, or raise `limits.timeout_s`."))
+        InvocationError::TimedOut(Awaited::Upstream) => UPSTREAM_TIMED_OUT
+            .because(format!(
+                "`{connector}` waited for its upstream until the call's deadline; try again, or raise `limits.timeout_s`."
+            ))
             .with("connector", connector),
+        InvocationError::TimedOut(Awaited::Store) => store_timed_out().with("connector", connector),
+        InvocationError::TimedOut(Awaited::Processor) => BUSY
+            .because(format!(
+                "The processors were busy, so `{connector}` did not end before the call's deadline; try again, or raise \
+                 `limits.timeout_s`."
+            ))
+            .with("connector", connector)
+            .retry_after(1),
         InvocationError::Limit(limit) => CONNECTOR_FAILED
             .because(format!(
                 "`{connector}` went over its {limit} limit and was stopped; ask for less, or raise the limit for this connector."
@@ -104,6 +112,11 @@ fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
                 .with("connector", connector)
         }
     }
+}
+
+/// The problem of a call whose deadline passed while it waited for the store.
+fn store_timed_out() -> Problem {
+    STORE_UNAVAILABLE.because("The store did not answer before the call's deadline; try again.").retry_after(1)
 }
 
 /// The problem of a call that finds no memory left.
