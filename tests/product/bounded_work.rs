@@ -95,6 +95,15 @@ fn long_names_are_cut_in_messages() {
         let answer = gateway.call(&path, json!({}));
         assert_eq!(answer.status, 404);
         assert!(answer.body.len() < 1024, "{} bytes", answer.body.len());
+        gateway.stranger().call(&path, json!({})).problem(401, "unauthenticated");
+        gateway.stranger().get(&format!("/{path}")).problem(404, "not-found");
+    }
+    let is_refusal = |line: &&Value| line["status"] == 401 || line["status"] == 404;
+    let log = support::wait_for("the refusals in the log", || {
+        Some(gateway.log()).filter(|log| log.iter().filter(is_refusal).count() >= 6)
+    });
+    for line in log.iter().filter(is_refusal) {
+        assert!(line.to_string().len() < 1024, "{line}");
     }
 }
 

@@ -178,6 +178,9 @@ fn connections_of_guests_leave_descriptors_to_the_gateway() {
     let (service, gate) = service();
     let gateway = setup(&service, "").descriptors(DESCRIPTORS).start();
     let client = gateway.client();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", gateway.process_id())).unwrap();
+    let limit = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(limit.matches("400").count(), 2, "the gateway raises the limit to the highest value: {limit}");
     let parallel = json!({"path": "/slow", "count": 32});
     let calls: Vec<_> =
         (0..15).map(|_| client.begin("/connectors/hostile/many_in_parallel", parallel.clone())).collect();

@@ -9,6 +9,9 @@ use tempfile::TempDir;
 use crate::Gateway;
 use crate::process::{self, Finished};
 
+/// The soft limit of descriptors of a gateway whose descriptors are limited. The gateway has to raise it to the hard limit.
+const SOFT_DESCRIPTORS: u32 = 64;
+
 /// The folders of a gateway, which exist whether the gateway runs or not. They are removed when this is dropped.
 pub struct Home {
     folder: TempDir,
@@ -83,7 +86,9 @@ impl Home {
             None => Command::new(process::binary()),
             Some(limit) => {
                 let mut shell = Command::new("sh");
-                shell.args(["-c", &format!("ulimit -n {limit} && exec \"$0\" \"$@\"")]).arg(process::binary());
+                shell
+                    .args(["-c", &format!("ulimit -Sn {SOFT_DESCRIPTORS} && ulimit -Hn {limit} && exec \"$0\" \"$@\"")])
+                    .arg(process::binary());
                 shell
             }
         };

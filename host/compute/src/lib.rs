@@ -8,9 +8,10 @@
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::Poll;
 use std::thread::available_parallelism;
+use std::time::Instant;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -26,12 +27,19 @@ static PLACES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(*COUNT));
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
+/// Microseconds in which a thread begins, on a machine with other work.
+const BEGINNING: u64 = 5000;
+
+/// The last time at which a thread gave its tasks to another one, in microseconds since the first computation.
+static LAST_HANDOVER: AtomicU64 = AtomicU64::new(0);
+
 /// Runs work on a value of this size.
 pub async fn run<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes < LARGE_BYTES {
         return work();
     }
     let _place = place().await;
+    let_successor_begin().await;
     aside(work)
 }
 
@@ -44,6 +52,7 @@ pub async fn drive<T>(bytes: usize, work: impl Future<Output = T>) -> T {
     loop {
         let polled = {
             let _place = place().await;
+            let_successor_begin().await;
             poll_fn(|context| Poll::Ready(aside(|| work.as_mut().poll(context)))).await
         };
         if let Poll::Ready(result) = polled {
@@ -84,10 +93,34 @@ async fn place() -> Option<SemaphorePermit<'static>> {
 
 /// Runs work in this thread, whose other tasks go to another one. A runtime with one thread has no other one.
 fn aside<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => block_in_place(work),
-        _ => work(),
+    if runtime_of_threads().is_none() {
+        return work();
     }
+    LAST_HANDOVER.store(now(), Ordering::Relaxed);
+    block_in_place(work)
+}
+
+/// Waits until the thread that took over the tasks at the last computation has begun. Otherwise many short computations would each
+/// start a thread, because none of the threads before is idle yet.
+async fn let_successor_begin() {
+    if now().saturating_sub(LAST_HANDOVER.load(Ordering::Relaxed)) > BEGINNING {
+        return;
+    }
+    if let Some(runtime) = runtime_of_threads() {
+        // The runtime begins such tasks in their order. This fails only while the runtime ends.
+        let _ = runtime.spawn_blocking(|| ()).await;
+    }
+}
+
+/// The runtime of this task, if it has several threads.
+fn runtime_of_threads() -> Option<Handle> {
+    Handle::try_current().ok().filter(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
+}
+
+/// Microseconds since the first computation.
+fn now() -> u64 {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(BEGAN.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Counts a computation while it waits.

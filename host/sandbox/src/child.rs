@@ -16,6 +16,9 @@ use tokio::process::Command;
 /// Address space that a child needs besides its work: for the binary, and the stacks and arenas of its threads.
 const BASELINE: u64 = 1 << 30;
 
+/// The allocator of a child reserves its address space in parts of this size. By default each has 1 GiB, which is the baseline.
+const SMALL_ARENAS: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "64M");
+
 /// Maximum length of the message of a child, which is usually one sentence.
 const MAX_MESSAGE_BYTES: u64 = 4 << 10;
 
@@ -58,8 +61,9 @@ where
         .arg(limits.memory_mb.to_string())
         .arg("--cpu-s")
         .arg(limits.cpu_s.to_string())
-        // The child needs no environment variables.
+        // The child needs no other environment variables.
         .env_clear()
+        .envs([SMALL_ARENAS])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

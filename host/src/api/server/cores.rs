@@ -9,6 +9,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response, Version};
@@ -26,6 +27,10 @@ pub struct Cores {
     cores: Arc<[Core]>,
     runtimes: Vec<Runtime>,
 }
+
+/// An idle thread ends after this time. Large values make a core start many threads beside the one that serves, and each of them
+/// keeps some memory.
+const IDLE_THREAD: Duration = Duration::from_secs(1);
 
 /// The part of a core that its tasks share.
 struct Core {
@@ -45,7 +50,9 @@ impl Cores {
     pub fn start(gateway: &Gateway) -> io::Result<Self> {
         let count = available_parallelism().map_or(1, usize::from);
         let runtimes = (0..count).map(|number| {
-            Builder::new_multi_thread().worker_threads(1).thread_name(format!("core-{number}")).enable_all().build()
+            let name = format!("core-{number}");
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads(1).thread_keep_alive(IDLE_THREAD).thread_name(name).enable_all().build()
         });
         let runtimes = runtimes.collect::<io::Result<Vec<Runtime>>>()?;
         let core = |runtime: &Runtime| Core {
