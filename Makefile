@@ -18,6 +18,7 @@ GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.tom
 # Tools that the tests use. A changed list of tools installs them anew.
 PYTHON_TOOLS := target/python
 NODE_TOOLS := target/node
+SCHEMATHESIS := target/schemathesis
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -29,7 +30,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # of the tests.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip nodejs npm
 
-.PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance soak fuzz audit browser bench dist lint clean
+.PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance soak fuzz fuzz-api audit browser bench dist lint clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +103,10 @@ fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60); T=name selects one
 	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -artifact_prefix=target/fuzz/$$target- -print_final_stats=1; \
 	done
 
+fuzz-api: build $(SCHEMATHESIS) ## Fuzz the API of a gateway by its description for FUZZ_MINUTES (15)
+	@cargo build -q --workspace --bin fuzz_api
+	@target/debug/fuzz_api
+
 # cargo-deny is built without optimisation, which takes a minute, and is kept in Cargo's own folder. Without a network to the
 # advisory database, its last copy is used; without a copy, everything else is checked.
 audit: setup ## Check the dependencies: advisories, licences, bans and sources
@@ -115,6 +120,8 @@ audit: setup ## Check the dependencies: advisories, licences, bans and sources
 	fi
 
 $(PYTHON_TOOLS): tests/clients/requirements.txt | setup
+$(SCHEMATHESIS): tests/fuzz_api/requirements.txt | setup
+$(PYTHON_TOOLS) $(SCHEMATHESIS):
 	@rm -rf $@ $@.new
 	@python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target $@.new --requirement $<
 	@mv $@.new $@

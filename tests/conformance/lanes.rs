@@ -78,7 +78,7 @@ impl Lanes {
         let mut setup = Setup::new();
         let mut upstreams = Vec::new();
         for connector in &with_accounts {
-            let provider = OAuthProvider::start(dialect(&connector.provider));
+            let provider = OAuthProvider::start(Dialect::of(&connector.provider));
             let paths: Vec<(&str, String)> =
                 connector.upstreams.iter().map(|(name, url)| (name.as_str(), format!("/{url}"))).collect();
             let paths: Vec<(&str, &str)> = paths.iter().map(|(name, path)| (*name, path.as_str())).collect();
@@ -231,16 +231,4 @@ fn settings(connector: &Connector, timeout_s: u32) -> String {
     let own = SETTINGS.iter().find(|(id, _)| *id == connector.id).map_or("", |(_, keys)| keys);
     // A busy machine may need long.
     format!("limits = {{ cpu_ms = 20000, timeout_s = {timeout_s} }}\n{own}")
-}
-
-/// A provider's way of OAuth.
-fn dialect(provider: &str) -> Dialect {
-    match provider {
-        "google" => Dialect::google(),
-        "slack" => Dialect::slack(),
-        "github" => Dialect::github(),
-        "x" => Dialect::basic(),
-        "microsoft" => Dialect { revocation: None, ..Dialect::strict() },
-        _ => Dialect::strict(),
-    }
 }

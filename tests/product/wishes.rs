@@ -63,6 +63,9 @@ fn a_caller_can_shorten_the_deadline_of_its_call() {
     assert_eq!(forward(("prefer", "wait=100"), "/").header("preference-applied"), "wait=100");
     assert_eq!(forward(("prefer", "respond-async"), "/").header("preference-applied"), "");
     forward(("request-timeout", "soon"), "/").problem(400, "bad-request");
+    let longest = u64::MAX.to_string();
+    assert_eq!(forward(("request-timeout", &longest), "/").status, 200);
+    assert_eq!(forward(("prefer", &format!("wait={longest}")), "/").status, 200);
 }
 
 #[test]

@@ -41,7 +41,9 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let (head, body) = request.into_parts();
     let patience = Wishes::of(&head.headers).patience()?;
     let deadline = arrived + connector.timeout();
-    let deadline = patience.map_or(deadline, |asked| deadline.min(arrived + Duration::from_secs(asked.seconds)));
+    // A time that is too long for the clock asks for nothing.
+    let asked = patience.and_then(|asked| arrived.checked_add(Duration::from_secs(asked.seconds)));
+    let deadline = asked.map_or(deadline, |asked| deadline.min(asked));
     let reading = body::read_json(&head.headers, body, gateway, deadline.min(arrived + gateway.config.caller_timeout));
     let body = trace.around("read", reading).await?;
     let trace = trace.clone();

@@ -84,6 +84,18 @@ pub struct Dialect {
 }
 
 impl Dialect {
+    /// The way of a provider of the catalogue.
+    pub fn of(provider: &str) -> Self {
+        match provider {
+            "google" => Self::google(),
+            "slack" => Self::slack(),
+            "github" => Self::github(),
+            "x" => Self::basic(),
+            "microsoft" => Self { revocation: None, ..Self::strict() },
+            _ => Self::strict(),
+        }
+    }
+
     /// A strict provider: PKCE, the secret in the form, refresh tokens of single use, revocation by RFC 7009.
     pub fn strict() -> Self {
         Self {

@@ -10,20 +10,25 @@ pub(super) fn parameters() -> Value {
     let text = || json!({"type": "string"});
     json!({
         "UserIdentifier": header(
-            "X-User-Identifier", text(),
+            // Not blank.
+            "X-User-Identifier", json!({"type": "string", "minLength": 1, "pattern": r"\S"}),
             "The integration to run on; without it the selected one, else the only one. An empty or repeated header is refused.",
         ),
         // Without examples: pages that try calls would send them.
         "Prefer": header("Prefer", text(), "`wait=10` ends the call after 10 seconds at most (RFC 7240)."),
         "RequestTimeout": header(
-            "Request-Timeout", json!({"type": "integer", "minimum": 1}), "Ends the call after so many seconds at most.",
+            "Request-Timeout", json!({"type": "integer", "minimum": 1, "maximum": u32::MAX}), "Ends the call after so many seconds at most.",
         ),
         "Range": header(
             "Range", text(),
             "The part of a file that is wanted as bytes, such as `bytes=0-1023`, where the service has parts (RFC 9110, section 14.2).",
         ),
         "IdempotencyKey": header(
-            "Idempotency-Key", json!({"type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS}),
+            "Idempotency-Key", json!({
+                "type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS,
+                // Printable ASCII without quotation marks and backslashes. A header loses blanks at both ends.
+                "pattern": r"^[!#-\[\]-~]([ !#-\[\]-~]*[!#-\[\]-~])?$",
+            }),
             &format!(
                 "Makes the call run once, also if it is sent again: a repeat gets the first answer, with `Idempotent-Replayed: true`. \
                  Answers of at most {} bytes are kept for 24 hours. A call that surely did nothing gives its key back.",

@@ -144,7 +144,12 @@ pub(super) fn schemas() -> Map<String, Value> {
         "CredentialPlace",
         all_of(json!({"in": {"type": "string", "enum": ["header", "query", "form_field"]}, "name": text()})),
     );
-    add("ConnectorImprint", all_of(json!({"license": text(), "homepage": text(), "author": text()})));
+    add(
+        "ConnectorImprint",
+        all_of(json!({
+            "license": text(), "homepage": {"type": ["string", "null"]}, "author": {"type": ["string", "null"]},
+        })),
+    );
     add(
         "ConnectorOperation",
         json!({
