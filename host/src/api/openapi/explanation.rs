@@ -10,7 +10,8 @@ pub(super) fn explanation(config: &Config) -> String {
 }
 
 const CALLS: &str = "Many third-party services through one scheme: each operation is a POST of JSON, and the answer is the service's own \
-    JSON. `response_filters` and `response_fields` in the body shape the answer: filters drop items, fields keep members.";
+    JSON. `response_filters` and `response_fields` in the body shape the answer: filters drop items, fields keep members. A shaped \
+    answer may lack members that its schema requires.";
 
 const EFFECTS: &str = "## Effects\n\n`x-effect` of an operation says what it does to the user's data. `read` changes nothing. `write` \
     adds or changes data. `destructive` removes or overwrites data that cannot be restored. Operations that write or destroy take \

@@ -118,8 +118,8 @@ pub(super) fn answer() -> Value {
 pub(super) fn file() -> Value {
     json!({
         "type": "object",
-        "description": "A file. If the header `Accept` names its media type, the answer is its bytes instead.",
-        "required": ["file_name", "content_type", "size", "content_base64"],
+        "description": "A file. If the header `Accept` names its media type, the answer is its bytes instead. It has all of these members \
+                        but `sha256`, unless `response_fields` leaves them out.",
         "properties": {
             "file_name": {"type": "string"},
             "content_type": {"type": "string", "description": "The media type."},
