@@ -43,11 +43,13 @@ fn main() -> ExitCode {
     let mut fuzz = Command::new("python3");
     fuzz.args(["-m", "schemathesis.cli", "--config-file"]).arg(sources.join("schemathesis.toml"));
     fuzz.args(["run", &format!("{}/openapi.json", gateway.address()), "--url", &gateway.address()]);
-    fuzz.args(["--header", &format!("Authorization: Bearer {KEY}")]);
     fuzz.args(["--continue-on-failure", "--workers", "2", "--no-color"]);
     // The generator makes no modules.
     fuzz.args(["--exclude-path", "/admin/connectors", "--max-time", &format!("{seconds}")]);
-    fuzz.env("PYTHONPATH", paths).env("SCHEMATHESIS_HOOKS", "hooks").env("PYTHONDONTWRITEBYTECODE", "1");
+    fuzz.env("PYTHONPATH", paths)
+        .env("SCHEMATHESIS_HOOKS", "hooks")
+        .env("GATEWAY_KEY", KEY)
+        .env("PYTHONDONTWRITEBYTECODE", "1");
     fuzz.current_dir(module::root().join("target"));
     let ended = fuzz.status().expect("python3 runs");
     let panicked = gateway.lines().iter().any(|line| line.contains("\"panic: "));
