@@ -216,3 +216,87 @@ fn commands_are_printed_that_grant_what_a_module_asks_for() {
     let states: Vec<String> = listed(&home).into_iter().map(|(_, state)| state).collect();
     assert_eq!(states, ["granted", "granted", "granted"]);
 }
+
+/// The guest `account` with OAuth 2.0, these scopes and these link hosts.
+fn asking(scopes: &[&str], hosts: &[&str]) -> Vec<u8> {
+    module::account(&json!({"identifier": "account", "auth": "oauth2", "scopes": scopes, "link_hosts": hosts}))
+}
+
+fn serves(gateway: &Gateway, module: &[u8]) -> bool {
+    gateway.connector("account").is_some_and(|connector| connector["sha256"] == module::digest(module))
+}
+
+#[test]
+fn an_update_that_asks_for_more_is_shown_as_a_difference_and_waits_for_the_operators_word() {
+    let gateway = Setup::new().start();
+    let (first, more) = (asking(&["read"], &[]), asking(&["read", "write"], &["b.example"]));
+    let [one, two] = [("one", &first), ("two", &more)].map(|(name, module)| file(gateway.home(), name, module));
+    let home = gateway.home();
+    home.run_ok(&["connectors", "add", path(&one)]);
+    wait_until(&gateway, &first, &[]);
+    let checked = home.run_ok(&["connectors", "check", path(&two)]);
+    let refused = home.run(&["connectors", "add", path(&two)]);
+    assert_eq!(refused.code, Some(1));
+    for line in ["+ host b.example", "+ scope write"] {
+        assert!(checked.contains(line) && refused.stdout.contains(line), "{line} in\n{checked}\n{}", refused.stdout);
+    }
+    assert_eq!(refused.stdout.matches('+').count(), 2, "{}", refused.stdout);
+    let command = refused.stderr.split('`').nth(3).unwrap().to_owned();
+    let config = home.config();
+    assert_eq!(command, format!("connector-gateway --config {} connectors add {} --accept", path(&config), path(&two)));
+    let upload = |query: &str| {
+        let call = gateway.client().request("POST", &format!("/admin/connectors{query}"));
+        call.header("content-type", "application/wasm").body(more.clone()).send()
+    };
+    let problem = upload("").problem(422, "module-refused");
+    assert_eq!(problem["asks_for"], json!(["host b.example", "scope write"]));
+    upload("?accept=maybe").problem(400, "bad-request");
+    assert!(serves(&gateway, &first));
+    assert_eq!(fs::read(home.module("account")).unwrap(), first);
+
+    let words: Vec<&str> = command.split(' ').skip(3).collect();
+    home.run_ok(&words);
+    wait_until(&gateway, &more, &[]);
+    // A rollback needs no word, and an update that asks for less neither. Then the same again is more again.
+    home.run_ok(&["connectors", "rollback", "account"]);
+    wait_until(&gateway, &first, &[]);
+    upload("").problem(422, "module-refused");
+    upload("?accept=true").ok();
+    home.run_ok(&["connectors", "add", path(&one)]);
+    wait_until(&gateway, &first, &[]);
+    assert_eq!(home.run(&["connectors", "add", path(&two)]).code, Some(1));
+}
+
+#[test]
+fn a_file_that_asks_for_more_is_refused_and_the_version_before_serves_also_after_a_restart() {
+    let (first, more) = (asking(&["read"], &[]), asking(&["read", "write"], &[]));
+    let gateway = Setup::new().module("account", first.clone()).start();
+    gateway.home().put("account", &more);
+    let reason = gateway.wait_for_refusal("account.wasm");
+    assert!(reason.contains("asks for more") && reason.contains("scope write"), "{reason}");
+    assert!(serves(&gateway, &first));
+    let gateway = gateway.start_again();
+    assert!(gateway.wait_for_refusal("account.wasm").contains("scope write"));
+    assert!(serves(&gateway, &first));
+    // The reason names this command.
+    let command = reason.split('`').nth(1).unwrap();
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    gateway.home().run_ok(&words);
+    wait_until(&gateway, &more, &[]);
+    assert_eq!(gateway.refusal("account.wasm"), None);
+    let gateway = gateway.start_again();
+    assert!(serves(&gateway, &more));
+}
+
+#[test]
+fn hosts_that_are_granted_with_an_update_are_accepted_and_a_removed_connector_has_no_version_before() {
+    let home = Setup::new().prepare();
+    let (first, more) = (named(&[]), named(&["b.example"]));
+    let [one, two] = [("one", &first), ("two", &more)].map(|(name, module)| file(&home, name, module));
+    home.run_ok(&["connectors", "add", path(&one)]);
+    assert_eq!(home.run(&["connectors", "add", path(&two)]).code, Some(1));
+    home.run_ok(&["connectors", "add", path(&two), "--grant", "b.example"]);
+    home.run_ok(&["connectors", "add", path(&one)]);
+    home.run_ok(&["connectors", "remove", "account"]);
+    home.run_ok(&["connectors", "add", path(&two)]);
+}

@@ -11,11 +11,11 @@ use crate::pipeline::body::Body;
 use crate::registry::{ChangeError, Installation};
 use contract::words::sentence;
 
-/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, and `?replace_shipped=true` lets it
-/// take the place of a shipped connector.
+/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, `?accept=true` lets it ask
+/// for more than the version before, and `?replace_shipped=true` lets it take the place of a shipped connector.
 pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, request, arrived, .. } = call;
-    let (grants, replaces_shipped) = parameters(request.uri().query().unwrap_or_default())?;
+    let Parameters { grants, accepts, replaces_shipped } = parameters(request.uri().query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
     let (head, body) = request.into_parts();
@@ -29,7 +29,7 @@ pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Proble
         arrived + gateway.config.caller_timeout,
     )
     .await?;
-    let word = Installation { grants: &grants, replaces_shipped };
+    let word = Installation { grants: &grants, accepts, replaces_shipped };
     let installed = gateway.registry.install(module, word).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&installed)))
 }
@@ -47,16 +47,23 @@ pub(super) async fn rollback(call: HttpCall<'_>) -> Result<Response<Body>, Probl
     Ok(json_answer(&connectors::record(&live)))
 }
 
-/// The hosts in the query, and the value of `replace_shipped`.
-fn parameters(query: &str) -> Result<(Vec<String>, bool), Problem> {
-    let mut hosts = Vec::new();
-    let mut replaces_shipped = false;
+/// The query of the route.
+#[derive(Default)]
+struct Parameters {
+    grants: Vec<String>,
+    accepts: bool,
+    replaces_shipped: bool,
+}
+
+fn parameters(query: &str) -> Result<Parameters, Problem> {
+    let mut parameters = Parameters::default();
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         match (&*name, &*value) {
-            ("grant", _) => hosts.push(value.into_owned()),
-            ("replace_shipped", "true" | "false") => replaces_shipped = value == "true",
-            ("replace_shipped", _) => {
-                return Err(problem::BAD_REQUEST.because("The parameter `replace_shipped` is `true` or `false`."));
+            ("grant", _) => parameters.grants.push(value.into_owned()),
+            ("accept", "true" | "false") => parameters.accepts = value == "true",
+            ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
+            ("accept" | "replace_shipped", _) => {
+                return Err(problem::BAD_REQUEST.because(format!("The parameter `{name}` is `true` or `false`.")));
             }
             _ => {
                 return Err(problem::BAD_REQUEST.because(format!(
@@ -65,7 +72,7 @@ fn parameters(query: &str) -> Result<(Vec<String>, bool), Problem> {
             }
         }
     }
-    Ok((hosts, replaces_shipped))
+    Ok(parameters)
 }
 
 fn change_problem(error: ChangeError) -> Problem {
@@ -74,6 +81,12 @@ fn change_problem(error: ChangeError) -> Problem {
         ChangeError::NotNow(reason) => {
             problem::BUSY.because(format!("The module cannot be checked now, so try again: {reason}.")).retry_after(1)
         }
+        ChangeError::AsksForMore { connector, version, more } => problem::MODULE_REFUSED
+            .because(format!(
+                "`{connector}` {version} asks for more than the version before, which stays. If `asks_for` is right, send it with \
+                 ?accept=true."
+            ))
+            .with("asks_for", more),
         ChangeError::Unknown(connector) => problem::UNKNOWN_CONNECTOR
             .because(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
         ChangeError::NoEarlierVersion(connector) => {

@@ -95,6 +95,10 @@ pub enum ConnectorsCommand {
         /// A host that the connector may reach, besides those that it was granted before. Repeat the option for several
         #[arg(long = "grant", value_name = "HOST")]
         grants: Vec<String>,
+        /// Accept that the module asks for more than the version before: hosts, scopes, the user's credential for another
+        /// upstream, destructive operations
+        #[arg(long)]
+        accept: bool,
         /// Put the module in the place of the connector of its identifier that came with the gateway
         #[arg(long)]
         replace_shipped: bool,

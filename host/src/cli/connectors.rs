@@ -55,6 +55,16 @@ pub enum ConnectorsError {
         /// The cause, for the author of the connector.
         reason: String,
     },
+    /// The module asks for more than the version before.
+    #[error(
+        "`{connector}` asks for more than the version before, which stays; if the lines with + are right, run `{command}`"
+    )]
+    NotAccepted {
+        /// The connector's identifier.
+        connector: String,
+        /// The command that accepts it.
+        command: String,
+    },
     /// The file cannot be read or written.
     #[error("`{}`: {source}", file.display())]
     File {
@@ -91,10 +101,18 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
         ConnectorsCommand::Check { file } => {
             let connector = check(&registry, file).await?;
             describe(&connector)?;
+            let more = registry
+                .more_than_accepted(&connector)
+                .await
+                .map_err(|refusal| ConnectorsError::Refused { file: file.clone(), reason: refusal.to_string() })?;
+            more.iter()
+                .for_each(|ask| println!("  + {ask} (the version before does not ask for it; add it with --accept)"));
             let hosts: Vec<String> =
                 connector.missing_hosts().into_iter().map(|host| format!(" --grant {host}")).collect();
             if !hosts.is_empty() {
-                println!("  to grant    {program} connectors add {}{}", word(&file.to_string_lossy()), hosts.concat());
+                let accept = if more.is_empty() { "" } else { " --accept" };
+                let file = word(&file.to_string_lossy());
+                println!("  to grant    {program} connectors add {file}{}{accept}", hosts.concat());
             }
             if registry.would_replace_shipped(&connector) {
                 println!(
@@ -103,10 +121,20 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
             }
             Ok(())
         }
-        ConnectorsCommand::Add { file, grants, replace_shipped } => {
+        ConnectorsCommand::Add { file, grants, accept, replace_shipped } => {
             let module = read(file)?;
-            let word = Installation { grants, replaces_shipped: *replace_shipped };
-            let connector = registry.install(module.into(), word).await.map_err(|error| match error {
+            let installation = Installation { grants, accepts: *accept, replaces_shipped: *replace_shipped };
+            let connector = registry.install(module.into(), installation).await.map_err(|error| match error {
+                ChangeError::AsksForMore { connector, more, .. } => {
+                    more.iter().for_each(|ask| println!("  + {ask}"));
+                    let grants = grants.iter().map(|host| format!(" --grant {host}")).collect::<String>();
+                    let replace = if *replace_shipped { " --replace-shipped" } else { "" };
+                    let file = word(&file.to_string_lossy());
+                    ConnectorsError::NotAccepted {
+                        connector,
+                        command: format!("{program} connectors add {file}{grants}{replace} --accept"),
+                    }
+                }
                 ChangeError::Refused(reason) => ConnectorsError::Refused { file: file.clone(), reason },
                 error => error.into(),
             })?;

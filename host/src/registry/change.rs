@@ -30,6 +30,16 @@ pub enum ChangeError {
     /// No earlier version of the connector is stored.
     #[error("no earlier version of `{0}` is stored")]
     NoEarlierVersion(String),
+    /// An update asks for more than the version before.
+    #[error("`{connector}` {version} asks for more than the version before, which stays: {}", more.join(", "))]
+    AsksForMore {
+        /// The connector's identifier.
+        connector: String,
+        /// The version of the update.
+        version: String,
+        /// What it asks for besides.
+        more: Vec<String>,
+    },
     /// The connector came with the gateway, which never changes `shipped_dir`.
     #[error(
         "`{0}` came with the gateway, which never changes `shipped_dir`; put another module in its place with \
@@ -75,6 +85,8 @@ pub enum ChangeError {
 pub struct Installation<'a> {
     /// Hosts that are granted, besides those that are granted already.
     pub grants: &'a [String],
+    /// `true` if the module may ask for more than the version before.
+    pub accepts: bool,
     /// `true` if the module may take the place of the shipped connector of its identifier.
     pub replaces_shipped: bool,
 }
@@ -85,12 +97,18 @@ impl Registry {
     /// # Errors
     /// If the module is refused, or if files or grants cannot be written. The live version then stays live.
     pub async fn install(&self, module: Bytes, word: Installation<'_>) -> Result<Arc<Connector>, ChangeError> {
-        let Installation { grants, replaces_shipped } = word;
+        let Installation { grants, accepts, replaces_shipped } = word;
         check_hosts(grants)?;
         loop {
             let version = self.grants_version();
             let candidate = self.load(&module, None, Grants::Added(grants), Origin::Foreign).await.map_err(refused)?;
             check_named(&candidate, grants)?;
+            let more = if accepts { Vec::new() } else { self.more_than_accepted(&candidate).await.map_err(refused)? };
+            if !more.is_empty() {
+                let manifest = candidate.manifest();
+                let (connector, version) = (manifest.identifier.clone(), manifest.version.clone());
+                return Err(ChangeError::AsksForMore { connector, version, more });
+            }
             let mut files = self.files.lock().await;
             if self.grants_version() != version {
                 continue;
@@ -119,6 +137,8 @@ impl Registry {
         module: &[u8],
         outcome: &'static str,
     ) -> Result<Arc<Connector>, ChangeError> {
+        // Before the file, because a running gateway refuses a file that asks for more without it.
+        self.folders.accept(&candidate.name(), candidate.digest())?;
         let path = self.folders.foreign(&candidate.name());
         store::files::write_atomically(&path, |file| file.write_all(module))?;
         files.settle(path.clone(), Seen::now(&path, Origin::Foreign)?);

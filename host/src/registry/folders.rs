@@ -56,6 +56,8 @@ pub(super) struct Folders {
     modules: PathBuf,
     /// Has a file for each shipped connector in whose place a module was put, with the digest of that module.
     replacements: PathBuf,
+    /// Has a file for each foreign connector, with the digest of the version that the operator accepted.
+    accepted: PathBuf,
 }
 
 impl Folders {
@@ -89,8 +91,10 @@ impl Folders {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
         let replacements = config.data_dir.join("replacements");
+        let accepted = config.data_dir.join("accepted");
         fs::create_dir_all(&replacements)?;
-        Ok(Self { shipped, modules, replacements })
+        fs::create_dir_all(&accepted)?;
+        Ok(Self { shipped, modules, replacements, accepted })
     }
 
     /// The folders that modules are read from.
@@ -137,9 +141,19 @@ impl Folders {
         store::files::write_atomically(&self.replacements.join(identifier), |file| file.write_all(digest.as_bytes()))
     }
 
-    /// Removes a foreign module, and the record that it takes a shipped one's place.
+    /// Records that the operator has accepted a version of a foreign connector.
+    pub(super) fn accept(&self, identifier: &str, digest: &str) -> io::Result<()> {
+        store::files::write_atomically(&self.accepted.join(identifier), |file| file.write_all(digest.as_bytes()))
+    }
+
+    /// The digest of the version that the operator accepted last.
+    pub(super) fn accepted(&self, identifier: &str) -> Option<String> {
+        fs::read_to_string(self.accepted.join(identifier)).ok()
+    }
+
+    /// Removes a foreign module, and the records that it takes a shipped one's place and that it was accepted.
     pub(super) fn remove(&self, identifier: &str) -> io::Result<()> {
-        for path in [self.foreign(identifier), self.replacements.join(identifier)] {
+        for path in [self.foreign(identifier), self.replacements.join(identifier), self.accepted.join(identifier)] {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}

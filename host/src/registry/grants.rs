@@ -133,20 +133,23 @@ impl Registry {
                 is_done = false;
                 continue;
             }
-            self.renew_one(former).await;
+            is_done &= self.renew_one(former).await;
         }
         Ok(is_done)
     }
 
-    async fn renew_one(&self, former: &Arc<Connector>) {
+    /// Returns `false` if it cannot be made now.
+    async fn renew_one(&self, former: &Arc<Connector>) -> bool {
         let identifier = &*former.name();
-        let Ok(module) = fs::read(self.versions.file(identifier, Origin::Foreign, former.digest())) else { return };
+        let Ok(module) = fs::read(self.versions.file(identifier, Origin::Foreign, former.digest())) else {
+            return true;
+        };
         loop {
             let version = self.grants_version();
             let candidate = self.load(&module, Some(identifier), Grants::Stored, Origin::Foreign).await;
             let _files = self.files.lock().await;
             if !self.get(identifier).is_some_and(|live| Arc::ptr_eq(&live, former)) {
-                return;
+                return true;
             }
             if self.grants_version() != version {
                 continue;
@@ -155,13 +158,14 @@ impl Registry {
                 Ok(candidate) => {
                     self.activate(candidate, &module, "regranted");
                 }
+                Err(refusal) if refusal.is_passing() => return false,
                 // A grant that was revoked must not be used any longer.
                 Err(refusal) => {
                     self.retire(identifier);
                     self.refuse(&self.folders.foreign(identifier), former.digest().to_owned(), refusal);
                 }
             }
-            return;
+            return true;
         }
     }
 }

@@ -9,10 +9,11 @@
 //! compile holds up no other one.
 //!
 //! - here: the table; [`derived`]: values that are made from it; [`folders`]: the two folders; [`scan`]: their files; [`mod@load`]: from bytes to a connector; [`change`]: changes of versions by the operator;
-//!   [`grants`]: of grants
+//!   [`grants`]: of grants; [`asks`]: updates that ask for more
 //! - [`connector`]: one connector; [`places`]: its concurrent calls; [`reach`], [`settings`], [`token_hosts`], [`provider_names`]: parts of its check
 //! - [`versions`]: former versions; [`mod@watch`]: notices changes of the folders
 
+mod asks;
 mod change;
 mod connector;
 mod derived;

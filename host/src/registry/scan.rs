@@ -145,6 +145,10 @@ impl Registry {
                 Ok(()) => self.load(&module, Some(identifier), Grants::Stored, seen.origin).await,
                 Err(refusal) => Err(refusal),
             };
+            let loaded = match loaded {
+                Ok(candidate) => self.accepted(candidate, path).await,
+                refused => refused,
+            };
             let former = match &loaded {
                 Err(_) if self.has_no_version(identifier) => self.former(identifier, &digest).await,
                 _ => None,
@@ -159,6 +163,11 @@ impl Registry {
             match loaded.and_then(|candidate| self.still_named_well(candidate)) {
                 Ok(candidate) => {
                     self.keep_grants(&candidate).await;
+                    if seen.origin == Origin::Foreign
+                        && let Err(error) = self.folders.accept(identifier, &digest)
+                    {
+                        tracing::warn!(connector = identifier, %error, "the accepted version could not be recorded");
+                    }
                     let outcome = if self.get(identifier).is_some() { "swapped" } else { "added" };
                     self.activate(candidate, &module, outcome);
                 }
@@ -181,6 +190,19 @@ impl Registry {
             files.postponed.insert(path.to_owned());
         }
         self.refuse(path, digest, refusal);
+    }
+
+    /// Refuses a file that asks for more than the version that the operator has accepted.
+    async fn accepted(&self, candidate: Connector, path: &Path) -> Result<Connector, Refusal> {
+        let more = self.more_than_accepted(&candidate).await?;
+        if more.is_empty() {
+            return Ok(candidate);
+        }
+        let (more, path) = (more.join(", "), path.display());
+        Err(Refusal::from(format!(
+            "it asks for more than the version before: {more}; if that is right, accept it with `connector-gateway connectors add \
+             {path} --accept`"
+        )))
     }
 
     /// Checks that a module may have this identifier.

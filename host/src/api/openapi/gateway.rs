@@ -55,13 +55,14 @@ pub(in crate::api) fn install() -> Value {
     let mut members = changed_connector();
     members["description"] =
         "The body is the component. `grant` names a host that it may reach, besides those that were granted before. With \
-                              `replace_shipped` it may take the place of a connector that came with the gateway."
+                              `accept` it may ask for more than the version before. With `replace_shipped` it may take the place of a connector that came with the gateway."
             .into();
     members["parameters"] = json!([
         {
             "name": "grant", "in": "query", "schema": {"type": "array", "items": {"type": "string"}},
             "style": "form", "explode": true,
         },
+        {"name": "accept", "in": "query", "schema": {"type": "boolean", "default": false}},
         {"name": "replace_shipped", "in": "query", "schema": {"type": "boolean", "default": false}},
     ]);
     members["requestBody"] = json!({
