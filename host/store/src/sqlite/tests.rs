@@ -85,12 +85,12 @@ impl Store {
 async fn a_database_of_a_newer_version_is_refused() {
     let folder = TempDir::new().unwrap();
     drop(open(&folder).await.unwrap());
-    Connection::open(folder.path().join(FILE)).unwrap().pragma_update(None, "user_version", 7).unwrap();
-    assert_eq!(
-        refusal(&folder).await,
-        "the database gateway.db was written by a newer version of the gateway (tables 7, this version supports 6); \
-         start that version, or restore the database from a backup"
-    );
+    Connection::open(folder.path().join(FILE)).unwrap().pragma_update(None, "user_version", 1000).unwrap();
+    let message = refusal(&folder).await;
+    let expected =
+        "the database gateway.db was written by a newer version of the gateway (tables 1000, this version supports ";
+    assert!(message.starts_with(expected), "{message}");
+    assert!(message.ends_with("start that version, or restore the database from a backup"), "{message}");
 }
 
 #[tokio::test]
