@@ -2,7 +2,7 @@
 //! instantiated again for every invocation.
 //!
 //! - [`module`]: one compiled module, linked
-//! - [`invocation`]: one call into it, from a new instance to an outcome
+//! - [`invocation`]: one call into it, from a new instance to an outcome; [`deadline`]: its end if it takes too long
 //! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract
 //! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`child`]: work in a limited process
@@ -14,6 +14,7 @@ pub mod child;
 mod clock;
 pub mod compile;
 mod config;
+mod deadline;
 mod engine;
 mod host_memory;
 pub mod http;
