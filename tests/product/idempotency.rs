@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
+use support::client::Call;
 use support::{Answer, Client, Dialect, Gate, Gateway, OAuthProvider, Provider, Reply, Setup, Store};
 
 use crate::integrations::{begin, init, on_each_store, started};
@@ -100,13 +101,22 @@ fn a_key_belongs_to_one_user_and_one_request(store: &Store) {
     }
 }
 
-fn a_call_under_way_is_not_run_again(store: &Store) {
+/// A gateway, and a service that answers a write only when the gate is open.
+fn with_slow_service(store: &Store) -> (Gateway, Provider, Gate) {
     let (provider, gate) = (Provider::start(), Gate::default());
     provider.reply("/slow", Reply::json(json!({"done": true})).behind(&gate));
-    let gateway = gateway(store, &provider);
+    (gateway(store, &provider), provider, gate)
+}
+
+/// The slow write, always with the same key.
+fn slow_write(client: &Client) -> Call {
+    client.request("POST", "/connectors/hostile/write").header("idempotency-key", "k").json(&write_to("/slow"))
+}
+
+fn a_call_under_way_is_not_run_again(store: &Store) {
+    let (gateway, provider, gate) = with_slow_service(store);
     let client = gateway.client();
-    let request =
-        || client.request("POST", "/connectors/hostile/write").header("idempotency-key", "k").json(&write_to("/slow"));
+    let request = || slow_write(&client);
     let first = request().begin();
     provider.wait_for_requests(1);
     let answer = request().send();
@@ -119,12 +129,9 @@ fn a_call_under_way_is_not_run_again(store: &Store) {
 }
 
 fn the_answer_is_kept_although_the_caller_went_away(store: &Store) {
-    let (provider, gate) = (Provider::start(), Gate::default());
-    provider.reply("/slow", Reply::json(json!({"done": true})).behind(&gate));
-    let gateway = gateway(store, &provider);
+    let (gateway, provider, gate) = with_slow_service(store);
     let client = gateway.client();
-    let request =
-        || client.request("POST", "/connectors/hostile/write").header("idempotency-key", "k").json(&write_to("/slow"));
+    let request = || slow_write(&client);
     let first = request().begin();
     provider.wait_for_requests(1);
     first.give_up();

@@ -1,4 +1,4 @@
-//! What callers and connectors share: none of them takes all of it.
+//! Callers and connectors share places, slots and connections: no caller and no connector takes all of them.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -146,7 +146,7 @@ pub(crate) fn user(number: usize) -> String {
     format!("user{number}")
 }
 
-/// What all gateways have in common. The port is fixed, because authorizations and callers outlive a gateway that is killed.
+/// The settings that all gateways have in common. The port is fixed, because authorizations and callers outlive a gateway that is killed.
 fn setup(papers: &Provider, service: &Provider) -> Setup {
     let port = support::provider::free_port();
     let general = format!(

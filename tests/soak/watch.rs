@@ -1,4 +1,4 @@
-//! What a bystander sees during each phase: the time of a small call and of `/healthz`, and the memory of the gateways.
+//! Measurements of a bystander during each phase: the time of a small call and of `/healthz`, and the memory of the gateways.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ const CALL_EVERY: Duration = Duration::from_millis(15);
 /// Time between two looks at the health and the memory.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What was seen during the phases of one kind.
+/// The measurements of the phases of one kind.
 #[derive(Default)]
 pub(crate) struct Seen {
     /// The times of a bystander's calls at the gateways that the phase is about.

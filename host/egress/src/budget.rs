@@ -26,7 +26,7 @@ pub struct Budget {
     pub period: Duration,
 }
 
-/// What is left of a budget.
+/// The part of a budget that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left<'a> {
     /// The budget.

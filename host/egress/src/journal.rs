@@ -1,4 +1,4 @@
-//! What the requests of one call have met. The problem that the caller gets depends on it.
+//! A record of what happened to the requests of one call. The problem that the caller gets depends on it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 

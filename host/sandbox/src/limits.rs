@@ -140,7 +140,7 @@ impl GuestMemory {
     }
 }
 
-/// What a guest waits for.
+/// The reason why a guest does not go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Awaited {
@@ -196,7 +196,7 @@ impl CpuBudget {
         Waiting { of: self.clone(), deadline }
     }
 
-    /// What the guest waits for now, or has waited for at the deadline.
+    /// The reason why the guest does not go on now, or did not go on at the deadline.
     pub(super) fn awaited(&self) -> Awaited {
         let awaited = self.0.awaited.load(Ordering::Relaxed);
         [Awaited::Upstream, Awaited::Store].into_iter().find(|one| *one as u8 == awaited).unwrap_or(Awaited::Processor)

@@ -70,7 +70,7 @@ pub struct Module {
     pub(super) connections: Arc<Share>,
 }
 
-/// What all modules share.
+/// The parts that all modules share.
 pub(super) struct Resources {
     /// The slots of the pool.
     pub(super) slots: Shares,

@@ -1,6 +1,6 @@
 //! A number of places that modules share, so that none of them takes all.
 //!
-//! Half of the places are kept for the modules, in equal parts. The other half is for whoever comes first. So a module finds its
+//! Half of the places are kept for the modules, in equal parts. Any module may take the other half. So a module finds its
 //! part free whatever the others do.
 
 use std::sync::Arc;

@@ -59,7 +59,7 @@ pub enum Begun {
     EndedWithoutAnswer,
 }
 
-/// What is stored at the end of a call.
+/// The value that is stored at the end of a call.
 pub enum Ending {
     /// The answer.
     Kept(Vec<u8>),

@@ -4,7 +4,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use egress::{Budget, Left, whole_seconds};
 
-/// What is left of a budget.
+/// The part of a budget that is left.
 pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// The budget itself.

@@ -11,7 +11,7 @@ use super::load::Grants;
 use super::{Connector, Refusal, Registry};
 use contract::{AuthScheme, Effect};
 
-/// What a version asks for.
+/// The permissions that a version asks for.
 #[derive(Default)]
 struct Asks {
     hosts: BTreeSet<String>,
@@ -41,7 +41,7 @@ impl Asks {
         }
     }
 
-    /// What it asks for besides, a line for each. A host that is granted already is accepted.
+    /// The further permissions that it asks for, a line for each. A host that is granted already is accepted.
     fn more_than(&self, former: &Self, granted: &[String]) -> Vec<String> {
         let more = |what: &str, asks: &BTreeSet<String>, former: &BTreeSet<String>| -> Vec<String> {
             asks.difference(former).map(|name| format!("{what} {name}")).collect()
@@ -58,7 +58,7 @@ impl Asks {
 }
 
 impl Registry {
-    /// What a foreign connector asks for besides what its accepted version does. Empty if no version of it was accepted. If the
+    /// The permissions that a foreign connector asks for and its accepted version does not. Empty if no version of it was accepted. If the
     /// accepted version is no longer there or no longer valid, it is everything.
     ///
     /// # Errors

@@ -37,7 +37,7 @@ pub enum ChangeError {
         connector: String,
         /// The version of the update.
         version: String,
-        /// What it asks for besides.
+        /// The further permissions that it asks for.
         more: Vec<String>,
     },
     /// The connector came with the gateway, which never changes `shipped_dir`.

@@ -190,7 +190,7 @@ impl Connector {
         self.origin == Origin::Shipped
     }
 
-    /// Where its module comes from.
+    /// The origin of its module.
     pub(super) fn origin(&self) -> Origin {
         self.origin
     }

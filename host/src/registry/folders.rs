@@ -17,7 +17,7 @@ use crate::config::Config;
 /// The name of the folder beside the binary that `shipped_dir` is by default.
 const BESIDE_THE_BINARY: &str = "connectors";
 
-/// Where a module comes from.
+/// The origin of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
     /// `shipped_dir`.

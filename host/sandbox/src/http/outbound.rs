@@ -151,7 +151,7 @@ impl Outbound {
         self.way.as_ref().map_or_else(MemoryBudget::unlimited, |way| way.egress.memory().clone())
     }
 
-    /// What the requests have met so far.
+    /// The record of what happened to the requests so far.
     pub fn journal(&self) -> &Journal {
         &self.journal
     }

@@ -20,7 +20,7 @@ pub struct Response {
     pub(super) open: Option<Open>,
 }
 
-/// What an open response takes.
+/// The resources that an open response takes.
 pub(super) struct Open {
     /// Its connection.
     pub(super) _connection: Taken,

@@ -21,7 +21,7 @@ impl IdempotentCall {
         Self { id, tenant: tenant.to_owned(), fingerprint: sha256(&joined(request)) }
     }
 
-    /// What the sealed answer is bound to.
+    /// The context that the sealed answer is bound to.
     pub fn answer_context(&self) -> [&str; 3] {
         ["idempotent_answer", &self.tenant, &self.id]
     }
