@@ -36,6 +36,8 @@ const LIES: &[(&str, &str)] = &[
     ("open schema", "\"additionalProperties\": false"),
     ("answer schema is no json", "schema of the answer is not JSON"),
     ("answer schema is no schema", "answer-schema"),
+    ("answer example is no json", "example of the answer is not JSON"),
+    ("wrong answer example", "its answer-example is refused by its answer-schema"),
     ("pages into an unknown member", "pagination is for `/page`"),
     ("setting schema is no json", "setting `organization`: the schema is not JSON"),
     ("setting schema is no schema", "setting `organization`"),

@@ -162,7 +162,9 @@ fn open_responses_count_as_memory() {
     wait_for("more responses", || (held() == f64::from(64 << 16)).then_some(()));
     // The memory for calls is used up.
     let refused = gateway.call("hostile/hoard_responses", json!({"path": "/wait", "count": 1})).ok();
-    assert_eq!(refused["results"], json!({"rate-limited": 1}));
+    assert_eq!(refused["results"], json!({"busy": 1}));
+    let problem = gateway.call("liar/wait", json!({})).problem(503, "busy");
+    assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("operator"), &json!(true)), "{problem}");
     assert_eq!(gateway.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
     gate.open();
     for call in [call, second] {
@@ -199,7 +201,7 @@ fn connections_of_guests_leave_descriptors_to_the_gateway() {
     let mut sum = [0, 0];
     for call in calls {
         let results: Value = call.wait().ok();
-        for (name, count) in [("200", 0), ("rate-limited", 1)] {
+        for (name, count) in [("200", 0), ("busy", 1)] {
             sum[count] += results[name].as_u64().unwrap_or_default();
         }
     }

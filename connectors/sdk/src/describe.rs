@@ -75,6 +75,7 @@ fn operation(operation: &Operation) -> wit::Operation {
         effect: about.effect,
         answer: about.answer,
         answer_schema: about.answer_schema.map(str::to_owned),
+        answer_example: about.answer_example.map(str::to_owned),
         pagination: about.pages.map(pagination),
         background: about.background,
         immediate: about.immediate,

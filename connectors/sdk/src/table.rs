@@ -134,6 +134,8 @@ pub struct About {
     pub answer: AnswerKind,
     /// JSON Schema of the answer.
     pub answer_schema: Option<&'static str>,
+    /// An answer, as JSON text.
+    pub answer_example: Option<&'static str>,
     /// How callers read further pages.
     pub pages: Option<Pages>,
     /// `true` if it may take long.

@@ -21,6 +21,7 @@ connector! {
         ..OAuth2::STANDARD
     });
     icon "icon.svg";
+    answer_examples "tests/answers.json";
 
     upstream api "https://api.example.com/v1" links ["*.files.example.com"];
     upstream uploads "https://uploads.example.com" credential form_field links UPLOAD_HOSTS;
@@ -285,6 +286,8 @@ fn answers_and_pages_are_declared() {
         find("children").answer_schema.as_deref(),
         Some(r#"{"type":"object","properties":{"value":{"type":"array"}}}"#)
     );
+    assert_eq!(find("children").answer_example.as_deref(), Some(r#"{"value":[{"id":"7","name":"notes.txt"}]}"#));
+    assert_eq!(find("list").answer_example, None);
     let pages = |name: &str| format!("{:?}", find(name).pagination.as_ref().expect("pages").next);
     assert!(pages("list").contains("$skiptoken") && pages("list").contains("/@odata.nextLink"));
     assert_eq!(

@@ -65,6 +65,7 @@ mod tests {
                 effect: Effect::Read,
                 answer: Answer::Json,
                 answer_schema: None,
+                answer_example: None,
                 pagination: Some(Pagination {
                     items: "/items".to_owned(),
                     next: NextPage::Link(NextLink { pointer: "/next".to_owned(), parameter: "page".to_owned() }),
@@ -99,6 +100,7 @@ mod tests {
         only(|manifest| manifest.upstreams[0].link_hosts = vec!["*.".to_owned()], "link host");
         only(|manifest| manifest.operations[0].rate_limit = Some("slow".to_owned()), "no rate limit `slow`");
         only(|manifest| manifest.operations[0].answer_schema = Some("{".to_owned()), "schema of the answer");
+        only(|manifest| manifest.operations[0].answer_example = Some("{".to_owned()), "example of the answer");
         let next = NextPage::Cursor("next".to_owned());
         only(|manifest| manifest.operations[0].pagination.as_mut().unwrap().next = next, "pagination `next`");
         let input = "/pages".to_owned();

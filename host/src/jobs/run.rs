@@ -146,6 +146,7 @@ impl Jobs {
             | Failure::Call(
                 pipeline::Error::NoPermit(_)
                 | pipeline::Error::Invocation(InvocationError::Busy | InvocationError::NoMemory)
+                | pipeline::Error::Http(http::Error::Busy(_))
                 | pipeline::Error::Access(AccessError::Failed(IntegrationError::Store(_))),
             ) => (BUSY_PAUSE, keep),
             _ => return None,

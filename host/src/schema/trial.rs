@@ -35,7 +35,19 @@ struct Tried {
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum Kind {
     Input { envelope: bool, background: bool },
-    Value,
+    Answer,
+    Setting,
+}
+
+impl Kind {
+    /// The name of the value that the schema must accept.
+    fn example(self) -> &'static str {
+        match self {
+            Self::Input { .. } => "example",
+            Self::Answer => "answer-example",
+            Self::Setting => "default",
+        }
+    }
 }
 
 impl Trial {
@@ -52,8 +64,13 @@ impl Trial {
                 example: operation.example.clone(),
             });
             if let Some(schema) = &operation.answer_schema {
-                let part = "answer-schema".to_owned();
-                tried.push(Tried { owner: owner(), part, schema: schema.clone(), kind: Kind::Value, example: None });
+                tried.push(Tried {
+                    owner: owner(),
+                    part: "answer-schema".to_owned(),
+                    schema: schema.clone(),
+                    kind: Kind::Answer,
+                    example: operation.answer_example.clone(),
+                });
             }
         }
         for setting in &manifest.settings {
@@ -61,7 +78,7 @@ impl Trial {
                 owner: format!("setting `{}`", setting.name),
                 part: "schema".to_owned(),
                 schema: setting.schema.clone(),
-                kind: Kind::Value,
+                kind: Kind::Setting,
                 example: setting.default.clone(),
             });
         }
@@ -97,7 +114,7 @@ impl Trial {
                     inputs.push(schema);
                     accepts
                 }
-                Kind::Value => {
+                Kind::Answer | Kind::Setting => {
                     let schema = ValueSchema::compile(&tried.schema).map_err(wrong)?;
                     let accepts = example.is_none_or(|example| accepts(&schema, example));
                     values.push(schema);
@@ -105,7 +122,7 @@ impl Trial {
                 }
             };
             if !accepts {
-                let example = if matches!(tried.kind, Kind::Input { .. }) { "example" } else { "default" };
+                let example = tried.kind.example();
                 return Err(format!("{}: its {example} is refused by its {}", tried.owner, tried.part));
             }
             if peak_memory_kb().saturating_sub(before) > MAX_COMPILED_MB << 10 {
@@ -155,9 +172,10 @@ mod tests {
         assert_eq!(trial(schema, input, Some(r#"{"a": 1, "response_fields": ["a"]}"#)), Ok(()));
         for (schema, kind, example, words) in [
             (schema, input, Some(r#"{"a": "1"}"#), "its example is refused by its schema"),
-            (schema, Kind::Value, Some(r#"{"a": "1"}"#), "its default is refused by its schema"),
-            ("{", Kind::Value, None, "its schema is not JSON"),
-            (r#"{"type": "text"}"#, Kind::Value, None, "is not a JSON Schema"),
+            (schema, Kind::Answer, Some(r#"{"a": "1"}"#), "its answer-example is refused by its schema"),
+            (schema, Kind::Setting, Some(r#"{"a": "1"}"#), "its default is refused by its schema"),
+            ("{", Kind::Setting, None, "its schema is not JSON"),
+            (r#"{"type": "text"}"#, Kind::Setting, None, "is not a JSON Schema"),
             (r#"{"type": "string"}"#, input, None, r#""type": "object""#),
         ] {
             assert!(trial(schema, kind, example).is_err_and(|reason| reason.contains(words)), "{schema}: {words}");

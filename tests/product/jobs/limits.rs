@@ -1,7 +1,7 @@
 //! The limits of jobs.
 
 use serde_json::json;
-use support::{Gate, Provider, Reply, Store};
+use support::{Gate, Provider, Reply, Store, wait_for};
 
 use super::{begin, kind, record, setup, setup_with, wait};
 use crate::integrations::{client, on_each_store};
@@ -134,4 +134,31 @@ fn a_job_waits_for_a_rate_limit_and_for_a_permit() {
     gate.open();
     wait(&client, &held, "succeeded");
     wait(&client, &next, "succeeded");
+}
+
+#[test]
+fn a_job_that_finds_no_memory_for_its_request_waits_until_there_is_some() {
+    let service = Provider::start();
+    let gate = Gate::default();
+    service.reply("/", Reply::json(json!({})));
+    service.reply("/held", Reply::json(json!({})).behind(&gate));
+    let gateway = setup(&Store::Sqlite, &service)
+        .guest("hostile")
+        .upstream("hostile", "api", &service.url())
+        .general("memory_mb = 4")
+        .general("log = \"debug\"")
+        .start();
+    let hoard = json!({"path": "/", "count": 31, "text": "/held"});
+    let hoards = [(); 2].map(|()| gateway.client().begin("/connectors/hostile/hoard_responses", hoard.clone()));
+    let held = || gateway.metric("gateway_memory_held_bytes");
+    wait_for("all memory to be held", || (held() == f64::from(64 << 16)).then_some(()));
+    let before = service.seen().len();
+    let id = begin(&gateway.client(), "collect", json!({"path": "/"}));
+    gateway.wait_for_log("the job to wait", |line| line["message"] == "the job waits again");
+    assert_eq!(service.seen().len(), before);
+    gate.open();
+    for hoard in hoards {
+        hoard.wait().ok();
+    }
+    wait(&gateway.client(), &id, "succeeded");
 }

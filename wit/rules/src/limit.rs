@@ -20,6 +20,8 @@ pub const SETTINGS: usize = 64;
 pub const OPERATIONS: usize = 512;
 /// The schema of an operation's input or answer.
 pub const SCHEMA_BYTES: usize = 256 << 10;
+/// The example of an answer.
+pub const ANSWER_EXAMPLE_BYTES: usize = 16 << 10;
 /// The schema of a setting.
 pub const SETTING_SCHEMA_BYTES: usize = 16 << 10;
 /// The path of a request with its query.

@@ -27,6 +27,8 @@ connector_sdk::connector! {
     icon logo;
     #[cfg(test)]
     icon "logo.svg";
+    answer_examples answers;
+    answer_examples "answers.json";
     /// The main service.
     upstream api "https://api.example.com";
     via

@@ -81,8 +81,7 @@ fn parameters(manifest: &contract::Operation, has_accounts: bool) -> Value {
 fn answer_content(connector: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
     let manifest = &operation.manifest;
     let mut json_media = Map::new();
-    let described = operation.answer_schema.as_ref();
-    let schema = described.map_or_else(
+    let schema = operation.answer_schema.as_ref().map_or_else(
         || reference("Answer"),
         |schema| reference(&schemas.add(&format!("{connector}.{}.answer", manifest.path), schema)),
     );
@@ -93,8 +92,9 @@ fn answer_content(connector: &str, operation: &Operation, schemas: &mut Schemas)
     };
     let schema = if manifest.background { json!({"anyOf": [reference("JobAccepted"), schema]}) } else { schema };
     json_media.insert("schema".to_owned(), schema);
-    if let Some(example) = described.and_then(|schema| schema.get("examples")?.get(0)) {
-        json_media.insert("example".to_owned(), example.clone());
+    let example = manifest.answer_example.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    if let Some(example) = example {
+        json_media.insert("example".to_owned(), example);
     }
     let mut content = Map::new();
     content.insert("application/json".to_owned(), json_media.into());

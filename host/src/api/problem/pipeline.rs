@@ -137,6 +137,9 @@ fn http_problem(error: http::Error) -> Problem {
         http::Error::RateLimited(seconds) => RATE_LIMITED
             .because(format!("Too many calls are waiting for this upstream; try again in {seconds} s."))
             .retry_after(seconds.into()),
+        http::Error::Busy(seconds) => BUSY
+            .because("The gateway has no memory or no connection left for a request of the connector; try again, or raise `memory_mb`.")
+            .retry_after(seconds.into()),
         http::Error::TooManyRequests => CONNECTOR_FAILED
             .because("The connector sent too many requests in one invocation.")
             .with("limit", "requests"),

@@ -108,6 +108,7 @@ fn operation(row: &operations::Row, service: &Value) -> Operation {
         effect: row.effect,
         answer: if row.path == "memory" { Answer::File } else { Answer::Any },
         answer_schema: None,
+        answer_example: None,
         pagination: None,
         background: row.background,
         immediate: row.immediate,

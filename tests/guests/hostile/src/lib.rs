@@ -198,6 +198,7 @@ fn operation(row: &Row) -> Operation {
         effect: row.effect,
         answer: row.answer,
         answer_schema: None,
+        answer_example: None,
         pagination: None,
         background: false,
         immediate: row.immediate,

@@ -184,6 +184,7 @@ fn named(error: &Error) -> (&'static str, String) {
         Error::Unreachable(detail) => ("unreachable", detail.clone()),
         Error::TimedOut => ("timed-out", String::new()),
         Error::RateLimited(seconds) => ("rate-limited", seconds.to_string()),
+        Error::Busy(seconds) => ("busy", seconds.to_string()),
         Error::TooLarge(detail) => ("too-large", detail.clone()),
         Error::BadAnswer(detail) => ("bad-answer", detail.clone()),
         Error::TooManyRequests => ("too-many-requests", String::new()),

@@ -109,6 +109,7 @@ fn operation(path: &str, immediate: bool, rate_limit: Option<&str>) -> Operation
         effect: Effect::Read,
         answer: Answer::Json,
         answer_schema: None,
+        answer_example: None,
         pagination: None,
         background: false,
         immediate,

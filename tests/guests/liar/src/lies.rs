@@ -84,6 +84,11 @@ pub(crate) fn tell(lie: &str, manifest: &mut Manifest) {
         "answer schema is no schema" => {
             manifest.operations[0].answer_schema = Some(r#"{"type": "text"}"#.to_owned());
         }
+        "answer example is no json" => manifest.operations[0].answer_example = Some("{".to_owned()),
+        "wrong answer example" => {
+            manifest.operations[0].answer_schema = Some(r#"{"type": "object"}"#.to_owned());
+            manifest.operations[0].answer_example = Some("7".to_owned());
+        }
         "setting schema is no schema" => manifest.settings[0].schema = r#"{"type": "text"}"#.to_owned(),
         "setting schema from a file" => {
             manifest.settings[0].schema = r#"{"$ref": "file:///etc/passwd"}"#.to_owned();

@@ -44,6 +44,7 @@ impl Guest for Thief {
                 effect: Effect::Read,
                 answer: Answer::Json,
                 answer_schema: None,
+                answer_example: None,
                 pagination: None,
                 background: false,
                 immediate: false,

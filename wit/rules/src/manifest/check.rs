@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{Imprint, Manifest, Operation, Setting, Upstream, Violation, auth, shorten};
 use crate::limit::{
-    ICON_BYTES, IMPRINT_BYTES, OPERATIONS, RATE_LIMITS, SETTING_SCHEMA_BYTES, SETTINGS, TEXT_BYTES, UPSTREAMS,
-    VERSION_BYTES,
+    ANSWER_EXAMPLE_BYTES, ICON_BYTES, IMPRINT_BYTES, OPERATIONS, RATE_LIMITS, SETTING_SCHEMA_BYTES, SETTINGS,
+    TEXT_BYTES, UPSTREAMS, VERSION_BYTES,
 };
 use crate::{Broken, address, ensure, name, pointer, schema};
 
@@ -81,6 +81,9 @@ pub fn check_schemas(manifest: &Manifest<'_>) -> Vec<Violation> {
         if let Some(answer) = operation.answer_schema {
             found.add(part(), is_json("schema of the answer", answer));
         }
+        if let Some(answer) = operation.answer_example {
+            found.add(part(), is_json("example of the answer", answer));
+        }
     }
     found.0
 }
@@ -128,6 +131,8 @@ fn check_operation(operation: &Operation<'_>, limits: &HashSet<&str>, found: &mu
     found.add(part(), text(operation.description));
     found.add(part(), schema::size(operation.input_schema));
     found.add(part(), schema::size(operation.answer_schema.unwrap_or_default()));
+    let example = operation.answer_example.unwrap_or_default();
+    found.add(part(), ensure(example.len() <= ANSWER_EXAMPLE_BYTES, "the example of an answer has at most 16 KiB"));
     if let Some(limit) = operation.rate_limit.filter(|limit| !limits.contains(limit)) {
         found.add(part(), Err(format!("there is no rate limit `{}`", shorten(limit)).into()));
     }

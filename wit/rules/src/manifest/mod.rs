@@ -112,6 +112,8 @@ pub struct Operation<'a> {
     pub envelope: bool,
     /// JSON Schema of the answer.
     pub answer_schema: Option<&'a str>,
+    /// An answer.
+    pub answer_example: Option<&'a str>,
     /// How callers read further pages.
     pub pagination: Option<Pagination<'a>>,
     /// `true` if the operation runs in the background unless the caller waits.

@@ -30,6 +30,7 @@ fn operation(path: &str) -> Operation<'_> {
         example: Some(r#"{"page": 1}"#),
         envelope: true,
         answer_schema: Some("{}"),
+        answer_example: Some("[]"),
         pagination: Some(Pagination { items: "/items", next: Some("/next"), input: "/page" }),
         background: false,
         rate_limit: Some("slow"),
@@ -151,6 +152,13 @@ fn schemas_and_examples_are_checked() {
         "operation `list`",
         "schema of the answer is not JSON",
     );
+    only(
+        |manifest| manifest.operations[0].answer_example = Some("{"),
+        "operation `list`",
+        "example of the answer is not JSON",
+    );
+    let large = Box::leak(format!("\"{}\"", "a".repeat(16 << 10)).into_boxed_str());
+    only(|manifest| manifest.operations[0].answer_example = Some(large), "operation `list`", "at most 16 KiB");
     only(|manifest| manifest.settings[0].default = Some("x"), "setting `contact`", "default is not JSON");
     let reserved =
         r#"{"type": "object", "properties": {"page": {}, "response_fields": {}}, "additionalProperties": false}"#;

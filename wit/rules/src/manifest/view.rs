@@ -63,6 +63,7 @@ macro_rules! manifest_view {
                 example: operation.example.as_deref(),
                 envelope: operation.envelope,
                 answer_schema: operation.answer_schema.as_deref(),
+                answer_example: operation.answer_example.as_deref(),
                 pagination: operation.pagination.as_ref().map(|pages| $crate::manifest::Pagination {
                     items: &pages.items,
                     next: match &pages.next {

@@ -53,6 +53,13 @@ fn connector(table: &Table) -> TokenStream {
     };
     let documentation = &table.documentation;
     let auth = table.auth.clone().unwrap_or_else(|| quote!(Auth::None));
+    // The compiler tells Cargo of the file, so that a change of it builds the connector again.
+    let answers = table.answer_examples.as_ref().map(|answers| {
+        let path = answers.path();
+        quote!(
+            const _: &str = ::core::include_str!(#path);
+        )
+    });
     let icon = optional(table.icon.as_ref().map(|path| quote!(::core::include_str!(#path))));
     let upstreams = table.upstreams.iter().map(upstream);
     let rate_limits = table.rate_limits.iter().map(|limit| {
@@ -62,7 +69,7 @@ fn connector(table: &Table) -> TokenStream {
     let settings = table.settings.iter().map(settings::setting);
     let headers = table.headers.iter().map(|header| request::header(table, None, header));
     let operations = table.rows.iter().filter(|row| !row.broken).map(|row| operation::operation(table, row));
-    quote! {
+    let connector = quote! {
         ::connector_sdk::table::Connector {
             identifier: #identifier,
             version: ::core::env!("CARGO_PKG_VERSION"),
@@ -84,7 +91,8 @@ fn connector(table: &Table) -> TokenStream {
             headers: &[#(#headers),*],
             operations: &[#(#operations),*],
         }
-    }
+    };
+    quote!({ #answers #connector })
 }
 
 /// The exports. If all operations only forward, the component is linked with less.

@@ -57,6 +57,7 @@ fn about(table: &Table, row: &Row) -> TokenStream {
     let input_schema = schema::object(&fields).to_string();
     let example = optional_text(row.example.as_ref().map(text));
     let answer_schema = optional_text(row.answer_schema.as_ref().map(text));
+    let answer_example = optional_text(row.answer_example.as_ref().map(Value::to_string));
     let rate_limit = optional_text(row.rate_limit.as_ref().map(Ident::to_string));
     let pages = optional(row.pages.as_ref().map(pages));
     let (envelope, background, immediate) = (row.envelope, row.background, is_immediate(table, row));
@@ -80,6 +81,7 @@ fn about(table: &Table, row: &Row) -> TokenStream {
             effect: ::connector_sdk::table::Effect::#effect,
             answer: ::connector_sdk::table::AnswerKind::#answer,
             answer_schema: #answer_schema,
+            answer_example: #answer_example,
             pages: #pages,
             background: #background,
             immediate: #immediate,

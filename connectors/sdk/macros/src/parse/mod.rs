@@ -4,9 +4,10 @@
 //! - `table`: the head, the statements in their order, and the rows. `statement`: one statement.
 //! - `row`: one operation. `clause`: the clauses of a row.
 //! - `field`: a field, its type and its modifiers. `block`: the fields in braces.
-//! - `json`: JSON values in the table.
+//! - `json`: JSON values in the table. `answers`: the file with examples of answers.
 //! - here: how the parser goes on after a mistake.
 
+mod answers;
 mod block;
 pub(crate) mod clause;
 pub(crate) mod field;

@@ -2,6 +2,7 @@
 
 use contract_rules::schema::Kind;
 use proc_macro2::TokenTree;
+use serde_json::Value;
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token, braced};
 
@@ -36,6 +37,8 @@ pub(crate) struct Row {
     pub(crate) example: Option<Json>,
     pub(crate) answers: Answers,
     pub(crate) answer_schema: Option<Json>,
+    /// An answer of the file that the statement `answer_examples` names.
+    pub(crate) answer_example: Option<Value>,
     pub(crate) pages: Option<Pages>,
     /// `true` if the row has a mistake. Then its operation is not emitted.
     pub(crate) broken: bool,
@@ -94,6 +97,7 @@ impl Row {
             example: None,
             answers: Answers::default(),
             answer_schema: None,
+            answer_example: None,
             pages: None,
             broken: false,
         };

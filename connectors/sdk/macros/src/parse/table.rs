@@ -5,6 +5,7 @@ use proc_macro2::{Span, TokenStream};
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token};
 
+use super::answers::AnswerExamples;
 use super::block::{self, Item};
 use super::field::{self, Field, Lists, Place};
 use super::row::{Action, Row, SETTINGS};
@@ -33,6 +34,8 @@ pub(crate) struct Table {
     pub(crate) via: Option<Path>,
     /// Path of the SVG image, relative to the source file.
     pub(crate) icon: Option<LitStr>,
+    /// The file with an answer for each operation.
+    pub(crate) answer_examples: Option<AnswerExamples>,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -43,7 +46,7 @@ pub(crate) struct Head {
 }
 
 const STATEMENTS: &str = "expected a statement (`auth`, `upstream`, `rate_limit`, `setting`, `header`, `values`, `fields`, `lists`, \
-                          `via` or `icon`) or a row such as `name: GET api \"/path\";`";
+                          `via`, `icon` or `answer_examples`) or a row such as `name: GET api \"/path\";`";
 
 impl Default for Table {
     fn default() -> Self {
@@ -60,6 +63,7 @@ impl Default for Table {
             lists: Lists::Joined(",".to_owned()),
             via: None,
             icon: None,
+            answer_examples: None,
             rows: Vec::new(),
         }
     }
@@ -137,6 +141,7 @@ impl Table {
             "lists" => self.lists = statement::lists(input)?,
             "via" => self.via = Some(function(input)?),
             "icon" => self.icon = Some(literal(input, "the path of an SVG image")?),
+            "answer_examples" => self.answer_examples = Some(input.parse()?),
             _ => return Err(Error::new(statement.span(), STATEMENTS)),
         }
         Ok(())
@@ -158,6 +163,8 @@ impl Table {
         for setting in &mut self.settings {
             complete_field(setting, values, errors);
         }
+        let answers = self.answer_examples.take();
+        self.answer_examples = answers.filter(|answers| answers.distribute(&mut self.rows, errors));
         for row in &mut self.rows {
             let before = errors.count();
             let mut fields = Vec::new();
