@@ -9,7 +9,7 @@
 )]
 
 wit_bindgen::generate!({
-    path: "../../wit",
+    path: "wit",
     world: "connector",
     pub_export_macro: true,
     default_bindings_module: "connector_sdk::bindings",

@@ -1,5 +1,5 @@
 //! The messages for mistakes in a table. Each file in `ui` is a table with mistakes of one kind; the file beside it holds what the
-//! compiler says. `TRYBUILD=overwrite cargo test -p connector-sdk --test messages` writes these files anew.
+//! compiler says. `TRYBUILD=overwrite cargo test -p connector-gateway-sdk --test messages` writes these files anew.
 
 #[test]
 fn every_mistake_has_a_message_that_says_what_to_write() {
