@@ -29,6 +29,7 @@ use super::progress::ProgressSender;
 use super::shares::{Share, Taken};
 use super::storage::Scope;
 use super::ticker::{Running, TICK};
+use super::trap::{LastLines, TrapReport};
 
 /// Maximum time that a guest without a fiber may occupy its thread. If it takes longer, it is run again on a fiber, where it yields
 /// to others. It has sent and stored nothing yet, so nothing is done twice.
@@ -117,7 +118,7 @@ pub enum InvocationError {
     TimedOut(Awaited),
     /// It trapped.
     #[error("it trapped: {0}")]
-    Trapped(String),
+    Trapped(Box<TrapReport>),
     /// No slot of the pool is free for the module.
     #[error("no slot for running connectors is free")]
     Busy,
@@ -138,6 +139,8 @@ pub struct Guest {
     memory: GuestMemory,
     log_lines: u32,
     pub(super) log_rate: Arc<LogRate>,
+    /// For the report of a trap.
+    pub(super) last_lines: LastLines,
     /// Made on first use, because most modules do not use it.
     wasi: Option<Box<Wasi>>,
     /// For the connections of its responses.
@@ -164,6 +167,7 @@ impl Guest {
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
             log_rate: Arc::clone(&module.log_rate),
+            last_lines: LastLines::default(),
             wasi: None,
             connections: Arc::clone(&module.connections),
             _slots: slots,
@@ -333,7 +337,7 @@ type WitOutcome = Result<outcome::Outcome, outcome::Fault>;
 
 fn store(engine: &wasmtime::Engine, guest: Guest) -> Result<Store<Guest>, InvocationError> {
     let limits = guest.limits;
-    let mut store = Store::try_new(engine, guest).map_err(|error| InvocationError::Trapped(error.to_string()))?;
+    let mut store = Store::try_new(engine, guest).map_err(|error| trapped(&error, Vec::new()))?;
     store.limiter(|guest| guest);
     store.set_hostcall_fuel(limits.output_bytes);
     store.set_max_component_handles(MAX_HANDLES);
@@ -356,12 +360,12 @@ fn finish<R>(result: wasmtime::Result<R>, mut store: Store<Guest>) -> Result<(R,
     store.data_mut().flush_output();
     match result {
         Ok(answer) => Ok((answer, store)),
-        Err(error) => Err(cause(&error, store.data())),
+        Err(error) => Err(cause(&error, store.data_mut())),
     }
 }
 
-/// The limit that caused a trap, or the text of the trap.
-fn cause(error: &wasmtime::Error, guest: &Guest) -> InvocationError {
+/// The limit that caused a trap, or the report of the trap.
+fn cause(error: &wasmtime::Error, guest: &mut Guest) -> InvocationError {
     match guest.memory.refused {
         Some(NoGrowth::ForGuest) => return InvocationError::Limit(Limit::Memory),
         Some(NoGrowth::ForAll) => return InvocationError::NoMemory,
@@ -392,7 +396,12 @@ fn cause(error: &wasmtime::Error, guest: &Guest) -> InvocationError {
     if text.contains("handle limit exceeded") || text.contains("resource table has no free keys") {
         return InvocationError::Limit(Limit::Handles);
     }
-    InvocationError::Trapped(text)
+    let lines = if guest.may_repeat_last_lines() { guest.last_lines.take() } else { Vec::new() };
+    trapped(error, lines)
+}
+
+fn trapped(error: &wasmtime::Error, last_lines: Vec<String>) -> InvocationError {
+    InvocationError::Trapped(Box::new(TrapReport::new(error, last_lines)))
 }
 
 /// Takes the resources of an outcome out of the store, and drops the store.
@@ -402,15 +411,15 @@ async fn take_outcome(
     limits: Limits,
 ) -> Result<Result<Outcome, Fault>, InvocationError> {
     let table = &mut store.data_mut().table;
-    let foreign = |error: wasmtime::component::ResourceTableError| InvocationError::Trapped(error.to_string());
+    let foreign = |error: wasmtime::component::ResourceTableError| trapped(&error.into(), Vec::new());
     let outcome = match outcome {
         Err(fault) => return Ok(Err(fault)),
         Ok(outcome) => outcome,
     };
     Ok(Ok(match outcome {
-        outcome::Outcome::Forward(request) => Outcome::Forward(
-            super::http::Request::take(request, table).map_err(|error| InvocationError::Trapped(error.to_string()))?,
-        ),
+        outcome::Outcome::Forward(request) => {
+            Outcome::Forward(super::http::Request::take(request, table).map_err(|error| trapped(&error, Vec::new()))?)
+        }
         outcome::Outcome::Reply(text) => {
             if text.len() > limits.output_bytes {
                 return Err(InvocationError::Limit(Limit::Output));

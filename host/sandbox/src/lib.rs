@@ -3,6 +3,7 @@
 //!
 //! - [`module`]: one compiled module, linked
 //! - [`invocation`]: one call into it, from a new instance to an outcome; [`deadline`]: its end if it takes too long
+//! - [`trap`]: what a guest leaves for its author when it traps
 //! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract
 //! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`child`]: work in a limited process
@@ -27,6 +28,7 @@ pub mod progress;
 mod shares;
 pub mod storage;
 mod ticker;
+mod trap;
 
 use std::ffi::OsStr;
 use std::num::NonZero;
@@ -44,6 +46,7 @@ pub use self::cache::CacheKey;
 pub use self::invocation::{Call, Fault, InvocationError, Outcome, Settings};
 pub use self::limits::{Awaited, CpuBudget, Limit, Limits};
 pub use self::module::Module;
+pub use self::trap::TrapReport;
 
 use self::cache::Cache;
 use self::child::{ChildError, ChildLimits};

@@ -20,7 +20,7 @@ impl Host for Guest {
 }
 
 /// Escapes control characters. With them, a connector could write lines that look like those of the gateway.
-fn on_one_line(line: String) -> String {
+pub(super) fn on_one_line(line: String) -> String {
     if !line.contains(char::is_control) {
         return line;
     }
@@ -85,13 +85,21 @@ impl LogRate {
     }
 }
 
+impl Guest {
+    /// Counts the last lines as written once more. Returns `false` if the connector has written too much in this second.
+    pub(super) fn may_repeat_last_lines(&self) -> bool {
+        self.log_rate.admit(self.last_lines.bytes(), Instant::now()) == Admission::Admitted
+    }
+}
+
 /// Writes a line of the connector, unless the invocation has written too many, or the connector too much in this second.
 pub(super) fn write(guest: &mut Guest, level: Level, mut line: String) {
+    // First shortened, so that little is escaped. Then again, because an escaped character is longer.
+    line.truncate(line.floor_char_boundary(LOG_LINE_BYTES + 1));
+    guest.last_lines.push(line.clone());
     if !guest.admit_log_line() {
         return;
     }
-    // First shortened, so that little is escaped. Then again, because an escaped character is longer.
-    line.truncate(line.floor_char_boundary(LOG_LINE_BYTES + 1));
     let line = cut(on_one_line(line));
     match guest.log_rate.admit(line.len(), Instant::now()) {
         Admission::Admitted => {}

@@ -19,6 +19,7 @@ pub(super) struct Wishes<'a> {
     prefer: Option<&'a HeaderValue>,
     request_timeout: Option<&'a HeaderValue>,
     range: Option<&'a HeaderValue>,
+    debug: Option<&'a HeaderValue>,
 }
 
 impl<'a> Wishes<'a> {
@@ -34,6 +35,7 @@ impl<'a> Wishes<'a> {
                 "prefer" => wishes.prefer = Some(value),
                 "request-timeout" => wishes.request_timeout = Some(value),
                 "range" => wishes.range = Some(value),
+                "x-debug" => wishes.debug = Some(value),
                 _ => {}
             }
         }
@@ -48,6 +50,11 @@ impl<'a> Wishes<'a> {
     /// The part of a file that the caller wants.
     pub(super) fn range(&self) -> Option<&'a str> {
         self.range?.to_str().ok().filter(|range| range.starts_with("bytes="))
+    }
+
+    /// Returns `true` if the caller wants to know why a connector trapped. Only a caller with the scope `admin` is told.
+    pub(super) fn wants_debug(&self) -> bool {
+        self.debug.is_some_and(|value| value == "1")
     }
 
     /// See [`user_identifier`].

@@ -18,6 +18,7 @@ use super::problem::{self, Problem, callback_problem, job_problem, pipeline_prob
 use super::route::HttpCall;
 use super::server::AnswerDeadline;
 use super::{body, connectors, headers, once};
+use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
 use crate::metrics;
@@ -26,7 +27,7 @@ use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::registry::{Connector, Operation};
 use crate::telemetry::Trace;
 use contract::Effect;
-use contract::words::{nearest, shortened};
+use contract::words::{nearest, sentence, shortened};
 use store::JobStatus;
 
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -115,7 +116,15 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
         trace: trace.clone(),
     };
     let submitted = pipeline::submit(gateway.services(), call).await;
-    let answer = match submitted.map_err(|error| pipeline_problem(error, &connector.name()))? {
+    let explain = |error: pipeline::Error| {
+        let trap = error.trap().filter(|_| wishes.wants_debug() && caller.may(Scope::Admin)).map(ToString::to_string);
+        let problem = pipeline_problem(error, &connector.name());
+        match trap {
+            Some(trap) => problem.and(&sentence(&trap)),
+            None => problem,
+        }
+    };
+    let answer = match submitted.map_err(explain)? {
         Submitted::Answered(answer) => answer,
         // Boxed, because most calls do not need this future.
         Submitted::Deferred(deferred) => {

@@ -1,7 +1,7 @@
 //! Faults of a connector: their members in the problem document, and panics in the log.
 
 use serde_json::{Value, json};
-use support::{Gateway, Provider, Setup};
+use support::{Client, Gateway, Provider, Setup, wait_for};
 
 use crate::hostile::{assert_serves, gateway};
 
@@ -87,7 +87,31 @@ fn a_panic_is_in_the_log_with_its_message_file_line_and_request() {
         assert!(position.starts_with(|digit: char| digit.is_ascii_digit()), "{text}");
         assert_eq!((&line["level"], &line["connector"]), (&json!("ERROR"), &json!("clumsy")), "{line}");
         assert!(!problem.to_string().contains(message), "callers do not see it: {problem}");
+        let trap = gateway.wait_for_log("the trap", |line| {
+            line["request_id"] == id.as_str() && line["message"] == "the connector trapped"
+        });
+        assert!(trap["last_lines"].as_str().is_some_and(|lines| lines.contains(message)), "{trap}");
+        assert!(trap["reason"].as_str().is_some_and(|reason| reason.contains("wasm backtrace")), "{trap}");
         assert!(!text.contains("/home/") && !text.contains("/root/"), "no path of the building machine: {text}");
+    }
+}
+
+#[test]
+fn an_administrator_who_asks_reads_the_panic_in_the_problem() {
+    let gateway = clumsy();
+    let detail = |client: &Client, debug: &str| {
+        let call = client.request("POST", "/connectors/clumsy/panic").header("X-Debug", debug);
+        let answer = call.json(&json!({"message": "the author did not expect this"})).send();
+        answer.problem(500, "connector-failed")["detail"].as_str().unwrap().to_owned()
+    };
+    let told = detail(&gateway.client(), "1");
+    assert!(told.contains("`unreachable`"), "{told}");
+    assert!(told.contains("src/lib.rs:") && told.contains("the author did not expect this"), "{told}");
+    let key = gateway.home().run_ok(&["keys", "create", "--name", "app"]);
+    let application = gateway.client().with_key(key.trim());
+    wait_for("the key to be known", || (application.get("/connectors").status == 200).then_some(()));
+    for told in [detail(&gateway.client(), "0"), detail(&application, "1")] {
+        assert!(told.ends_with("finds the cause in the gateway's log."), "{told}");
     }
 }
 

@@ -23,6 +23,10 @@ pub(super) fn parameters() -> Value {
             "Range", text(),
             "The part of a file that is wanted as bytes, such as `bytes=0-1023`, where the service has parts (RFC 9110, section 14.2).",
         ),
+        "Debug": header(
+            "X-Debug", json!({"type": "string", "const": "1"}),
+            "With a key of the scope `admin`: if the connector traps, the problem's `detail` has the cause and the last lines of its log.",
+        ),
         "IdempotencyKey": header(
             "Idempotency-Key", json!({
                 "type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS,

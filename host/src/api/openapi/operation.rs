@@ -64,7 +64,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
 }
 
 fn parameters(manifest: &contract::Operation, has_accounts: bool) -> Value {
-    let mut names = vec!["Prefer", "RequestTimeout"];
+    let mut names = vec!["Prefer", "RequestTimeout", "Debug"];
     if manifest.answer != Answer::Json {
         names.push("Range");
     }

@@ -69,6 +69,13 @@ impl Problem {
         self.retryable(false).with("outcome", "unknown")
     }
 
+    /// Adds a sentence to the detail.
+    pub(super) fn and(mut self, sentence: &str) -> Self {
+        self.detail.push(' ');
+        self.detail.push_str(sentence);
+        self
+    }
+
     /// Adds a header.
     pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));

@@ -102,9 +102,9 @@ fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
             ))
             .with("limit", limit.name())
             .with("connector", connector),
-        // The reason is for the operator and the connector's author, so it goes to the log.
-        InvocationError::Trapped(reason) => {
-            tracing::error!(reason, "the connector trapped");
+        // The report is for the operator and the connector's author, so it goes to the log.
+        InvocationError::Trapped(trap) => {
+            tracing::error!(reason = trap.backtrace, last_lines = trap.last_lines.join("\n"), "the connector trapped");
             CONNECTOR_FAILED
                 .because(format!(
                     "`{connector}` stopped with an error of its own; its author finds the cause in the gateway's log."
