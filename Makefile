@@ -19,6 +19,12 @@ GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.tom
 PYTHON_TOOLS := target/python
 NODE_TOOLS := target/node
 SCHEMATHESIS := target/schemathesis
+# The SDKs for other languages, what they need to build a module, and the modules of the tests.
+SDK_JS := connectors/sdk-js
+SDK_PYTHON := connectors/sdk-python
+COMPONENTIZE_JS := target/sdk-js
+COMPONENTIZE_PY := target/sdk-python
+LANGUAGES := $(addprefix target/languages/,javascript.wasm javascript-quickjs.wasm python.wasm)
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -30,7 +36,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # of the tests.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip nodejs npm
 
-.PHONY: help setup build shipped guests run demo check test test-unit test-product test-conformance soak fuzz fuzz-api audit browser bench dist lint clean
+.PHONY: help setup build shipped guests run demo check languages test test-unit test-sdks test-product test-conformance soak fuzz fuzz-api audit browser bench dist lint clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,13 +83,18 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run every test
+test: build guests languages test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
 	@tests/postgres.sh cargo test --workspace --lib $(T)
 
-test-product: build guests $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run the tests of the whole product; T=name selects some
+test-sdks: $(NODE_TOOLS) ## Run the unit tests of the SDKs for JavaScript and Python
+	@node --test --test-reporter=dot $(SDK_JS)/test/
+	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
+	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
+
+test-product: build guests languages $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
@@ -130,6 +141,26 @@ $(NODE_TOOLS): tests/clients/package-lock.json | setup
 	@rm -rf $@ $@.new && mkdir -p $@.new && cp tests/clients/package.json $< $@.new
 	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
 	@mv $@.new $@
+
+languages: $(LANGUAGES) ## Build the connectors of tests/languages with the SDKs for JavaScript and Python
+
+$(COMPONENTIZE_JS): $(SDK_JS)/package-lock.json | setup
+	@rm -rf $@ $@.new && mkdir -p $@.new && cp $(SDK_JS)/package.json $< $@.new
+	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
+	@mv $@.new $@ && ln -sfn ../../$@/node_modules $(SDK_JS)/node_modules
+
+$(COMPONENTIZE_PY): $(SDK_PYTHON)/requirements.txt | setup
+	@rm -rf $@ $@.new
+	@python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --target $@.new --requirement $<
+	@mv $@.new $@
+
+target/languages/javascript%wasm: tests/languages/javascript/connector.js wit/connector.wit $(COMPONENTIZE_JS) $(wildcard $(SDK_JS)/bin/* $(SDK_JS)/src/*.js $(SDK_JS)/src/build/*)
+	@mkdir -p $(@D)
+	@node $(SDK_JS)/bin/connector-build.js $< --output $@ $(if $(findstring quickjs,$@),--engine quickjs)
+
+target/languages/python.wasm: tests/languages/python/connector.py wit/connector.wit $(COMPONENTIZE_PY) $(wildcard $(SDK_PYTHON)/connector_sdk/*.py)
+	@mkdir -p $(@D)
+	@PYTHONPATH=$(SDK_PYTHON):$(COMPONENTIZE_PY) python3 -m connector_sdk.build $< --output $@
 
 # The test of the API page is skipped without a browser.
 browser:

@@ -27,6 +27,7 @@ mod idempotency;
 mod integrations;
 mod jobs;
 mod keys;
+mod languages;
 mod liars;
 mod metrics;
 mod openapi;

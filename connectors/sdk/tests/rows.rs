@@ -2,149 +2,15 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "shared/rows.rs"]
+mod rows;
+
 use connector_sdk::http::Body;
 use connector_sdk::testing::{Answer, Gateway, forwarded, invoke};
-use connector_sdk::{Fault, Outcome, Request, connector, http};
+use connector_sdk::{Fault, Outcome};
 use serde_json::{Value, json};
 
-connector! {
-    /// Rows of many services.
-    connector rows "Rows";
-
-    auth Auth::OAuth2(OAuth2 { provider: "google", scopes: &["openid"], ..OAuth2::STANDARD });
-
-    upstream api "https://api.example.com/v1";
-    rate_limit searches 30 per 2 minutes;
-    /// Path of the employees.
-    setting employees_path: string default "/employees";
-    /// Version of the service's API.
-    setting api_version: string default "2022-11-28";
-    values colors ["#000000", "#ffffff"];
-    lists repeated;
-    header "X-Api-Version" "{settings.api_version}";
-    header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];
-
-    /// Event by its id.
-    ///
-    /// With all of its attendees.
-    events_get: GET api "/calendars/{calendar_id}/events/{event_id}" {
-        query?: entries[alwaysIncludeEmail, maxAttendees, q],
-    }
-    example { calendar_id: "primary", event_id: "abc", query: { maxAttendees: 10 } };
-
-    /// Create an event
-    events_insert: POST api "/calendars/{calendar_id}/events" {
-        body: object without [attendees],
-        query?: entries[sendUpdates],
-    };
-
-    /// Create a label
-    create_label: POST api "/labels" {
-        text_color?: string as "color.textColor" one_of colors,
-        name: string(1..=225),
-        visibility?: string as "labelListVisibility" one_of ["labelShow", "labelHide"] default "labelShow" sent,
-        background_color?: string as "color.backgroundColor" one_of colors,
-        deep?: integer as "color.inner.deep",
-    };
-
-    /// Change an issue
-    update_issue: PATCH api "/issues/{number}" {
-        title?: string,
-        milestone?: integer as "fields.milestone" nullable,
-    };
-
-    /// Create a folder
-    create_folder: POST api "/drives/{drive_id}/children" {
-        name: string,
-        conflict_behavior?: string as "@microsoft.graph.conflictBehavior" one_of ["fail", "rename"] default "fail" sent,
-        users?: string | [string] joined ",",
-        tags?: [string],
-    }
-    fixed_body { folder: {} };
-
-    /// Search
-    search: GET api "/me/drive/search(q='{q}')" {
-        q: string odata_string,
-        query?: entries["$select", "$search", "$top", "$count"],
-    }
-    rate_limit searches;
-
-    /// A file
-    contents: GET api "/repos/{owner}/contents/{path}?ref=main" { path: string keeps_slashes, part?: integer(1..=9) };
-
-    /// Update a label
-    update_label: PATCH api "/labels/{id}" {
-        name?: string,
-        text_color?: string as "color.textColor" one_of colors,
-        query?: entries[fields],
-    }
-    check some_change;
-
-    /// Users
-    list_users: GET api "/users" { query?: entries[customer, domain] }
-    default_query { customer: "my_customer" } unless [domain];
-
-    /// Events with headers
-    list_events: GET api "/me/events" { trace?: string in header as "X-Trace", headers?: entries[Prefer] };
-
-    /// Posts
-    get_posts: GET api "/posts" {
-        ids: [string](1..=100) joined ",",
-        post_fields?: [string] as "post.fields" joined ",",
-        ranges?: [string] repeated,
-        limit?: integer(..=100) default 30 sent,
-    };
-
-    /// An employee
-    get_employee: GET api "{settings.employees_path}/{employee_id}" { employee_id: integer };
-
-    /// Post a message
-    post_message: POST api "/messages" { text: string max_bytes 8, card?: object max_bytes 16, thread?: string in query };
-
-    /// Post a card
-    post_card: POST api "/cards" { body: object max_bytes 16 };
-
-    /// End a call
-    end_call: destructive POST api "/calls/{id}:end";
-
-    /// Delete a thing
-    delete_thing: DELETE api "/things/{id}";
-
-    /// A list by another function
-    guarded: GET api "/guarded" { limit?: integer } via guarded;
-
-    /// Typed input
-    typed: write fn typed {
-        type: string,
-        many?: string | [string],
-        count?: integer(1..) default 5,
-        flag?: boolean default true,
-        filters?: entries[state, labels],
-        thing?: object,
-        parts?: [object],
-        share?: number default 0.5 assumed,
-    };
-}
-
-fn some_change(input: &UpdateLabel) -> Result<(), Fault> {
-    match (&input.name, &input.text_color) {
-        (None, None) => Err(Fault::invalid_input("", "Give `name` or `text_color`.")),
-        _ => Ok(()),
-    }
-}
-
-/// A service that reports errors with status 200.
-fn guarded(request: Request) -> Result<Outcome, Fault> {
-    let answer = http::send(request)?.successful()?.document()?;
-    match answer.string("/error") {
-        Some(code) => Err(Fault::upstream(400, code)),
-        None => Ok(Outcome::ReplyDocument(answer)),
-    }
-}
-
-fn typed(input: Typed) -> Result<Outcome, Fault> {
-    Ok(Outcome::Reply(format!("{input:?}")))
-}
+use rows::CONNECTOR;
 
 fn path(operation: &str, input: &str) -> String {
     let _gateway = Gateway::new();
@@ -370,7 +236,7 @@ fn schemas_say_what_rows_say() {
     let entry = json!({"type": ["string", "number", "boolean", "array", "null"], "items": {"type": ["string", "number", "boolean"]}});
     assert_eq!(
         schema("list_users")["properties"]["query"],
-        json!({"type": ["object", "null"], "properties": {"customer": entry, "domain": entry}, "additionalProperties": false})
+        json!({"type": ["object", "null"], "properties": {"customer": entry, "domain": entry, "pageToken": entry}, "additionalProperties": false})
     );
     assert_eq!(
         schema("events_insert")["properties"]["body"],

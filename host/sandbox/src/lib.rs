@@ -167,7 +167,7 @@ pub struct CompileLimits {
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { instances: 512, memories_per_component: 4, tables_per_component: 16, core_instances_per_component: 32 }
+        Self { instances: 512, memories_per_component: 4, tables_per_component: 16, core_instances_per_component: 64 }
     }
 }
 

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+// Builds the component of a connector: `connector-build connector.js --output connector.wasm`.
+
+import { writeFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { parseArgs } from "node:util";
+
+import { build } from "../src/build/index.js";
+
+const USAGE = "usage: connector-build SOURCE [--output FILE] [--engine spidermonkey|quickjs]";
+
+try {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { output: { type: "string", short: "o" }, engine: { type: "string", default: "spidermonkey" } },
+  });
+  if (positionals.length !== 1) throw new Error(USAGE);
+  const [source] = positionals;
+  const output = values.output ?? `${basename(source).replace(/\.[^.]*$/, "")}.wasm`;
+  const component = await build(source, values.engine);
+  await writeFile(output, component);
+  console.log(`${output}: ${(component.length / 1e6).toFixed(1)} MB`);
+} catch (error) {
+  console.error(`connector-build: ${error.message}`);
+  process.exitCode = 1;
+}

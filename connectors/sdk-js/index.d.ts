@@ -1,0 +1,255 @@
+// Types for authors of connectors. `TABLE.md` of the Rust SDK describes each word of a table.
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+/** Modifiers that every field can have. */
+export interface Modifiers {
+  doc?: string;
+  in?: "path" | "query" | "body" | "header";
+  as?: string;
+  default?: Json;
+  sent?: boolean;
+  assumed?: boolean;
+  nullable?: boolean;
+  secret?: boolean;
+}
+interface Bounds {
+  min?: number;
+  max?: number;
+}
+interface Text {
+  one_of?: readonly string[];
+  pattern?: string;
+  format?: string;
+  max_bytes?: number;
+}
+interface Lists {
+  joined?: string;
+  repeated?: boolean;
+}
+
+/** A type of a field. `T` is its value in the input of a function. */
+export interface Field<T> {
+  readonly kind: string;
+  readonly __value?: T;
+}
+export type Fields = Record<string, Field<unknown>>;
+
+type Value<F> = F extends Field<infer T> ? T : never;
+type Optional<F> = { [K in keyof F as K extends `${infer N}?` ? N : never]?: Value<F[K]> };
+type Required<F> = { [K in keyof F as K extends `${string}?` ? never : K]: Value<F[K]> };
+/** The input of a function with these fields. A name with `?` at its end is an optional member. */
+export type Input<F> = Required<F> & Optional<F>;
+
+export function string(modifiers?: Modifiers & Bounds & Text & { keeps_slashes?: boolean; odata_string?: boolean }): Field<string>;
+export function integer(modifiers?: Modifiers & Bounds): Field<number>;
+export function number(modifiers?: Modifiers & Bounds): Field<number>;
+export function boolean(modifiers?: Modifiers): Field<boolean>;
+export function list<T>(item: Field<T>, modifiers?: Modifiers & Bounds & Lists & { max_bytes?: number }): Field<T[]>;
+export function string_or_list(modifiers?: Modifiers & Bounds & Text & Lists): Field<string[]>;
+export function object(fields?: undefined, modifiers?: Modifiers & { without?: string[]; max_bytes?: number }): Field<{ [name: string]: any }>;
+export function object<const F extends Fields>(fields: F, modifiers?: Modifiers & { max_bytes?: number }): Field<Input<F>>;
+export function entries(
+  names: readonly (string | Record<string, readonly string[]>)[],
+  modifiers?: Modifiers & Lists,
+): Field<{ [name: string]: string[] }>;
+
+/** How callers read further pages. All but `parameter` and `page_number` are JSON Pointers. */
+export type Pages = { items: string; into: string } & (
+  | { cursor: string }
+  | { link: string; parameter: string }
+  | { page_number: number }
+  | { offset: true }
+);
+export type Effect = "read" | "write" | "destructive";
+
+interface Clauses<F extends Fields> {
+  /** What the operation does. The first paragraph is the summary. */
+  doc: string;
+  fields?: F;
+  example?: { [name: string]: Json };
+  rate_limit?: string;
+  pages?: Pages;
+  answers?: "json" | "file" | "any";
+  answer_schema?: { [name: string]: Json };
+  no_envelope?: boolean;
+  background?: boolean;
+}
+interface RequestClauses<F extends Fields> extends Clauses<F> {
+  effect?: Effect;
+  check?: (input: Input<F>) => void;
+  via?: (request: Request) => Outcome;
+  fixed_body?: { [name: string]: Json };
+  default_query?: { [name: string]: Json };
+  default_query_unless?: string[];
+}
+/** An operation of a table. */
+export interface Row {
+  readonly action: object;
+}
+type RequestRow = <const F extends Fields>(upstream: string, path: string, clauses: RequestClauses<F>) => Row;
+export const get: RequestRow;
+export const head: RequestRow;
+export const post: RequestRow;
+export const put: RequestRow;
+export const patch: RequestRow;
+export const del: RequestRow;
+
+/** What a function returns: a request to forward, a document, a file, or any value as JSON. */
+export type Outcome = Request | Document | File | Json | object;
+type FunctionRow = <const F extends Fields = {}>(run: (input: Input<F>) => Outcome, clauses: Clauses<F>) => Row;
+export const read: FunctionRow;
+export const write: FunctionRow;
+export const destructive: FunctionRow;
+
+export interface Auth {
+  readonly tag: string;
+}
+export interface Identity {
+  operation: string;
+  id: string;
+  email?: string;
+  name?: string;
+}
+export const none: Auth;
+export const USERINFO: Identity;
+export function oauth2(client: {
+  provider: string;
+  authorization_url?: string;
+  token_url?: string;
+  refresh_url?: string;
+  revocation?: { form: string } | { bearer: string } | { delete: string };
+  scopes?: string[];
+  scope_separator?: string;
+  scope_parameter?: string;
+  authorization_parameters?: Record<string, string>;
+  token_parameters?: Record<string, string>;
+  pkce?: boolean;
+  client_authentication?: "body" | "basic";
+  token_pointer?: string;
+  default_lifetime_seconds?: number;
+  form_field?: string;
+  revokes_replaced_grants?: boolean;
+  identity?: Identity;
+}): Auth;
+export function api_key(
+  key: ({ header: string; prefix?: string } | { query: string } | { basic: true }) & { form_field?: string; check?: string },
+): Auth;
+
+export interface Upstream {
+  url: string;
+  credential?: "standard" | "none" | "form_field";
+  links?: string[];
+  pacing?: { interval_ms: number; concurrency: number; max_wait_ms: number };
+}
+export interface Statements {
+  identifier: string;
+  version: string;
+  title: string;
+  doc?: string;
+  license?: string;
+  homepage?: string;
+  author?: string;
+  /** The text of an SVG image. */
+  icon?: string;
+  auth: Auth;
+  upstreams?: Record<string, string | Upstream>;
+  /** `300 per minute`, `300 per 15 minutes` */
+  rate_limits?: Record<string, string>;
+  settings?: Fields;
+  headers?: Record<string, string | { value: string; when: (string | { name: string; unless: string })[] }>;
+  lists?: "repeated" | { joined: string };
+  via?: (request: Request) => Outcome;
+  answer_examples?: Record<string, Json>;
+  operations: Record<string, Row>;
+}
+export interface Table {
+  request(method: string, upstream: string, path: string): Request;
+  setting(name: string): any;
+}
+export function connector(statements: Statements): Table;
+
+/** An address that an upstream gave in a response. */
+export interface Link {
+  readonly __link: never;
+}
+export class Request {
+  constructor(method: string, upstream: string, path: string);
+  static get(upstream: string, path: string): Request;
+  static post(upstream: string, path: string): Request;
+  static follow(upstream: string, link: Link): Request;
+  method: string;
+  path: string;
+  headers: [string, string][];
+  segment(field: string, value: string | number | readonly string[]): this;
+  query(name: string, value: string | number | boolean | null | undefined): this;
+  header(name: string, value: string): this;
+  json(value: unknown): this;
+  form(fields: Record<string, unknown> | readonly (readonly [string, unknown])[]): this;
+  bytes(contentType: string, bytes: Uint8Array): this;
+  withoutCredential(): this;
+}
+export class Response {
+  readonly status: number;
+  header(name: string): string | undefined;
+  headerLink(name: string): Link | undefined;
+  bodyLink(pointer: string): Link | undefined;
+  peek(length: number): Uint8Array;
+  bytes(): Uint8Array;
+  text(): string;
+  json(): any;
+  document(): Document;
+  successful(): this;
+}
+export class Document {
+  static parse(text: string): Document;
+  readonly kind: "null" | "boolean" | "number" | "string" | "array" | "object";
+  readonly length: number;
+  pointer(pointer: string): Document | undefined;
+  string(pointer: string): string | undefined;
+  keys(): string[];
+  item(index: number): Document | undefined;
+  items(): Generator<Document>;
+  text(): string;
+  value(): any;
+}
+export class HttpError extends Error {
+  readonly tag: string;
+  /** Throws the error. */
+  successful(): never;
+}
+export function send(request: Request): Response;
+export function sendAll(requests: Request[]): (Response | HttpError)[];
+
+export class Fault extends Error {
+  static invalidInput(pointer: string, detail: string): Fault;
+  static notFound(detail: string, members?: object): Fault;
+  static conflict(detail: string, members?: object): Fault;
+  static upstream(status: number, detail: string, more?: { body?: string; retryAfterSeconds?: number }): Fault;
+  static failed(detail: string): Fault;
+}
+export class File {
+  constructor(
+    content: Response | Uint8Array | string,
+    about: { file_name: string; content_type: string; members?: object; digest?: boolean; max_bytes?: number },
+  );
+}
+export class Mistake extends Error {}
+export function userinfo(account: {
+  id: string;
+  email?: string | null;
+  username?: string | null;
+  name?: string | null;
+  picture?: string | null;
+  organization?: { id?: string | null; name?: string | null } | null;
+}): object;
+
+export const storage: {
+  get(key: string): string | undefined;
+  getBytes(key: string): Uint8Array | undefined;
+  set(key: string, value: string | Uint8Array, seconds?: number): void;
+  delete(key: string): void;
+};
+export const log: Record<"debug" | "info" | "warn" | "error", (message: string) => void>;
+export const clock: { now(): number };
+export const progress: { report(fraction: number, message: string): void };

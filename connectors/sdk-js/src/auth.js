@@ -1,0 +1,75 @@
+// How users authenticate at the service.
+
+import { Mistake, only } from "./mistake.js";
+
+/** Users need no account. */
+export const none = { tag: "none" };
+
+/** The identity in the answer of an operation `userinfo` that answers with `userinfo({…})`. */
+export const USERINFO = { operation: "userinfo", id: "/data/id", email: "/data/email", name: "/data/name" };
+
+const STANDARD = {
+  authorization_url: "",
+  token_url: "",
+  refresh_url: undefined,
+  revocation: undefined,
+  scopes: [],
+  scope_separator: " ",
+  scope_parameter: "scope",
+  authorization_parameters: {},
+  token_parameters: {},
+  pkce: true,
+  client_authentication: "body",
+  token_pointer: "",
+  default_lifetime_seconds: undefined,
+  form_field: undefined,
+  revokes_replaced_grants: false,
+  identity: undefined,
+};
+
+/**
+ * Users grant access by OAuth 2.0. `provider` is its name; the other members say how it differs from the standard: PKCE, client
+ * credentials in the form body, spaces between scopes.
+ */
+export function oauth2(client) {
+  only(client, ["provider", ...Object.keys(STANDARD)], "`oauth2`");
+  if (!client.provider) throw new Mistake("`oauth2` has `provider`, the name of the provider");
+  const { revocation, authorization_parameters, token_parameters, ...found } = { ...STANDARD, ...client };
+  return {
+    tag: "oauth2",
+    val: {
+      ...camelCase(found),
+      revocation: revocation && one(revocation, ["form", "bearer", "delete"], "`revocation`"),
+      authorizationParameters: Object.entries(authorization_parameters),
+      tokenParameters: Object.entries(token_parameters),
+      identity: found.identity && { email: undefined, name: undefined, ...found.identity },
+    },
+  };
+}
+
+/**
+ * Users bring a key that the service issued to them: `{ header: "X-Key" }`, `{ header: "Authorization", prefix: "Token " }`,
+ * `{ query: "key" }` or `{ basic: true }`. `check` is an operation that tests a key.
+ */
+export function api_key(key) {
+  only(key, ["header", "prefix", "query", "basic", "form_field", "check"], "`api_key`");
+  const { header, prefix = "", query, basic, form_field: formField, check } = key;
+  const placements = [
+    header !== undefined && { tag: "header", val: { name: header, prefix } },
+    query !== undefined && { tag: "query", val: query },
+    basic && { tag: "basic" },
+  ].filter(Boolean);
+  if (placements.length !== 1) throw new Mistake("`api_key` has one of `header`, `query` and `basic`");
+  return { tag: "api-key", val: { placement: placements[0], formField, check } };
+}
+
+function one(value, tags, where) {
+  only(value, tags, where);
+  const [[tag, val]] = Object.entries(value);
+  return { tag, val };
+}
+
+function camelCase(object) {
+  const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [camel(name), value]));
+}

@@ -1,0 +1,39 @@
+// The exports of the component that `connector-build` makes of a table.
+
+import * as clock from "gateway:connector/clock@1.0.0";
+import * as config from "gateway:connector/config@1.0.0";
+import * as http from "gateway:connector/http@1.0.0";
+import { Document } from "gateway:connector/json@1.0.0";
+import * as log from "gateway:connector/log@1.0.0";
+import * as progress from "gateway:connector/progress@1.0.0";
+import * as storage from "gateway:connector/storage@1.0.0";
+
+import { setHost } from "./host.js";
+import { faultOf, outcome } from "./outcome.js";
+import { placesIn } from "./places.js";
+import { Table } from "./table.js";
+
+setHost({ http, Document, storage, config, log, clock, progress });
+
+export function component(table, lines) {
+  if (!(table instanceof Table)) throw new TypeError("the module of a connector exports its table: `export default connector({ … })`");
+  // The text of an exception with its places goes to the log, because a trap would lose it.
+  const report = (error) => {
+    const text = error instanceof Error ? `${error.name}: ${error.message}` : `a thrown value: ${String(error)}`;
+    const places = placesIn(error?.stack ?? "", lines());
+    log.write("error", [text, ...places.map((place) => `    at ${place}`)].join("\n"));
+    return { text, place: places[0] };
+  };
+  return {
+    describe: () => table.manifest,
+    invoke(operation, input) {
+      // The engine's own clock stands still at the time of the build.
+      Date.now = () => Number(clock.now());
+      try {
+        return outcome(table.run(operation, input));
+      } catch (error) {
+        throw faultOf(error, report);
+      }
+    },
+  };
+}

@@ -1,0 +1,153 @@
+// The fields of a table: a constructor for each type, and the JSON Schema that follows from a field.
+
+import { Mistake, only } from "./mistake.js";
+
+const BOUNDS = ["min", "max"];
+const STRINGS = ["one_of", "pattern", "format", "max_bytes"];
+const COMMON = ["doc", "in", "as", "default", "sent", "assumed", "nullable", "secret"];
+const LISTS = ["joined", "repeated"];
+
+/** A type of a field, with its modifiers. The name is the key in the table; a `?` at the end of the key makes the field optional. */
+export class Field {
+  constructor(kind, modifiers, known, extra = {}) {
+    only(modifiers, [...COMMON, ...known], `the type \`${kind}\``);
+    Object.assign(this, { kind }, modifiers, extra);
+  }
+}
+
+export const string = (modifiers = {}) => new Field("string", modifiers, [...BOUNDS, ...STRINGS, "keeps_slashes", "odata_string"]);
+export const integer = (modifiers = {}) => new Field("integer", modifiers, BOUNDS);
+export const number = (modifiers = {}) => new Field("number", modifiers, BOUNDS);
+export const boolean = (modifiers = {}) => new Field("boolean", modifiers, []);
+
+/** A list of items of one type. Modifiers of the items, such as `one_of`, are those of the item's type. */
+export function list(item, modifiers = {}) {
+  const { one_of, pattern, format } = item;
+  return new Field("list", modifiers, [...BOUNDS, ...LISTS, "max_bytes"], { item, one_of, pattern, format });
+}
+
+/** A string or a list of strings. */
+export const string_or_list = (modifiers = {}) =>
+  new Field("string_or_list", modifiers, [...BOUNDS, ...LISTS, "one_of", "pattern", "format", "max_bytes"]);
+
+/** An object: with any members, or with these fields only. */
+export function object(fields, modifiers = {}) {
+  if (fields instanceof Field) throw new Mistake("`object` takes fields by their names: `object({ street: string() })`");
+  const members = fields === undefined ? undefined : named(fields);
+  return new Field(members ? "members" : "object", modifiers, ["without", "max_bytes"], { members });
+}
+
+/** An object with these names only, whose values are scalars or lists of scalars: `entries(["page", { sort: ["asc", "desc"] }])`. */
+export function entries(names, modifiers = {}) {
+  const found = names.flatMap((name) =>
+    typeof name === "string" ? [{ name }] : Object.entries(name).map(([name, values]) => ({ name, values })),
+  );
+  return new Field("entries", modifiers, LISTS, { entries: found });
+}
+
+/** The fields of an object literal, in their order, with names and `optional`. */
+export function named(fields) {
+  return Object.entries(fields).map(([key, field]) => {
+    const optional = key.endsWith("?");
+    const name = optional ? key.slice(0, -1) : key;
+    if (!(field instanceof Field)) throw new Mistake(`\`${name}\` has no type; write a type such as \`string()\``);
+    if (!/^[a-zA-Z0-9_]{1,64}$/.test(name)) {
+      throw new Mistake(`the name of a field is 1 to 64 of \`a-z\`, \`A-Z\`, \`0-9\` and \`_\`, not \`${name}\``);
+    }
+    if (field.default !== undefined && !optional) throw new Mistake(`a field with a default is optional: \`${name}?\``);
+    return Object.assign(Object.create(Field.prototype), field, { name, optional });
+  });
+}
+
+/** The schema of an object with these fields only. */
+export function schemaOf(fields) {
+  return { type: "object", ...properties(fields) };
+}
+
+function properties(fields) {
+  const schema = { properties: Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])) };
+  const required = fields.filter((field) => !field.optional).map((field) => field.name);
+  if (required.length > 0) schema.required = required;
+  schema.additionalProperties = false;
+  return schema;
+}
+
+/** The schema of one field's value. */
+export function fieldSchema(field) {
+  const schema = { ...typed(field), ...bounds(field) };
+  if (field.default !== undefined) schema.default = field.default;
+  if (field.nullable) schema.nullable = true;
+  if (field.secret) schema.writeOnly = true;
+  if (field.doc) schema.description = documentation(field.doc);
+  return schema;
+}
+
+function typed(field) {
+  const types = (...names) => {
+    const all = field.optional ? [...names, "null"] : names;
+    return all.length === 1 ? all[0] : all;
+  };
+  const text = { type: "string", ...keywords(field, false) };
+  switch (field.kind) {
+    case "string_or_list":
+      // An `enum` beside `"type": ["string", "array"]` would refuse every list.
+      if (field.one_of) return { anyOf: [text, { type: "array", items: text }, ...(field.optional ? [{ type: "null" }] : [])] };
+      return { type: types("string", "array"), ...keywords(field, false), items: text };
+    case "list":
+      return { type: types("array"), items: itemSchema(field) };
+    case "entries":
+      return { type: types("object"), ...entrySchemas(field) };
+    case "members":
+      return { type: types("object"), ...properties(field.members) };
+    case "object":
+      return field.without?.length
+        ? { type: types("object"), properties: Object.fromEntries(field.without.map((name) => [name, false])) }
+        : { type: types("object") };
+    default:
+      return { type: types(field.kind), ...(field.kind === "string" ? keywords(field, field.optional) : {}) };
+  }
+}
+
+function itemSchema({ item, ...field }) {
+  if (item.kind === "members") return { type: "object", ...properties(item.members) };
+  return { type: item.kind, ...(item.kind === "string" ? keywords(field, false) : {}) };
+}
+
+function entrySchemas(field) {
+  const scalar = ["string", "number", "boolean"];
+  const schema = ({ values }) => {
+    if (field.text) return { type: ["string", "null"] };
+    return values ? { enum: [...values, null] } : { type: [...scalar, "array", "null"], items: { type: scalar } };
+  };
+  const found = field.entries.map((entry) => [entry.name, schema(entry)]);
+  return { properties: Object.fromEntries(found), additionalProperties: false };
+}
+
+function keywords({ one_of, pattern, format }, orNull) {
+  return {
+    ...(one_of && { enum: orNull ? [...one_of, null] : one_of }),
+    ...(pattern && { pattern }),
+    ...(format && { format }),
+  };
+}
+
+/** The declared bounds, and the bounds of the place: a path has no empty segments. */
+function bounds(field) {
+  const atLeastOne = field.min ?? (field.in_path ? 1 : undefined);
+  const found = {
+    integer: { minimum: field.min, maximum: field.max },
+    number: { minimum: field.min, maximum: field.max },
+    string: { minLength: atLeastOne, maxLength: field.max ?? field.max_bytes },
+    list: { minItems: atLeastOne, maxItems: field.max },
+    string_or_list: { minLength: field.in_path ? 1 : undefined, minItems: atLeastOne, maxItems: field.max },
+  }[field.kind];
+  return Object.fromEntries(Object.entries(found ?? {}).filter(([, value]) => value !== undefined));
+}
+
+/** Documentation without the indentation that its lines share in the source. */
+export function documentation(text) {
+  const [first, ...others] = text.split("\n").map((line) => line.trimEnd());
+  const indents = others.filter((line) => line !== "").map((line) => line.search(/\S/));
+  const indent = Math.min(...indents);
+  return [first.trim(), ...others.map((line) => line.slice(indent))].join("\n").trim();
+}

@@ -1,0 +1,21 @@
+// The functions of the contract that the SDK calls: those of the gateway in a component, and those of `testing` in a test.
+
+let functions;
+
+/** Sets the functions: `{ http, Document, storage, config, log, clock, progress }`. Returns those that were set before. */
+export function setHost(given) {
+  const before = functions;
+  functions = given;
+  return before;
+}
+
+export function host() {
+  if (functions === undefined) throw new Error("There is no gateway here. In a test, make one: `new Gateway()` of `testing`.");
+  return functions;
+}
+
+/** The error that a function of the contract answered with. The engines of JavaScript wrap it in different ways. */
+export function payload(error) {
+  if (error instanceof Error && error.payload === undefined) throw error;
+  return error?.payload ?? error;
+}

@@ -1,0 +1,85 @@
+// The results of an operation: what a function returns, and the faults that it throws.
+
+import { Document, HttpError, Request, Response } from "./http.js";
+import { bytesOf } from "./utf8.js";
+
+/** An operation that did not succeed. The message says what happened and what to do. */
+export class Fault extends Error {
+  name = "Fault";
+
+  constructor(tag, val, message) {
+    super(message);
+    Object.assign(this, { tag, val });
+  }
+
+  /** The input is wrong in a way that the fields cannot express (422). `pointer` is a JSON Pointer into the input. */
+  static invalidInput(pointer, detail) {
+    return new Fault("invalid-input", [{ pointer, detail }], detail);
+  }
+
+  /** The thing does not exist (404). `members` are added to the problem document. */
+  static notFound(detail, members) {
+    return new Fault("not-found", { detail, members: members && JSON.stringify(members) }, detail);
+  }
+
+  /** The request conflicts with the state of the service, or is ambiguous (409). `members` are added to the problem document. */
+  static conflict(detail, members) {
+    return new Fault("conflict", { detail, members: members && JSON.stringify(members) }, detail);
+  }
+
+  /** The service refused or failed. Callers get `status` (400 to 599). `body` is JSON text of the service. */
+  static upstream(status, detail, { body, retryAfterSeconds } = {}) {
+    return new Fault("upstream", { status, detail, body, retryAfterSeconds }, detail);
+  }
+
+  /** A defect of the connector. Operator and caller see the text. */
+  static failed(detail) {
+    return new Fault("failed", detail, detail);
+  }
+}
+
+/** A file as an answer. `content` is the response that has it, bytes, or text. */
+export class File {
+  constructor(content, { file_name, content_type, members, digest = false, max_bytes = 0 }) {
+    Object.assign(this, { content, file_name, content_type, members, digest, max_bytes });
+  }
+}
+
+/** The answer of an operation `userinfo`. Values that the service does not give are null. */
+export function userinfo({ id, email, username, name, picture, organization }) {
+  const orNull = (values) => Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]));
+  const company = organization ? orNull({ id: organization.id, name: organization.name }) : undefined;
+  return { data: orNull({ id, email, username, name, picture, organization: company }), meta: null };
+}
+
+/** What a function returned, in the form of the contract. Any other value than those of the SDK is answered as JSON. */
+export function outcome(value) {
+  if (value instanceof Request) return { tag: "forward", val: value.toContract() };
+  if (value instanceof Document) return { tag: "reply-document", val: value.handle };
+  if (value instanceof File) return { tag: "reply-file", val: fileOf(value) };
+  if (value instanceof Promise) throw new TypeError("a function of the table is not `async`: every function of the gateway answers at once");
+  if (value instanceof Response) throw new TypeError("a function of the table returned a response; return its `document()`, or a `File` of it");
+  const text = JSON.stringify(value);
+  if (text === undefined) throw new TypeError("a function of the table returned nothing; return a JSON value");
+  return { tag: "reply", val: text };
+}
+
+function fileOf({ content, file_name, content_type, members, digest, max_bytes }) {
+  const bytes = typeof content === "string" ? bytesOf(content) : content;
+  return {
+    content: content instanceof Response ? { tag: "response", val: content.handle } : { tag: "bytes", val: bytes },
+    fileName: file_name,
+    contentType: content_type,
+    members: members ? JSON.stringify(members) : "",
+    digest,
+    maxBytes: BigInt(max_bytes),
+  };
+}
+
+/** The fault of anything that was thrown. For an exception of JavaScript, `report` gets its text with file and line. */
+export function faultOf(error, report) {
+  if (error instanceof Fault) return { tag: error.tag, val: error.val };
+  if (error instanceof HttpError) return { tag: "http", val: error.error };
+  const { text, place } = report(error);
+  return { tag: "failed", val: `The connector has a defect: ${text}${place ? `, at ${place}` : ""}. The gateway's log has more.` };
+}

@@ -1,0 +1,144 @@
+// Reads JSON text without changing it: members and items are slices of the text, so that a number stays as the caller wrote it.
+//
+// The text comes from the gateway, which has parsed and validated it. So the functions check only what they need to find their way.
+
+const BLANKS = /[ \t\n\r]*/y;
+const STRING = /"(?:[^"\\]|\\.)*"/sy;
+const PLAIN = /[^,}\] \t\n\r]+/y;
+const NESTING = /["{}[\]]/g;
+
+/** The members of an object in their order: names, and values as JSON text. `undefined` for other values. */
+export function members(text) {
+  const reader = new Reader(text);
+  if (reader.next() !== "{") return undefined;
+  const found = [];
+  if (reader.next() === "}") return found;
+  for (;;) {
+    reader.blanks();
+    const name = unquoted(reader.match(STRING));
+    reader.next();
+    reader.blanks();
+    found.push({ name, value: reader.value() });
+    if (reader.next() !== ",") return found;
+  }
+}
+
+/** The items of an array, each as JSON text. `undefined` for other values. */
+export function items(text) {
+  const reader = new Reader(text);
+  if (reader.next() !== "[") return undefined;
+  const found = [];
+  reader.blanks();
+  if (text[reader.at] === "]") return found;
+  for (;;) {
+    reader.blanks();
+    found.push(reader.value());
+    if (reader.next() !== ",") return found;
+  }
+}
+
+/** The text of a string without quotes and escapes, or the text of a number or boolean. `undefined` for other values. */
+export function scalar(text) {
+  switch (text[0]) {
+    case '"':
+      return unquoted(text);
+    case "[":
+    case "{":
+    case "n":
+    case undefined:
+      return undefined;
+    default:
+      return text;
+  }
+}
+
+/** An integer in plain digits; JSON may write it as `1.0` or `1e2`. `undefined` if it has a fraction or more than 18 digits. */
+export function integer(text) {
+  if (!/[.eE]/.test(text)) return text;
+  const [, whole, decimals = "", power = "0"] = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const fraction = decimals.replace(/0+$/, "");
+  const zeros = Number(power) - fraction.length;
+  if (zeros < 0 || whole.length + fraction.length + zeros > 19) return undefined;
+  return BigInt(whole + fraction + "0".repeat(zeros)).toString();
+}
+
+/** The text without blanks between its tokens and without unneeded escapes: the shortest form in UTF-8. */
+export function compact(text) {
+  return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\n\r]+/gs, (_, string) => (string ? JSON.stringify(unquoted(string)) : ""));
+}
+
+/** The number of bytes of a text in UTF-8. */
+export function utf8Length(text) {
+  let length = text.length;
+  for (const character of text) {
+    const code = character.codePointAt(0);
+    // A pair of surrogates counts as two in `text.length`, and is four bytes.
+    if (code > 0x7f) length += code > 0x7ff ? 2 : 1;
+  }
+  return length;
+}
+
+/** Text in which half of a surrogate pair is U+FFFD, as in Rust. */
+export function unquoted(text) {
+  const value = JSON.parse(text);
+  return text.includes("\\u") ? value.replace(/[\uD800-\uDFFF]/gu, "\uFFFD") : value;
+}
+
+class Reader {
+  constructor(text) {
+    this.text = text;
+    this.at = 0;
+  }
+
+  blanks() {
+    BLANKS.lastIndex = this.at;
+    BLANKS.test(this.text);
+    this.at = BLANKS.lastIndex;
+  }
+
+  /** The next character that is not blank. A quote stays, because it belongs to a value. */
+  next() {
+    this.blanks();
+    const character = this.text[this.at];
+    if (character !== '"') this.at += 1;
+    return character;
+  }
+
+  match(pattern) {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text)?.[0] ?? "";
+    this.at += found.length;
+    return found;
+  }
+
+  value() {
+    switch (this.text[this.at]) {
+      case '"':
+        return this.match(STRING);
+      case "{":
+      case "[":
+        return this.nested();
+      default:
+        return this.match(PLAIN);
+    }
+  }
+
+  nested() {
+    const start = this.at;
+    let depth = 0;
+    do {
+      NESTING.lastIndex = this.at;
+      const character = NESTING.exec(this.text)?.[0];
+      this.at = NESTING.lastIndex;
+      if (character === undefined) break;
+      if (character === '"') {
+        this.at -= 1;
+        this.match(STRING);
+      } else {
+        depth += character === "{" || character === "[" ? 1 : -1;
+      }
+    } while (depth > 0);
+    return this.text.slice(start, this.at);
+  }
+}

@@ -1,0 +1,164 @@
+// `connector({…})`: a table becomes the manifest of a connector, and runs its operations.
+
+import { documentation } from "./fields.js";
+import { Request } from "./http.js";
+import { Mistake, only, within } from "./mistake.js";
+import { Fault } from "./outcome.js";
+import { operation, pieces, readInput, settingsOf } from "./rows.js";
+import { headerPair, rowRequest } from "./thin.js";
+
+const STATEMENTS = [
+  "identifier", "version", "title", "doc", "license", "homepage", "author", "icon", "auth", "upstreams", "rate_limits",
+  "settings", "headers", "lists", "via", "answer_examples", "operations",
+];
+const UPSTREAM = ["url", "credential", "links", "pacing"];
+const PAGES = ["items", "cursor", "link", "parameter", "page_number", "offset", "into"];
+const SECONDS = { second: 1, minute: 60, hour: 3600, day: 86_400 };
+
+/** Declares a connector. The module of a connector exports the table as its default. */
+export function connector(statements) {
+  only(statements, STATEMENTS, "a table");
+  return new Table(statements);
+}
+
+/** The connector of a table. */
+export class Table {
+  #headers;
+  #operations = new Map();
+  #settings;
+
+  constructor(statements) {
+    const { identifier, version, title, auth, upstreams = {}, rate_limits = {}, lists } = statements;
+    for (const [word, value] of Object.entries({ identifier, version, title, auth })) {
+      if (value === undefined) throw new Mistake(`a table has \`${word}\``);
+    }
+    if (!/^[a-z][a-z0-9_]{0,63}$/.test(identifier)) {
+      throw new Mistake("an identifier is 1 to 64 of `a-z`, `0-9` and `_`, and begins with a letter");
+    }
+    const { settings, manifest: settingsManifest } = settingsOf(statements.settings ?? {});
+    this.#settings = settings;
+    this.#headers = Object.entries(statements.headers ?? {}).map(([name, header]) =>
+      within(`header \`${name}\``, () => headerOf(name, header, settings)),
+    );
+    const table = {
+      upstreams: Object.keys(upstreams),
+      rateLimits: rate_limits,
+      settings,
+      headers: this.#headers,
+      lists: lists === "repeated" ? { repeated: true } : { joined: lists?.joined ?? "," },
+      via: statements.via,
+    };
+    for (const [name, row] of Object.entries(statements.operations ?? {})) {
+      this.#operations.set(name, within(`operation \`${name}\``, () => operation(table, name, row)));
+    }
+    const answers = statements.answer_examples ?? {};
+    for (const name of Object.keys(answers)) {
+      if (!this.#operations.has(name)) throw new Mistake(`\`answer_examples\` has \`${name}\`, which is no operation of the table`);
+    }
+    if (this.#operations.size === 0) throw new Mistake("a connector has at least one operation");
+    const first = auth.tag === "none" ? "none" : "standard";
+    /** The manifest, in the form of the contract. */
+    this.manifest = {
+      identifier,
+      version,
+      title,
+      description: documentation(statements.doc ?? ""),
+      imprint: { license: statements.license ?? "", homepage: statements.homepage, author: statements.author, icon: statements.icon },
+      auth,
+      upstreams: Object.entries(upstreams).map(([name, found], index) =>
+        within(`upstream \`${name}\``, () => upstreamOf(name, found, index === 0 ? first : "none")),
+      ),
+      rateLimits: Object.entries(rate_limits).map(([name, rate]) => rateLimitOf(name, rate)),
+      settings: settingsManifest,
+      operations: [...this.#operations.values()].map((found) => within(`operation \`${found.name}\``, () => operationOf(found, answers[found.name]))),
+    };
+  }
+
+  /** Runs an operation on an input, which is JSON text, and returns what its function returns, or its request. */
+  run(name, input) {
+    const found = this.#operations.get(name);
+    if (found === undefined) throw Fault.failed(`${this.manifest.identifier} has no operation ${name}`);
+    if (found.run) return found.run(readInput(found.fields, input));
+    found.check?.(readInput(found.fields, input));
+    const request = rowRequest(found.request, input);
+    return found.via ? found.via(request) : request;
+  }
+
+  /** A request of a function with the headers that the table gives to its rows. Headers with `when` are left out. */
+  request(method, upstream, path) {
+    const request = new Request(method.toLowerCase(), upstream, path);
+    request.headers = this.#headers.filter(({ when }) => when.length === 0).flatMap(headerPair);
+    return request;
+  }
+
+  /** The operator's value of a setting, or its default; `undefined` if there is neither. */
+  setting(name) {
+    if (!(name in this.#settings)) throw new Mistake(`there is no setting \`${name}\``);
+    const text = this.#settings[name].json();
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+}
+
+function headerOf(name, header, settings) {
+  const { value, when = [] } = typeof header === "string" ? { value: header } : header;
+  const field = (name) => {
+    throw new Mistake(`\`{${name}}\` is not a setting; a header may have \`{settings.name}\` only`);
+  };
+  return { name, value: pieces(value, settings, field), when: when.map((found) => (typeof found === "string" ? { name: found } : found)) };
+}
+
+function upstreamOf(name, declared, byDefault) {
+  const upstream = typeof declared === "string" ? { url: declared } : declared;
+  only(upstream, UPSTREAM, "an upstream");
+  const { url, credential = byDefault, links = [], pacing } = upstream;
+  if (url.endsWith("/")) throw new Mistake("a base URL has no `/` at its end: paths begin with one");
+  return {
+    name,
+    baseUrl: url,
+    credential: credential.replace("_", "-"),
+    linkHosts: links,
+    pacing: pacing && { intervalMs: pacing.interval_ms, concurrency: pacing.concurrency, maxWaitMs: pacing.max_wait_ms },
+  };
+}
+
+/** `300 per minute`, `300 per 15 minutes` */
+function rateLimitOf(name, rate) {
+  const [, requests, count = "1", unit] = /^([1-9]\d*) per (?:([1-9]\d*) )?(second|minute|hour|day)s?$/.exec(rate) ?? [];
+  if (requests === undefined) throw new Mistake(`rate limit \`${name}\`: write a rate such as \`300 per minute\` or \`300 per 15 minutes\``);
+  return { name, requests: Number(requests), periodSeconds: Number(count) * SECONDS[unit] };
+}
+
+function operationOf(row, answerExample) {
+  const [summary, ...paragraphs] = documentation(row.doc).split("\n\n");
+  const text = (value) => (value === undefined ? undefined : JSON.stringify(value));
+  return {
+    path: row.name,
+    summary: summary.replaceAll("\n", " ").replace(/\.$/, ""),
+    description: paragraphs.join("\n\n").trim(),
+    inputSchema: JSON.stringify(row.schema),
+    example: text(row.example),
+    envelope: row.no_envelope !== true,
+    effect: row.effect,
+    answer: row.answers ?? "json",
+    answerSchema: text(row.answer_schema),
+    answerExample: text(answerExample),
+    pagination: row.pages && paginationOf(row.pages),
+    background: row.background === true,
+    immediate: row.request !== undefined && row.via === undefined,
+    rateLimit: row.rate_limit,
+  };
+}
+
+function paginationOf(pages) {
+  only(pages, PAGES, "`pages`");
+  const { items, cursor, link, parameter, page_number, offset, into } = pages;
+  if (items === undefined || into === undefined) throw new Mistake("`pages` has `items` and `into`, which are JSON Pointers");
+  const next = () => {
+    if (cursor !== undefined) return { tag: "cursor", val: cursor };
+    if (link !== undefined) return { tag: "link", val: { pointer: link, parameter } };
+    if (page_number !== undefined) return { tag: "page-number", val: page_number };
+    if (offset) return { tag: "offset" };
+    throw new Mistake("`pages` says how the next page is found: `cursor`, `link` with `parameter`, `page_number` or `offset: true`");
+  };
+  return { items, next: next(), input: into };
+}

@@ -1,0 +1,197 @@
+// Tests of connectors without a gateway: `new Gateway()` takes its place, gives the answers that the test has prepared, and keeps
+// the requests.
+
+import { setHost } from "./host.js";
+import { Fault } from "./outcome.js";
+import { items, members, scalar } from "./reader.js";
+
+/** An answer of a service. A body that is not text is written as JSON. */
+export function answer(status, body = "", headers = {}) {
+  return { status, headers, body: typeof body === "string" ? body : JSON.stringify(body) };
+}
+
+/** The gateway that the code under test calls, until the next one is made. */
+export class Gateway {
+  /** The requests that were sent so far, as the contract has them. */
+  requests = [];
+  /** The stored values, as bytes. */
+  stored = new Map();
+  /** The lines of the log: `[level, message]`. */
+  logged = [];
+  /** The reports of progress: `[fraction, message]`. */
+  reported = [];
+  #answers = [];
+  #settings = new Map();
+  #now = 0;
+
+  constructor() {
+    setHost({
+      http: { send: (request) => this.#send(request), sendAll: (requests) => requests.map((request) => this.#result(request)) },
+      Document: StandInDocument,
+      storage: {
+        get: (key) => this.stored.get(key),
+        set: (key, value) => this.stored.set(key, value),
+        delete: (key) => this.stored.delete(key),
+      },
+      config: { get: (name) => this.#settings.get(name) },
+      log: { write: (level, message) => this.logged.push([level, message]) },
+      clock: { now: () => this.#now },
+      progress: { report: (fraction, message) => this.reported.push([fraction, message]) },
+    });
+  }
+
+  /** Prepares an answer: `answer(200, { … })`. Requests get the answers in their order. */
+  answer(prepared) {
+    this.#answers.push(prepared);
+    return this;
+  }
+
+  /** Prepares a failure in place of the next answer, for example `{ tag: "timed-out" }`. */
+  failure(error) {
+    this.#answers.push({ error });
+    return this;
+  }
+
+  setting(name, value) {
+    this.#settings.set(name, JSON.stringify(value));
+    return this;
+  }
+
+  /** Sets the clock: milliseconds since 1970-01-01T00:00:00Z. */
+  now(milliseconds) {
+    this.#now = milliseconds;
+    return this;
+  }
+
+  /** Runs an operation, and returns what its function returned. Its input may be JSON text. Throws its fault. */
+  invoke(table, operation, input = {}) {
+    return table.run(operation, typeof input === "string" ? input : JSON.stringify(input));
+  }
+
+  /** The violations of an input that an operation refuses. */
+  refused(table, operation, input) {
+    try {
+      this.invoke(table, operation, input);
+    } catch (error) {
+      if (error instanceof Fault && error.tag === "invalid-input") return error.val;
+      throw error;
+    }
+    throw new Error(`${operation} does not refuse ${JSON.stringify(input)}`);
+  }
+
+  #send(request) {
+    this.requests.push(request);
+    const prepared = this.#answers.shift() ?? { error: { tag: "failed", val: `the test has no answer for ${request.upstream} ${request.target.val}` } };
+    if (prepared.error) throw { payload: prepared.error };
+    return new StandInResponse(prepared);
+  }
+
+  #result(request) {
+    try {
+      return { tag: "ok", val: this.#send(request) };
+    } catch ({ payload }) {
+      return { tag: "err", val: payload };
+    }
+  }
+}
+
+class StandInResponse {
+  #answer;
+
+  constructor(answer) {
+    this.#answer = answer;
+  }
+
+  status() {
+    return this.#answer.status;
+  }
+
+  header(name) {
+    const same = ([known]) => known.toLowerCase() === name.toLowerCase();
+    return Object.entries(this.#answer.headers).filter(same).map(([, value]) => value);
+  }
+
+  headerLink(name) {
+    return this.header(name)[0];
+  }
+
+  bodyLink(pointer) {
+    return this.document().pointer(pointer)?.asString();
+  }
+
+  peek(length) {
+    return this.bytes().slice(0, length);
+  }
+
+  bytes() {
+    return new TextEncoder().encode(this.#answer.body);
+  }
+
+  text() {
+    return this.#answer.body;
+  }
+
+  document() {
+    try {
+      return StandInDocument.parse(this.#answer.body || "{}");
+    } catch (error) {
+      throw { payload: { tag: "bad-answer", val: error.payload } };
+    }
+  }
+}
+
+/** A document that keeps the text of its numbers, as the gateway's documents do. */
+class StandInDocument {
+  #text;
+
+  constructor(text) {
+    this.#text = text;
+  }
+
+  static parse(text) {
+    try {
+      JSON.parse(text);
+    } catch (error) {
+      throw { payload: error.message };
+    }
+    return new StandInDocument(text.trim());
+  }
+
+  #parts() {
+    return members(this.#text) ?? items(this.#text)?.map((value, index) => ({ name: String(index), value })) ?? [];
+  }
+
+  pointer(pointer) {
+    const steps = pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+    const step = (found, name) => found?.#parts().find((part) => part.name === name)?.value;
+    return steps.reduce((found, name) => {
+      const value = step(found, name);
+      return value === undefined ? undefined : new StandInDocument(value);
+    }, this);
+  }
+
+  kind() {
+    return { "{": "object", "[": "array", '"': "string", t: "boolean", f: "boolean", n: "null" }[this.#text[0]] ?? "number";
+  }
+
+  length() {
+    return this.#parts().length;
+  }
+
+  keys() {
+    return this.kind() === "object" ? this.#parts().map((part) => part.name) : [];
+  }
+
+  item(index) {
+    const part = this.#parts()[index];
+    return part && new StandInDocument(part.value);
+  }
+
+  text() {
+    return this.#text;
+  }
+
+  asString() {
+    return this.kind() === "string" ? scalar(this.#text) : undefined;
+  }
+}

@@ -1,0 +1,42 @@
+// What an author's editor says of a table. A line after `@ts-expect-error` must be refused.
+
+import { Document, connector, entries, get, integer, list, none, object, post, read, send, Request, string, string_or_list } from "../index.js";
+import { Gateway, answer } from "../testing.js";
+
+const table = connector({
+  identifier: "types",
+  version: "1.0.0",
+  title: "Types",
+  auth: none,
+  upstreams: { api: { url: "https://api.example", links: ["*.example"] } },
+  settings: { limit: integer({ min: 1, default: 5, doc: "Most items." }) },
+  operations: {
+    thin: get("api", "/x/{id}", { doc: "Thin", fields: { "page?": integer() }, pages: { items: "/a", page_number: 1, into: "/page" } }),
+    checked: post("api", "/x", {
+      doc: "Checked",
+      fields: { name: string(), "tags?": list(string()) },
+      check(input) {
+        const name: string = input.name;
+        const tags: string[] | undefined = input.tags;
+        // @ts-expect-error: the field may be absent
+        input.tags.length;
+        return void [name, tags];
+      },
+    }),
+    composed: read(composed, { doc: "Composed", fields: { word: string(), "count?": integer({ default: 1 }) } }),
+    inner: read(({ address, filters, many }) => ({ street: address.street, filters: filters?.state, many: many.length }), {
+      doc: "Inner",
+      fields: { address: object({ street: string() }), "filters?": entries(["state"]), many: string_or_list() },
+    }),
+    // @ts-expect-error: a modifier is misspelt
+    misspelt: get("api", "/x", { doc: "Misspelt", fields: { a: string({ maximum: 1 }) } }),
+    // @ts-expect-error: it has no documentation
+    undocumented: get("api", "/x", {}),
+  },
+});
+
+function composed({ word, count }: { word: string; count?: number }): Document {
+  return send(Request.get("api", "/x").segment("word", word).query("count", count)).successful().document();
+}
+
+new Gateway().answer(answer(200, { a: 1 })).invoke(table, "composed", { word: "a" });

@@ -1,0 +1,22 @@
+import type { Table } from "./index.js";
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+export function answer(status: number, body?: unknown, headers?: Record<string, string>): Answer;
+
+/** The gateway that the code under test calls, until the next one is made. */
+export class Gateway {
+  requests: { method: string; upstream: string; target: { tag: "path" | "link"; val: string }; headers: [string, string][]; body?: { tag: string; val: any } }[];
+  stored: Map<string, Uint8Array>;
+  logged: [string, string][];
+  reported: [number, string][];
+  answer(prepared: Answer): this;
+  failure(error: { tag: string; val?: string | number }): this;
+  setting(name: string, value: unknown): this;
+  now(milliseconds: number): this;
+  invoke(table: Table, operation: string, input?: object | string): any;
+  refused(table: Table, operation: string, input: object | string): { pointer: string; detail: string }[];
+}

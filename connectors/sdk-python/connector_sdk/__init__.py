@@ -1,0 +1,16 @@
+"""The SDK for connectors in Python. `README.md` shows a table; `TABLE.md` of the Rust SDK describes each word."""
+
+from .auth import NONE, USERINFO, api_key, oauth2
+from .fields import boolean, entries, integer, list_of, number, object_of, string, string_or_list
+from .http import Document, HttpError, Request, Response, send, send_all
+from .mistake import Mistake
+from .outcome import Fault, File, userinfo
+from .rows import delete, get, head, patch, post, put
+from .services import clock, log, progress, storage
+from .table import Connector
+
+__all__ = [
+    "NONE", "USERINFO", "Connector", "Document", "Fault", "File", "HttpError", "Mistake", "Request", "Response", "api_key", "boolean",
+    "clock", "delete", "entries", "get", "head", "integer", "list_of", "log", "number", "oauth2", "object_of", "patch", "post",
+    "progress", "put", "send", "send_all", "storage", "string", "string_or_list", "userinfo",
+]

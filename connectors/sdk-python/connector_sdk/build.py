@@ -1,0 +1,61 @@
+"""Builds the component of a connector: `python -m connector_sdk.build connector.py --output connector.wasm`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+CONTRACT = Path(__file__).with_name("connector.wit")
+
+#: The module that componentize-py runs at the build. The directories of the sources have other names in the component.
+ENTRY = """
+import {module} as author
+from connector_sdk.component import component
+
+SOURCES = {sources!r}
+FOLDER = author.__file__.rpartition("/")[0] + "/"
+
+
+def place_of(file):
+    return SOURCES + file.removeprefix(FOLDER) if file.startswith(FOLDER) else None
+
+
+WitWorld = component(author.connector, place_of)
+"""
+
+
+def build(source: Path, output: Path) -> None:
+    """Writes the component of the connector whose module is `source`. Modules beside it, and installed packages, can be imported."""
+    if not source.is_file():
+        raise SystemExit(f"connector-build: there is no file `{source}`")
+    parent = source.parent.as_posix()
+    with TemporaryDirectory() as folder:
+        # The folder of the SDK may hold other packages, and must not be the folder of the author's sources.
+        shutil.copytree(Path(__file__).parent, Path(folder, "connector_sdk"), ignore=shutil.ignore_patterns("__pycache__"))
+        entry = ENTRY.format(module=source.stem, sources="" if parent == "." else f"{parent}/")
+        Path(folder, "connector_entry.py").write_text(entry)
+        command = [
+            *(sys.executable, "-c", "from componentize_py import script; script()"),
+            *("--wit-path", str(CONTRACT.resolve()), "--world", "connector", "componentize", "--stub-wasi"),
+            *("--python-path", folder, "--python-path", str(source.parent), "--output", str(output), "connector_entry"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"connector-build: {done.stderr or done.stdout}")
+    print(f"{output}: {output.stat().st_size / 1e6:.1f} MB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="connector-build", description="Builds the component of a connector.")
+    parser.add_argument("source", type=Path, help="the module of the connector, for example connector.py")
+    parser.add_argument("--output", "-o", type=Path, help="the component; without it a file beside the working directory's others")
+    given = parser.parse_args()
+    build(given.source, given.output or Path(f"{given.source.stem}.wasm"))
+
+
+if __name__ == "__main__":
+    main()

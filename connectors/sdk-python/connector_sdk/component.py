@@ -1,0 +1,172 @@
+"""The exports of the component that `connector_sdk.build` makes of a table. Only a component has the module `wit_world`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import wit_world
+from componentize_py_types import Err, Ok
+from wit_world.imports import clock, config, http, json, log, outcome, progress, storage
+
+from .contract import case_of, manifest_of
+from .host import set_host
+from .http import Document, HttpError, Request, Response
+from .outcome import Fault, File
+from .reader import written
+from .table import Connector
+
+_METHODS = {method.name.lower(): method for method in http.Method}
+_LEVELS = {level.name.lower(): level for level in log.Level}
+
+
+def component(connector: Connector, place_of: Callable[[str], str | None]) -> type:
+    """The class with the exports. `place_of` gives the path of a source file, or `None` for a file of the SDK or of Python."""
+    if not isinstance(connector, Connector):
+        raise TypeError("the module of a connector has its table under the name `connector`: `connector = Connector(…)`")
+    manifest = manifest_of(connector.manifest)
+    set_host(_Host())
+
+    class WitWorld(wit_world.WitWorld):
+        def describe(self) -> Any:
+            return manifest
+
+        def invoke(self, operation: str, input: str) -> Any:
+            # Python's own clock is that of WASI, which the component does not have.
+            time.time = lambda: clock.now() / 1000
+            time.time_ns = lambda: clock.now() * 1_000_000
+            try:
+                return _outcome(connector.run(operation, input))
+            except Fault as fault:
+                raise Err(_fault(fault)) from None
+            except HttpError as error:
+                raise Err(outcome.Fault_Http(_contract_error(error))) from None
+            except Exception as error:
+                raise Err(outcome.Fault_Failed(_defect(error, place_of))) from None
+
+    return WitWorld
+
+
+def _defect(error: Exception, place_of: Callable[[str], str | None]) -> str:
+    """The caller's text. The log gets all places, because a trap would lose them."""
+    text = f"{type(error).__name__}: {error}"
+    # The module `traceback` would look for the source files, which the component does not have.
+    places = []
+    entry = error.__traceback__
+    while entry is not None:
+        file = place_of(entry.tb_frame.f_code.co_filename)
+        if file is not None:
+            places.insert(0, f"{file}:{entry.tb_lineno}")
+        entry = entry.tb_next
+    log.write(log.Level.ERROR, "\n".join([text, *(f"    at {place}" for place in places)]))
+    where = f", at {places[0]}" if places else ""
+    return f"The connector has a defect: {text}{where}. The gateway's log has more."
+
+
+def _request(request: Request) -> http.Request:
+    request.check_target()
+    target = http.Target_Path(request.path) if request.link is None else http.Target_Link(request.link)
+    body = None
+    match request.body:
+        case ("json", text):
+            body = http.Body_Json(text)
+        case ("form", pairs):
+            body = http.Body_Form(pairs)
+        case ("bytes", (content_type, content)):
+            body = http.Body_Bytes(http.TypedBytes(content_type, content))
+    return http.Request(_METHODS[request.method], request.upstream, target, request.headers, body, request.omit_credential)
+
+
+def _outcome(value: Any) -> Any:
+    """What a function returned. Any other value than those of the SDK is answered as JSON."""
+    if isinstance(value, Request):
+        return outcome.Outcome_Forward(_request(value))
+    if isinstance(value, Document):
+        return outcome.Outcome_ReplyDocument(value.handle)
+    if isinstance(value, File):
+        return outcome.Outcome_ReplyFile(_file(value))
+    if isinstance(value, Response):
+        raise TypeError("a function of the table returned a response; return its `document()`, or a `File` of it")
+    if value is None:
+        raise TypeError("a function of the table returned nothing; return a value that JSON can hold")
+    return outcome.Outcome_Reply(written(value))
+
+
+def _file(file: File) -> outcome.File:
+    if isinstance(file.content, Response):
+        content = outcome.Content_Response(file.content.handle)
+    else:
+        content = outcome.Content_Bytes(file.content.encode() if isinstance(file.content, str) else file.content)
+    members = written(file.members) if file.members else ""
+    return outcome.File(content, file.file_name, file.content_type, members, file.digest, file.max_bytes)
+
+
+def _fault(fault: Fault) -> Any:
+    values = fault.values
+    match fault.tag:
+        case "invalid-input":
+            return outcome.Fault_InvalidInput([outcome.Violation(found["pointer"], found["detail"]) for found in values["violations"]])
+        case "not-found" | "conflict" as tag:
+            explanation = outcome.Explanation(fault.detail, written(values["members"]) if values["members"] else None)
+            return outcome.Fault_NotFound(explanation) if tag == "not-found" else outcome.Fault_Conflict(explanation)
+        case "upstream":
+            status, body, seconds = values["status"], values["body"], values["retry_after_seconds"]
+            return outcome.Fault_Upstream(outcome.UpstreamFault(status, fault.detail, body, seconds))
+        case _:
+            return outcome.Fault_Failed(fault.detail)
+
+
+def _http_error(error: Any) -> HttpError:
+    return HttpError(case_of(type(error)), getattr(error, "value", None))
+
+
+def _contract_error(error: HttpError) -> Any:
+    name = "Error_" + "".join(word.capitalize() for word in error.tag.split("-"))
+    return getattr(http, name)() if error.value is None else getattr(http, name)(error.value)
+
+
+class _Host:
+    """The functions of the contract, with the errors of the SDK."""
+
+    now = staticmethod(clock.now)
+    progress = staticmethod(progress.report)
+    config = staticmethod(config.get)
+
+    def calling(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except Err as error:
+            raise _http_error(error.value) from None
+
+    def send(self, request: Request) -> Any:
+        return self.calling(http.send, _request(request))
+
+    def send_all(self, requests: list[Request]) -> list[Any]:
+        results = http.send_all([_request(request) for request in requests])
+        return [result.value if isinstance(result, Ok) else _http_error(result.value) for result in results]
+
+    def parse(self, text: str) -> Any:
+        try:
+            return json.Document.parse(text)
+        except Err as error:
+            raise ValueError(error.value) from None
+
+    def _storing(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except Err as error:
+            value = getattr(error.value, "value", None)
+            raise Fault.failed(f"storage: {case_of(type(error.value))}" + (f": {value}" if value else "")) from None
+
+    def storage_get(self, key: str) -> bytes | None:
+        return self._storing(storage.get, key)
+
+    def storage_set(self, key: str, value: bytes, seconds: int | None) -> None:
+        self._storing(storage.set, key, value, seconds)
+
+    def storage_delete(self, key: str) -> None:
+        self._storing(storage.delete, key)
+
+    def log(self, level: str, message: str) -> None:
+        log.write(_LEVELS[level], message)

@@ -1,0 +1,247 @@
+"""The fields of a table: a function for each type, and the JSON Schema that follows from a field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from copy import copy
+from inspect import cleandoc
+from typing import Any, Literal, TypedDict, Unpack
+
+from .mistake import Mistake, only
+
+Place = Literal["path", "query", "body", "header"]
+
+
+class Modifiers(TypedDict, total=False):
+    doc: str
+    in_: Place
+    as_: str
+    default: Any
+    sent: bool
+    assumed: bool
+    nullable: bool
+    secret: bool
+
+
+class Bounded(Modifiers, total=False):
+    min: float
+    max: float
+
+
+class Text(Bounded, total=False):
+    one_of: list[str]
+    pattern: str
+    format: str
+    max_bytes: int
+
+
+class String(Text, total=False):
+    keeps_slashes: bool
+    odata_string: bool
+
+
+class Lists(Modifiers, total=False):
+    joined: str
+    repeated: bool
+
+
+class StringOrList(Text, Lists, total=False):
+    pass
+
+
+class List(Bounded, Lists, total=False):
+    max_bytes: int
+
+
+class Object(Modifiers, total=False):
+    without: list[str]
+    max_bytes: int
+
+
+class Field:
+    """A type of a field, with its modifiers. The name is the key in the table; a `?` at the end of the key makes it optional."""
+
+    name = ""
+    optional = False
+    in_path = False
+    # The field is `headers`: its entries are text.
+    text = False
+    place = ""
+    whole = False
+    # The type of the items of a list, the fields of an object, the names of entries.
+    item: Field | None = None
+    members: list[Field] | None = None
+    entries: list[tuple[str, list[str] | None]] = []
+
+    def __init__(self, kind: str, modifiers: Mapping[str, Any], known: type, **parts: Any):
+        only(modifiers, known.__annotations__, f"the type `{kind}`")
+        self.kind = kind
+        self.modifiers = dict(modifiers)
+        self.__dict__.update(parts)
+
+    def __getitem__(self, modifier: str) -> Any:
+        return self.modifiers.get(modifier)
+
+    def __contains__(self, modifier: str) -> bool:
+        return modifier in self.modifiers
+
+    @property
+    def is_object(self) -> bool:
+        return self.kind in ("object", "members")
+
+
+def string(**modifiers: Unpack[String]) -> Field:
+    return Field("string", modifiers, String)
+
+
+def integer(**modifiers: Unpack[Bounded]) -> Field:
+    return Field("integer", modifiers, Bounded)
+
+
+def number(**modifiers: Unpack[Bounded]) -> Field:
+    return Field("number", modifiers, Bounded)
+
+
+def boolean(**modifiers: Unpack[Modifiers]) -> Field:
+    return Field("boolean", modifiers, Modifiers)
+
+
+def list_of(item: Field, **modifiers: Unpack[List]) -> Field:
+    """A list of items of one type. Modifiers of the items, such as `one_of`, are those of the item's type."""
+    return Field("list", modifiers, List, item=item)
+
+
+def string_or_list(**modifiers: Unpack[StringOrList]) -> Field:
+    """A string or a list of strings."""
+    return Field("string_or_list", modifiers, StringOrList)
+
+
+def object_of(fields: Mapping[str, Field] | None = None, **modifiers: Unpack[Object]) -> Field:
+    """An object: with any members, or with these fields only."""
+    if fields is None:
+        return Field("object", modifiers, Object)
+    return Field("members", modifiers, Object, members=named(fields))
+
+
+def entries(*names: str | Mapping[str, list[str]], **modifiers: Unpack[Lists]) -> Field:
+    """An object with these names only, whose values are scalars or lists of scalars: `entries("page", {"sort": ["asc", "desc"]})`."""
+    found: list[tuple[str, list[str] | None]] = []
+    for name in names:
+        found.extend([(name, None)] if isinstance(name, str) else name.items())
+    return Field("entries", modifiers, Lists, entries=found)
+
+
+def named(fields: Mapping[str, Field]) -> list[Field]:
+    """Copies of the fields of a dictionary, in their order, with names and `optional`."""
+    found = []
+    for key, declared in fields.items():
+        name = key.removesuffix("?")
+        if not isinstance(declared, Field):
+            raise Mistake(f"`{name}` has no type; write a type such as `string()`")
+        if not re.fullmatch(r"[a-zA-Z0-9_]{1,64}", name):
+            raise Mistake(f"the name of a field is 1 to 64 of `a-z`, `A-Z`, `0-9` and `_`, not `{name}`")
+        field = copy(declared)
+        field.name, field.optional = name, key.endswith("?")
+        if "default" in field and not field.optional:
+            raise Mistake(f"a field with a default is optional: `{name}?`")
+        found.append(field)
+    return found
+
+
+def schema_of(fields: Iterable[Field]) -> dict[str, Any]:
+    """The schema of an object with these fields only."""
+    return {"type": "object", **_properties(list(fields))}
+
+
+def _properties(fields: list[Field]) -> dict[str, Any]:
+    schema: dict[str, Any] = {"properties": {field.name: field_schema(field) for field in fields}}
+    required = [field.name for field in fields if not field.optional]
+    if required:
+        schema["required"] = required
+    return {**schema, "additionalProperties": False}
+
+
+def field_schema(field: Field) -> dict[str, Any]:
+    """The schema of one field's value."""
+    schema = {**_typed(field), **_bounds(field)}
+    if "default" in field:
+        schema["default"] = field["default"]
+    if field["nullable"]:
+        schema["nullable"] = True
+    if field["secret"]:
+        schema["writeOnly"] = True
+    if field["doc"]:
+        schema["description"] = cleandoc(field["doc"])
+    return schema
+
+
+def _typed(field: Field) -> dict[str, Any]:
+    def types(*names: str) -> str | list[str]:
+        every = [*names, "null"] if field.optional else list(names)
+        return every[0] if len(every) == 1 else every
+
+    text = {"type": "string", **_keywords(field, False)}
+    match field.kind:
+        # An `enum` beside `"type": ["string", "array"]` would refuse every list.
+        case "string_or_list" if "one_of" in field:
+            null = [{"type": "null"}] if field.optional else []
+            return {"anyOf": [text, {"type": "array", "items": text}, *null]}
+        case "string_or_list":
+            return {"type": types("string", "array"), **_keywords(field, False), "items": text}
+        case "list":
+            return {"type": types("array"), "items": _item(field.item)}
+        case "entries":
+            properties = {name: _entry(field, values) for name, values in field.entries}
+            return {"type": types("object"), "properties": properties, "additionalProperties": False}
+        case "members":
+            return {"type": types("object"), **_properties(field.members)}
+        case "object":
+            refused = {"properties": {name: False for name in field["without"]}} if field["without"] else {}
+            return {"type": types("object"), **refused}
+        case "string":
+            return {"type": types("string"), **_keywords(field, field.optional)}
+        case kind:
+            return {"type": types(kind)}
+
+
+def _item(item: Field) -> dict[str, Any]:
+    if item.kind == "members":
+        return {"type": "object", **_properties(item.members)}
+    return {"type": item.kind, **(_keywords(item, False) if item.kind == "string" else {})}
+
+
+def _entry(field: Field, values: list[str] | None) -> dict[str, Any]:
+    scalar = ["string", "number", "boolean"]
+    if field.text:
+        return {"type": ["string", "null"]}
+    return {"enum": [*values, None]} if values else {"type": [*scalar, "array", "null"], "items": {"type": scalar}}
+
+
+def _keywords(field: Field, or_null: bool) -> dict[str, Any]:
+    found = {}
+    if "one_of" in field:
+        found["enum"] = [*field["one_of"], None] if or_null else field["one_of"]
+    for modifier in ("pattern", "format"):
+        if modifier in field:
+            found[modifier] = field[modifier]
+    return found
+
+
+def _bounds(field: Field) -> dict[str, Any]:
+    """The declared bounds, and the bounds of the place: a path has no empty segments."""
+    least, most = field["min"], field["max"]
+    not_empty = 1 if field.in_path else None
+    at_least_one = least if least is not None else not_empty
+    match field.kind:
+        case "integer" | "number":
+            found = {"minimum": least, "maximum": most}
+        case "string":
+            found = {"minLength": at_least_one, "maxLength": most if most is not None else field["max_bytes"]}
+        case "list":
+            found = {"minItems": at_least_one, "maxItems": most}
+        case "string_or_list":
+            found = {"minLength": not_empty, "minItems": at_least_one, "maxItems": most}
+        case _:
+            found = {}
+    return {keyword: bound for keyword, bound in found.items() if bound is not None}

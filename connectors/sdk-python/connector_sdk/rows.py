@@ -1,0 +1,311 @@
+"""The rows of a table: an operation that is one request, or a function."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field as member
+from keyword import iskeyword
+from typing import Any, Literal, TypedDict, Unpack
+
+from . import reader
+from .encoding import encode, encode_name
+from .fields import Field, named, string
+from .http import Request
+from .mistake import Mistake, only
+from .thin import Header, Piece, Setting, Wire, WireField
+
+Effect = Literal["read", "write", "destructive"]
+
+
+class Pages(TypedDict, total=False):
+    items: str
+    cursor: str
+    link: str
+    parameter: str
+    page_number: int
+    offset: bool
+    into: str
+
+
+class Clauses(TypedDict, total=False):
+    """What a row says besides its request or its function."""
+
+    fields: Mapping[str, Field]
+    example: dict[str, Any]
+    rate_limit: str
+    pages: Pages
+    answers: Literal["json", "file", "any"]
+    answer_schema: dict[str, Any]
+    no_envelope: bool
+    background: bool
+
+
+class RequestClauses(Clauses, total=False):
+    effect: Effect
+    check: Callable[..., None]
+    via: Callable[[Request], Any]
+    fixed_body: dict[str, Any]
+    default_query: dict[str, Any]
+    default_query_unless: list[str]
+
+
+@dataclass
+class Row:
+    """An operation that is one request, before the table is known."""
+
+    method: str
+    upstream: str
+    path: str
+    doc: str
+    effect: Effect
+    clauses: RequestClauses
+
+
+def get(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
+    return Row("get", upstream, path, doc, "read", clauses)
+
+
+def head(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
+    return Row("head", upstream, path, doc, "read", clauses)
+
+
+def post(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
+    return Row("post", upstream, path, doc, "write", clauses)
+
+
+def put(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
+    return Row("put", upstream, path, doc, "write", clauses)
+
+
+def patch(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
+    return Row("patch", upstream, path, doc, "write", clauses)
+
+
+def delete(upstream: str, path: str, doc: str, **clauses: Unpack[RequestClauses]) -> Row:
+    return Row("delete", upstream, path, doc, "destructive", clauses)
+
+
+@dataclass
+class Operation:
+    name: str
+    doc: str
+    effect: Effect
+    clauses: RequestClauses
+    fields: list[Field]
+    #: The request of a row, or the function.
+    wire: Wire | None = None
+    run: Callable[..., Any] | None = None
+    via: Callable[[Request], Any] | None = None
+
+
+@dataclass
+class Context:
+    """The parts of a table that its rows refer to."""
+
+    upstreams: list[str]
+    rate_limits: Mapping[str, str]
+    settings: dict[str, Setting]
+    headers: list[Header]
+    #: The separator of lists among entries. `None`: each item is a parameter of its own.
+    joined: str | None
+    via: Callable[[Request], Any] | None = None
+    operations: dict[str, Operation] = member(default_factory=dict)
+
+
+def function(context: Context, name: str, doc: str | None, effect: Effect, run: Callable[..., Any], clauses: Clauses) -> Operation:
+    """The operation of a function."""
+    only(clauses, Clauses.__annotations__, "a function of the table")
+    _check(context, name, doc, clauses)
+    return Operation(name, doc or "", effect, clauses, named(clauses.get("fields", {})), run=run)
+
+
+def request(context: Context, name: str, row: Row) -> Operation:
+    """The operation of a row."""
+    if not isinstance(row, Row):
+        raise Mistake('write a row such as `get("api", "/path", "What it does.")`')
+    clauses = row.clauses
+    only(clauses, RequestClauses.__annotations__, "a row")
+    _check(context, name, row.doc, clauses)
+    if row.upstream not in context.upstreams:
+        raise Mistake(f"there is no upstream `{row.upstream}`")
+    template, _, fixed_query = row.path.partition("?")
+    if "{" in fixed_query or "}" in fixed_query:
+        raise Mistake("the query in a path is fixed; declare the other parameters as fields")
+    if not re.match(r"/(?!/)|\{settings\.|$", template):
+        raise Mistake("a path begins with one `/`")
+    names = [found for found in re.findall(r"\{([^{}]*)\}", template) if not found.startswith("settings.")]
+    declared = named(clauses.get("fields", {}))
+    known = [field.name for field in declared]
+    implied = named({found: string() for found in names if found not in known})
+    fields = [_placed(field, row.method, names) for field in [*implied, *declared]]
+    indices = {field.name: index for index, field in enumerate(fields)}
+    wire = Wire(
+        method=row.method,
+        upstream=row.upstream,
+        path=pieces(template, context.settings, indices),
+        fixed_query=fixed_query,
+        fields=[_wire_field(context, field) for field in fields],
+        default_query=_default_query(clauses),
+        headers=context.headers,
+    )
+    _set_body(wire, fields, clauses.get("fixed_body", {}))
+    effect = clauses.get("effect", row.effect)
+    return Operation(name, row.doc, effect, clauses, fields, wire=wire, via=clauses.get("via", context.via))
+
+
+def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> None:
+    if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name):
+        raise Mistake("the path of an operation is 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`")
+    if name in context.operations:
+        raise Mistake("it is declared twice")
+    if not doc:
+        raise Mistake("say what the operation does: in the third argument of a row, or in the docstring of a function")
+    if "rate_limit" in clauses and clauses["rate_limit"] not in context.rate_limits:
+        raise Mistake(f"there is no rate limit `{clauses['rate_limit']}`")
+
+
+def _placed(field: Field, method: str, names: list[str]) -> Field:
+    """A field with its place: as it says, else by its name in the path, its type and the method."""
+
+    def refuse(rule: str) -> None:
+        raise Mistake(f"`{field.name}`: {rule}")
+
+    in_template = field.name in names
+    is_entries = field.kind == "entries"
+    if in_template:
+        by_default = "path"
+    elif is_entries:
+        by_default = "header" if field.name == "headers" else "query"
+    else:
+        by_default = "query" if method in ("get", "head", "delete") else "body"
+    place = field["in_"] or by_default
+    if place not in ("path", "query", "body", "header"):
+        refuse("`in_` is `path`, `query`, `body` or `header`")
+    if in_template != (place == "path"):
+        refuse("the path has this name, so the field is a part of it" if in_template else "the path has no such name")
+    if place == "path" and field.optional and not field["sent"]:
+        refuse("the path needs it, so the field is not optional")
+    if field["assumed"]:
+        refuse("`assumed` is for functions: every default of a request that is not `sent` is assumed by the service")
+    if (field.item or field).is_object and place != "body":
+        refuse("an object cannot be a part of a path, a parameter or a header")
+    if is_entries and place not in ("query", "header"):
+        refuse("entries become query parameters or headers")
+    whole = field.name == "body" and field.is_object and "as_" not in field and place == "body"
+    if field["nullable"] and (place != "body" or not field.optional or whole):
+        refuse("`nullable` is for an optional member of the body of a request")
+    field.place, field.whole, field.in_path, field.text = place, whole, place == "path", is_entries and place == "header"
+    return field
+
+
+def _wire_field(context: Context, field: Field) -> WireField:
+    upstream_name = field["as_"] or field.name
+    is_entries = field.kind == "entries"
+    if field["repeated"]:
+        joined = None
+    elif "joined" in field:
+        joined = field["joined"]
+    elif field.place == "body":
+        joined = None
+    else:
+        joined = context.joined if is_entries and not field.text else ","
+    return WireField(
+        name=field.name,
+        place=f"{field.place}-entries" if is_entries else field.place,
+        upstream_name=upstream_name,
+        # A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
+        body_path=[upstream_name] if upstream_name.startswith("@") else upstream_name.split("."),
+        required=not field.optional,
+        integer=(field.item or field).kind == "integer",
+        joined=joined,
+        max_bytes=field["max_bytes"],
+        default=reader.written(field["default"]) if field["sent"] else None,
+        nullable=bool(field["nullable"]),
+        keeps_slashes=bool(field["keeps_slashes"]),
+        odata_string=bool(field["odata_string"]),
+    )
+
+
+def _default_query(clauses: RequestClauses) -> list[tuple[str, list[str]]]:
+    found = []
+    for name, value in clauses.get("default_query", {}).items():
+        text = value if isinstance(value, str) else reader.written(value)
+        found.append((f"{encode_name(name)}={encode(text, '$@')}", [name, *clauses.get("default_query_unless", [])]))
+    return found
+
+
+def _set_body(wire: Wire, fields: list[Field], fixed_body: dict[str, Any]) -> None:
+    members = [index for index, field in enumerate(fields) if field.place == "body" and not field.whole]
+    wire.whole = next((index for index, field in enumerate(fields) if field.whole), None)
+    if wire.whole is not None and (members or fixed_body):
+        raise Mistake("`body` is the whole request body, so there are no other members")
+    if members or fixed_body:
+        wire.fixed_body = ",".join(f"{reader.quoted(name)}:{reader.written(value)}" for name, value in fixed_body.items())
+        wire.members = _grouped([(index, wire.fields[index].body_path) for index in members], 0)
+
+
+def _grouped(members: list[tuple[int, list[str]]], depth: int) -> list[int]:
+    """Brings the fields of one inner object together, and keeps the order otherwise."""
+    groups: list[list[tuple[int, list[str]]]] = []
+    for found in members:
+        same = (group for group in groups if len(group[0][1]) > depth + 1 and group[0][1][: depth + 1][-1:] == found[1][depth : depth + 1])
+        group = next(same, None)
+        if group is None:
+            groups.append([found])
+        else:
+            group.append(found)
+    order: list[int] = []
+    for group in groups:
+        order.extend(_grouped(group, depth + 1) if len(group) > 1 else [group[0][0]])
+    return order
+
+
+def pieces(template: str, settings: dict[str, Setting], fields: dict[str, int]) -> list[Piece]:
+    """Splits `/a/{b}` at its names."""
+    found: list[Piece] = []
+    for index, text in enumerate(re.split(r"\{([^{}]*)\}", template)):
+        if index % 2 == 0:
+            if "{" in text or "}" in text:
+                raise Mistake("a brace in a path or a header is not closed")
+            if text:
+                found.append(text)
+        elif text.startswith("settings."):
+            name = text.removeprefix("settings.")
+            if name not in settings:
+                raise Mistake(f"there is no setting `{name}`")
+            found.append(settings[name])
+        elif text in fields:
+            found.append(fields[text])
+        else:
+            raise Mistake(f"`{{{text}}}` is not a setting; a header may have `{{settings.name}}` only")
+    return found
+
+
+def read_input(fields: list[Field], given: str) -> dict[str, Any]:
+    """The arguments of a function. An absent field has its default, or is `None`. A word of the language gets a `_` at its end."""
+    values = reader.members(given) or {}
+    found = {}
+    for field in fields:
+        text = values.get(field.name)
+        name = f"{field.name}_" if iskeyword(field.name) else field.name
+        if text is not None and text != "null":
+            found[name] = _value(field, text)
+        else:
+            found[name] = None if field["assumed"] or "default" not in field else json.loads(json.dumps(field["default"]))
+    return found
+
+
+def _value(field: Field, text: str) -> Any:
+    match field.kind:
+        case "string_or_list":
+            found = json.loads(text)
+            return found if isinstance(found, list) else [found]
+        case "integer":
+            return int(reader.integer(text) or text)
+        case "entries":
+            named_values = reader.members(text).items()
+            return {name: [reader.scalar(item) for item in reader.items(value) or [value]] for name, value in named_values if value != "null"}
+        case _:
+            return json.loads(text)

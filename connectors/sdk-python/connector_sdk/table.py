@@ -1,0 +1,236 @@
+"""`Connector(…)`: a table becomes the manifest of a connector, and runs its operations."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from inspect import cleandoc
+from typing import Any, TypedDict, Unpack
+
+from . import rows
+from .fields import Field, field_schema, named, schema_of
+from .http import Request
+from .mistake import Mistake, only, within
+from .outcome import Fault
+from .reader import written
+from .rows import Clauses, Context, Effect, Operation, Pages, Row
+from .thin import Header, Setting, row_request
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
+
+
+class Upstream(TypedDict, total=False):
+    url: str
+    credential: str
+    links: list[str]
+    pacing: dict[str, int]
+
+
+class Connector:
+    """A connector. Its module has it under the name `connector`."""
+
+    def __init__(
+        self,
+        *,
+        identifier: str,
+        version: str,
+        title: str,
+        auth: dict[str, Any],
+        doc: str = "",
+        license: str = "",
+        homepage: str | None = None,
+        author: str | None = None,
+        icon: str | None = None,
+        upstreams: Mapping[str, str | Upstream] | None = None,
+        rate_limits: Mapping[str, str] | None = None,
+        settings: Mapping[str, Field] | None = None,
+        headers: Mapping[str, str | dict[str, Any]] | None = None,
+        lists: str | dict[str, str] = {"joined": ","},
+        via: Callable[[Request], Any] | None = None,
+        answer_examples: Mapping[str, Any] | None = None,
+        operations: Mapping[str, Row] | None = None,
+    ):
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", identifier):
+            raise Mistake("an identifier is 1 to 64 of `a-z`, `0-9` and `_`, and begins with a letter")
+        self.identifier = identifier
+        self._head = {"identifier": identifier, "version": version, "title": title, "description": cleandoc(doc)}
+        self._imprint = {"license": license, "homepage": homepage, "author": author, "icon": icon}
+        self._auth = auth
+        self._answers = dict(answer_examples or {})
+        self._settings_manifest, known = _settings(settings or {})
+        by_default = "none" if auth["tag"] == "none" else "standard"
+        self._upstreams = [
+            _upstream(name, declared, by_default if index == 0 else "none")
+            for index, (name, declared) in enumerate((upstreams or {}).items())
+        ]
+        self._context = Context(
+            upstreams=list(upstreams or {}),
+            rate_limits=rate_limits or {},
+            settings=known,
+            headers=[_header(name, declared, known) for name, declared in (headers or {}).items()],
+            joined=None if lists == "repeated" else lists["joined"],
+            via=via,
+        )
+        for name, row in (operations or {}).items():
+            with within(f"operation `{name}`"):
+                self._context.operations[name] = rows.request(self._context, name, row)
+
+    def read(self, **clauses: Unpack[Clauses]) -> Callable:
+        """The function changes nothing."""
+        return self._function("read", clauses)
+
+    def write(self, **clauses: Unpack[Clauses]) -> Callable:
+        """The function adds or changes data."""
+        return self._function("write", clauses)
+
+    def destructive(self, **clauses: Unpack[Clauses]) -> Callable:
+        """The function removes or overwrites data that cannot be restored."""
+        return self._function("destructive", clauses)
+
+    def _function(self, effect: Effect, clauses: Clauses) -> Callable:
+        def add(run: Callable[..., Any]) -> Callable[..., Any]:
+            name = run.__name__.removesuffix("_")
+            with within(f"operation `{name}`"):
+                self._context.operations[name] = rows.function(self._context, name, run.__doc__, effect, run, clauses)
+            return run
+
+        return add
+
+    def run(self, name: str, given: str) -> Any:
+        """Runs an operation on an input, which is JSON text. Returns what its function returns, or its request."""
+        found = self._context.operations.get(name)
+        if found is None:
+            raise Fault.failed(f"{self.identifier} has no operation {name}")
+        if found.run is not None:
+            return found.run(**rows.read_input(found.fields, given))
+        if "check" in found.clauses:
+            found.clauses["check"](**rows.read_input(found.fields, given))
+        request = row_request(found.wire, given)
+        return request if found.via is None else found.via(request)
+
+    def request(self, method: str, upstream: str, path: str) -> Request:
+        """A request of a function with the headers that the table gives to its rows. Headers with `when` are left out."""
+        request = Request(method, upstream, path)
+        request.headers = [pair for header in self._context.headers if not header.when for pair in header.pair()]
+        return request
+
+    def setting(self, name: str) -> Any:
+        """The operator's value of a setting, or its default; `None` if there is neither."""
+        if name not in self._context.settings:
+            raise Mistake(f"there is no setting `{name}`")
+        text = self._context.settings[name].json()
+        return None if text is None else json.loads(text)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest. A value of a variant is `{"tag": …, "val": …}`."""
+        operations = self._context.operations
+        if not operations:
+            raise Mistake("a connector has at least one operation")
+        for name in self._answers:
+            if name not in operations:
+                raise Mistake(f"`answer_examples` has `{name}`, which is no operation of the table")
+        return {
+            **self._head,
+            "imprint": self._imprint,
+            "auth": self._auth,
+            "upstreams": self._upstreams,
+            "rate_limits": [_rate_limit(name, rate) for name, rate in self._context.rate_limits.items()],
+            "settings": self._settings_manifest,
+            "operations": [_operation(found, self._answers.get(name)) for name, found in operations.items()],
+        }
+
+
+def _settings(declared: Mapping[str, Field]) -> tuple[list[dict[str, Any]], dict[str, Setting]]:
+    manifest, known = [], {}
+    for name, field in declared.items():
+        # `named` refuses defaults of fields without `?`; the operator may always leave a setting out.
+        [setting] = named({f"{name}?": field})
+        doc, default = setting["doc"], setting["default"]
+        if not doc:
+            raise Mistake(f"say in `doc` of the setting `{name}` what the operator sets with it")
+        setting.optional = False
+        setting.modifiers = {word: value for word, value in setting.modifiers.items() if word not in ("doc", "default")}
+        text = None if default is None else written(default)
+        known[name] = Setting(name, text)
+        manifest.append({"name": name, "schema": written(field_schema(setting)), "default": text, "documentation": cleandoc(doc)})
+    return manifest, known
+
+
+def _header(name: str, declared: str | dict[str, Any], settings: dict[str, Setting]) -> Header:
+    header = {"value": declared} if isinstance(declared, str) else declared
+    with within(f"header `{name}`"):
+        only(header, ("value", "when"), "a header")
+        when = [(found, None) if isinstance(found, str) else (found["name"], found.get("unless")) for found in header.get("when", [])]
+        return Header(name, rows.pieces(header["value"], settings, {}), when)
+
+
+def _upstream(name: str, declared: str | Upstream, by_default: str) -> dict[str, Any]:
+    upstream: Upstream = {"url": declared} if isinstance(declared, str) else declared
+    with within(f"upstream `{name}`"):
+        only(upstream, Upstream.__annotations__, "an upstream")
+        if upstream["url"].endswith("/"):
+            raise Mistake("a base URL has no `/` at its end: paths begin with one")
+    return {
+        "name": name,
+        "base_url": upstream["url"],
+        "credential": upstream.get("credential", by_default).replace("_", "-"),
+        "link_hosts": upstream.get("links", []),
+        "pacing": upstream.get("pacing"),
+    }
+
+
+def _rate_limit(name: str, rate: str) -> dict[str, Any]:
+    """`300 per minute`, `300 per 15 minutes`"""
+    found = re.fullmatch(r"([1-9]\d*) per (?:([1-9]\d*) )?(second|minute|hour|day)s?", rate)
+    if found is None:
+        raise Mistake(f"rate limit `{name}`: write a rate such as `300 per minute` or `300 per 15 minutes`")
+    requests, count, unit = found.groups(default="1")
+    return {"name": name, "requests": int(requests), "period_seconds": int(count) * _SECONDS[unit]}
+
+
+def _operation(operation: Operation, answer_example: Any) -> dict[str, Any]:
+    clauses = operation.clauses
+    summary, _, description = cleandoc(operation.doc).partition("\n\n")
+
+    def text(value: Any) -> str | None:
+        return None if value is None else written(value)
+
+    with within(f"operation `{operation.name}`"):
+        pagination = _pagination(clauses["pages"]) if "pages" in clauses else None
+    return {
+        "path": operation.name,
+        "summary": summary.replace("\n", " ").removesuffix("."),
+        "description": description.strip(),
+        "input_schema": written(schema_of(operation.fields)),
+        "example": text(clauses.get("example")),
+        "envelope": not clauses.get("no_envelope", False),
+        "effect": operation.effect,
+        "answer": clauses.get("answers", "json"),
+        "answer_schema": text(clauses.get("answer_schema")),
+        "answer_example": text(answer_example),
+        "pagination": pagination,
+        "background": clauses.get("background", False),
+        "immediate": operation.wire is not None and operation.via is None,
+        "rate_limit": clauses.get("rate_limit"),
+    }
+
+
+def _pagination(pages: Pages) -> dict[str, Any]:
+    only(pages, Pages.__annotations__, "`pages`")
+    next_page: dict[str, Any]
+    match pages:
+        case {"cursor": pointer}:
+            next_page = {"tag": "cursor", "val": pointer}
+        case {"link": pointer, "parameter": parameter}:
+            next_page = {"tag": "link", "val": {"pointer": pointer, "parameter": parameter}}
+        case {"page_number": first}:
+            next_page = {"tag": "page-number", "val": first}
+        case {"offset": True}:
+            next_page = {"tag": "offset"}
+        case _:
+            raise Mistake("`pages` says how the next page is found: `cursor`, `link` with `parameter`, `page_number` or `offset`")
+    if "items" not in pages or "into" not in pages:
+        raise Mistake("`pages` has `items` and `into`, which are JSON Pointers")
+    return {"items": pages["items"], "next": next_page, "input": pages["into"]}

@@ -1,0 +1,190 @@
+"""Tests of connectors without a gateway: `Gateway()` takes its place, gives the answers that the test has prepared, and keeps the
+requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import reader
+from .host import set_host
+from .http import HttpError, Request
+from .outcome import Fault
+from .table import Connector
+
+
+@dataclass
+class Answer:
+    """An answer of a service. A body that is not text is written as JSON."""
+
+    status: int
+    body: Any = ""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class Gateway:
+    """The gateway that the code under test calls, until the next one is made."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.stored: dict[str, bytes] = {}
+        self.logged: list[tuple[str, str]] = []
+        self.reported: list[tuple[float, str]] = []
+        self._answers: list[Answer | HttpError] = []
+        self._settings: dict[str, str] = {}
+        self._now = 0
+        set_host(_Host(self))
+
+    def answer(self, status: int, body: Any = "", headers: dict[str, str] | None = None) -> Gateway:
+        """Prepares an answer. Requests get the answers in their order."""
+        self._answers.append(Answer(status, body, headers or {}))
+        return self
+
+    def failure(self, tag: str, value: str | int | None = None) -> Gateway:
+        """Prepares a failure in place of the next answer, for example `timed-out`."""
+        self._answers.append(HttpError(tag, value))
+        return self
+
+    def setting(self, name: str, value: Any) -> Gateway:
+        self._settings[name] = json.dumps(value)
+        return self
+
+    def now(self, milliseconds: int) -> Gateway:
+        """Sets the clock: milliseconds since 1970-01-01T00:00:00Z."""
+        self._now = milliseconds
+        return self
+
+    def invoke(self, connector: Connector, operation: str, given: Any = None) -> Any:
+        """Runs an operation, and returns what its function returned. Its input may be JSON text. Raises its fault."""
+        return connector.run(operation, given if isinstance(given, str) else json.dumps(given or {}))
+
+    def refused(self, connector: Connector, operation: str, given: Any = None) -> list[dict[str, str]]:
+        """The violations of an input that an operation refuses."""
+        try:
+            self.invoke(connector, operation, given)
+        except Fault as fault:
+            if fault.tag == "invalid-input":
+                return fault.values["violations"]
+            raise
+        raise AssertionError(f"{operation} does not refuse {given}")
+
+
+class _Host:
+    """The functions of the contract, answered by the test's gateway."""
+
+    def __init__(self, gateway: Gateway):
+        self.gateway = gateway
+        self.storage_get = gateway.stored.get
+        self.config = gateway._settings.get
+
+    def calling(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(*arguments)
+
+    def parse(self, text: str) -> _Document:
+        json.loads(text)
+        return _Document(text.strip())
+
+    def send(self, request: Request) -> _Response:
+        self.gateway.requests.append(request)
+        missing = HttpError("failed", f"the test has no answer for {request.upstream} {request.path}")
+        found = self.gateway._answers.pop(0) if self.gateway._answers else missing
+        if isinstance(found, HttpError):
+            raise found
+        return _Response(found)
+
+    def send_all(self, requests: list[Request]) -> list[_Response | HttpError]:
+        return [self._result(request) for request in requests]
+
+    def _result(self, request: Request) -> _Response | HttpError:
+        try:
+            return self.send(request)
+        except HttpError as error:
+            return error
+
+    def storage_set(self, key: str, value: bytes, seconds: int | None) -> None:
+        self.gateway.stored[key] = value
+
+    def storage_delete(self, key: str) -> None:
+        self.gateway.stored.pop(key, None)
+
+    def log(self, level: str, message: str) -> None:
+        self.gateway.logged.append((level, message))
+
+    def now(self) -> int:
+        return self.gateway._now
+
+    def progress(self, fraction: float, message: str) -> None:
+        self.gateway.reported.append((fraction, message))
+
+
+class _Response:
+    def __init__(self, answer: Answer):
+        self._answer = answer
+        self._text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
+
+    def status(self) -> int:
+        return self._answer.status
+
+    def header(self, name: str) -> list[str]:
+        return [value for known, value in self._answer.headers.items() if known.lower() == name.lower()]
+
+    def header_link(self, name: str) -> str | None:
+        return next(iter(self.header(name)), None)
+
+    def body_link(self, pointer: str) -> str | None:
+        found = self.document().pointer(pointer)
+        return None if found is None else found.as_string()
+
+    def peek(self, length: int) -> bytes:
+        return self.bytes()[:length]
+
+    def bytes(self) -> bytes:
+        return self._text.encode()
+
+    def text(self) -> str:
+        return self._text
+
+    def document(self) -> _Document:
+        try:
+            json.loads(self._text or "{}")
+        except ValueError as error:
+            raise HttpError("bad-answer", str(error)) from None
+        return _Document(self._text.strip() or "{}")
+
+
+class _Document:
+    """A document that keeps the text of its numbers, as the gateway's documents do."""
+
+    def __init__(self, text: str):
+        self._text = text
+
+    def _parts(self) -> dict[str, str]:
+        listed = {str(index): item for index, item in enumerate(reader.items(self._text) or [])}
+        return reader.members(self._text) or listed
+
+    def pointer(self, pointer: str) -> _Document | None:
+        found = self._text
+        for step in pointer.split("/")[1:]:
+            value = _Document(found)._parts().get(step.replace("~1", "/").replace("~0", "~"))
+            if value is None:
+                return None
+            found = value
+        return _Document(found)
+
+    def length(self) -> int:
+        return len(self._parts())
+
+    def keys(self) -> list[str]:
+        return list(reader.members(self._text) or [])
+
+    def item(self, index: int) -> _Document | None:
+        parts = list(self._parts().values())
+        return _Document(parts[index]) if index < len(parts) else None
+
+    def text(self) -> str:
+        return self._text
+
+    def as_string(self) -> str | None:
+        return reader.scalar(self._text) if self._text.startswith('"') else None

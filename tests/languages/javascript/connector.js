@@ -1,0 +1,52 @@
+// The connector of the tests in JavaScript. `tests/languages/python/connector.py` is the same in Python.
+
+import { Fault, Request, connector, get, integer, log, oauth2, read, sendAll, send, storage, string, userinfo, write, USERINFO } from "@connector-gateway/sdk";
+
+export default connector({
+  identifier: "javascript",
+  version: "1.0.0",
+  title: "JavaScript",
+  auth: oauth2({ provider: "acme", scopes: ["read"], identity: USERINFO }),
+  upstreams: { api: "https://api.acme.example" },
+  settings: { version: string({ default: "2026-01", doc: "Version of the service's API." }) },
+  headers: { "X-Api-Version": "{settings.version}" },
+  operations: {
+    note: get("api", "/notes/{id}", {
+      doc: "A note.",
+      fields: { "page?": integer({ min: 1, as: "pageNumber" }) },
+      example: { id: "a b", page: 2 },
+    }),
+    both: read(both, { doc: "Two notes.", fields: { first: string(), second: string() } }),
+    count: write(count, { doc: "Counts its calls." }),
+    userinfo: read(account, { doc: "The connected user." }),
+    broken: read(broken, { doc: "Has a defect." }),
+    refused: read(refused, { doc: "Finds nothing." }),
+  },
+});
+
+function both({ first, second }) {
+  const requests = [first, second].map((id) => Request.get("api", "/notes").segment("id", id));
+  const [left, right] = sendAll(requests).map((response) => response.successful().document());
+  return { first: left.string("/title"), second: right.value(), at: Date.now() > 1_700_000_000_000 };
+}
+
+function count() {
+  const calls = Number(storage.get("calls") ?? "0") + 1;
+  storage.set("calls", String(calls));
+  log.info(`call ${calls}`);
+  return { calls };
+}
+
+function account() {
+  const { id, email } = send(Request.get("api", "/me")).successful().json();
+  return userinfo({ id, email });
+}
+
+function broken() {
+  const notes = undefined;
+  return notes.title;
+}
+
+function refused() {
+  throw Fault.notFound("There is no such note. Try another one.", { candidates: ["a"] });
+}

@@ -1,0 +1,128 @@
+//! Connectors in other languages than Rust, built from `tests/languages` with the SDKs of these languages.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use support::accounts::email;
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, module};
+
+use crate::integrations::{connect, started};
+
+/// A gateway with one connector, and an account that ada has connected.
+struct World {
+    provider: OAuthProvider,
+    gateway: Gateway,
+    client: Client,
+    identifier: &'static str,
+}
+
+impl World {
+    /// `built` is a module in `target/languages`.
+    fn start(identifier: &'static str, built: &str) -> Self {
+        let path = module::root().join("target/languages").join(built);
+        let module =
+            fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; `make languages` builds it", path.display()));
+        let provider = OAuthProvider::start(Dialect::strict());
+        let setup = Setup::new().module(identifier, module).provider(identifier, &provider, &[("api", "")]);
+        let gateway = started(setup.config("settings.version = \"2026-11\""), &provider);
+        provider.on_api(|seen, account| match seen.path.rsplit_once('/') {
+            Some((_, "me")) => Reply::json(json!({"id": account.id, "email": account.email})),
+            Some((_, "missing")) => Reply::json(json!({"error": "no such note"})).status(404),
+            Some((_, id)) => Reply::json(json!({"title": id, "size": 3})),
+            None => Reply::empty(404),
+        });
+        let client = gateway.client();
+        connect(&client, identifier, "ada");
+        Self { provider, gateway, client, identifier }
+    }
+
+    fn call(&self, operation: &str, input: Value) -> support::Answer {
+        self.client.call(&format!("{}/{operation}", self.identifier), input)
+    }
+
+    /// Every feature, one after the other: a module of these sizes is compiled once.
+    fn has_every_feature(&self, place: &str) {
+        self.identity_is_found();
+        self.thin();
+        self.composed();
+        self.storage();
+        self.faults();
+        self.exceptions(place);
+    }
+
+    fn identity_is_found(&self) {
+        assert_eq!(self.call("userinfo", json!({})).ok()["data"]["email"], email("ada"));
+        let token = self.provider.access_tokens().pop().unwrap();
+        let seen = self.provider.api_calls().pop().unwrap();
+        assert_eq!(seen.header("authorization"), format!("Bearer {token}"));
+    }
+
+    fn thin(&self) {
+        assert_eq!(self.call("note", json!({"id": "a b/c", "page": 2.0})).ok()["title"], "a%20b%2Fc");
+        let seen = self.provider.api_calls().pop().unwrap();
+        assert_eq!((seen.query.as_str(), seen.header("x-api-version")), ("pageNumber=2", "2026-11"));
+        assert!(seen.header("authorization").starts_with("Bearer "));
+        let refused = self.call("note", json!({"id": "x", "page": 0, "pag": 1})).violations();
+        assert_eq!(refused.iter().map(|(pointer, _)| pointer.as_str()).collect::<Vec<_>>(), ["/page", "/pag"]);
+        // The gateway's schema cannot know this rule, so the refusal is the connector's.
+        assert_eq!(self.call("note", json!({"id": ".."})).violations()[0].0, "/id");
+    }
+
+    fn composed(&self) {
+        let answer = self.call("both", json!({"first": "x", "second": "ü"})).ok();
+        assert_eq!(answer, json!({"first": "x", "second": {"title": "%C3%BC", "size": 3}, "at": true}));
+        let problem = self.call("both", json!({"first": "x", "second": "missing"})).problem(404, "upstream-rejected");
+        assert_eq!(problem["upstream"]["body"]["error"], "no such note", "{problem}");
+    }
+
+    fn storage(&self) {
+        assert_eq!(self.call("count", json!({})).ok(), json!({"calls": 1}));
+        assert_eq!(self.call("count", json!({})).ok(), json!({"calls": 2}));
+        self.gateway
+            .wait_for_log("the connector's line", |line| line["message"] == "call 2" && line["level"] == "INFO");
+    }
+
+    fn faults(&self) {
+        let problem = self.call("refused", json!({})).problem(404, "resource-not-found");
+        assert_eq!(problem["candidates"], json!(["a"]), "{problem}");
+    }
+
+    /// An exception is a defect: the caller learns its kind and place, the log has the stack.
+    fn exceptions(&self, place: &str) {
+        let problem = self.call("broken", json!({})).problem(500, "connector-failed");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("Error: ") && detail.contains(place), "{problem}");
+        let line = self.gateway.wait_for_log("the exception", |line| {
+            line["level"] == "ERROR"
+                && line["operation"] == "broken"
+                && line["message"].as_str().is_some_and(|text| text.contains(place))
+        });
+        assert_eq!(line["request_id"], problem["instance"], "{line}");
+        self.call("note", json!({"id": "after"})).ok();
+    }
+}
+
+/// The line of the source that has this text, as `file:line`.
+fn place(file: &str, text: &str) -> String {
+    let source = fs::read_to_string(module::root().join(file)).unwrap();
+    let line = source.lines().position(|line| line.contains(text)).unwrap() + 1;
+    format!("{file}:{line}")
+}
+
+#[test]
+fn a_connector_in_javascript_has_every_feature() {
+    let broken = place("tests/languages/javascript/connector.js", "return notes.title");
+    World::start("javascript", "javascript.wasm").has_every_feature(&broken);
+}
+
+#[test]
+fn a_connector_in_javascript_for_the_small_engine_has_every_feature() {
+    let broken = "tests/languages/javascript/connector.js:";
+    World::start("javascript", "javascript-quickjs.wasm").has_every_feature(broken);
+}
+
+#[test]
+fn a_connector_in_python_has_every_feature() {
+    let broken = place("tests/languages/python/connector.py", "return notes.title");
+    World::start("python", "python.wasm").has_every_feature(&broken);
+}
