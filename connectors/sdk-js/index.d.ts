@@ -136,6 +136,9 @@ export function api_key(
   key: ({ header: string; prefix?: string } | { query: string } | { basic: true }) & { form_field?: string; check?: string },
 ): Auth;
 
+/** The same under one name: `auth.none`. */
+export const auth: { none: Auth; USERINFO: Identity; oauth2: typeof oauth2; api_key: typeof api_key };
+
 export interface Upstream {
   url: string;
   credential?: "standard" | "none" | "form_field";

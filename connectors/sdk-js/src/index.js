@@ -1,5 +1,6 @@
 // The SDK for connectors in JavaScript. `README.md` shows a table; `TABLE.md` of the Rust SDK describes each word.
 
+export * as auth from "./auth.js";
 export { none, oauth2, api_key, USERINFO } from "./auth.js";
 export { string, integer, number, boolean, list, string_or_list, object, entries } from "./fields.js";
 export { Document, HttpError, Request, Response, send, sendAll } from "./http.js";

@@ -1,0 +1,2 @@
+auth: auth.none,
+upstreams: { api: "https://api.dictionaryapi.dev/api/v2" },

@@ -1,0 +1,3 @@
+# Users bring a key of the service. The gateway stores it and adds it to requests; this code never sees it.
+auth=auth.api_key(header="Authorization", prefix="Bearer "),
+upstreams={"api": "https://api.example.com/v1"},

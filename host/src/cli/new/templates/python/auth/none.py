@@ -1,0 +1,2 @@
+auth=auth.NONE,
+upstreams={"api": "https://api.dictionaryapi.dev/api/v2"},
