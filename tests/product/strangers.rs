@@ -76,9 +76,25 @@ fn a_module_over_the_size_limit_is_refused_unread() {
 }
 
 #[test]
+fn a_component_that_cannot_be_linked_is_refused_before_it_is_compiled() {
+    let gateway = gateway("compile.memory_mb = 64\ncompile.cpu_s = 1");
+    let instances = format!("(core module $m) {}", "(core instance (instantiate $m))".repeat(33));
+    let cases = [
+        ("http", "(import \"wasi:http/types@0.2.0\" (instance))", "`disableFeatures` with `http` and `fetch-event`"),
+        ("instances", &instances, "33 core instances, and the pool has 32"),
+        ("instances_again", &instances, "`sandbox.core_instances_per_component`"),
+        ("shell", "(import \"example:host/shell@1.0.0\" (instance))", "example:host/shell@1.0.0"),
+    ];
+    for (name, head, words) in cases {
+        let reason = refused(&gateway, name, &module::compile_bomb(head, 4000, 1000));
+        assert!(reason.contains(words) && !reason.contains("compile."), "{name}: {reason}");
+    }
+}
+
+#[test]
 fn a_compile_bomb_is_refused_by_name_while_others_are_served() {
     let gateway = gateway("compile.memory_mb = 64\ncompile.cpu_s = 2");
-    let bomb = module::compile_bomb(4000, 1000);
+    let bomb = module::compile_bomb("", 4000, 1000);
     assert!(bomb.len() < 100_000, "it is {} bytes", bomb.len());
     gateway.home().put("bomb", &bomb);
     let load = support::Load::start(

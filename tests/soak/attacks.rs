@@ -221,7 +221,7 @@ fn given_up(_: &TcpStream, since: Instant) -> Option<&'static str> {
 
 /// Modules that take long to compile. Each must be refused.
 pub(crate) fn compile_bombs(run: &Run, site: &Site, until: &Until) {
-    let bomb = module::compile_bomb(4000, 1000);
+    let bomb = module::compile_bomb("", 4000, 1000);
     for number in 0.. {
         if until.is_over() {
             break;

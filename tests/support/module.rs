@@ -117,9 +117,9 @@ pub fn text(name: &str) -> String {
 }
 
 /// A component with one function in which every loop uses every local. The compiler's work grows with the product of loops and
-/// locals, the size of the module only with their sum.
-pub fn compile_bomb(locals: usize, loops: usize) -> Vec<u8> {
-    let mut text = format!("(component (core module (func {}", "(local i32)".repeat(locals));
+/// locals, the size of the module only with their sum. `head` is the text of the component before the function.
+pub fn compile_bomb(head: &str, locals: usize, loops: usize) -> Vec<u8> {
+    let mut text = format!("(component {head} (core module (func {}", "(local i32)".repeat(locals));
     text.push_str(&"(loop ".repeat(loops));
     for local in 0..locals {
         text.push_str(&format!("(local.set {local} (i32.add (local.get {local}) (i32.const 1)))"));

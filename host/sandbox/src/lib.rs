@@ -6,6 +6,7 @@
 //! - [`trap`]: what a guest leaves for its author when it traps
 //! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract
+//! - [`outline`]: what a component says before it is compiled
 //! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`child`]: work in a limited process
 //! - [`shares`]: the slots and connections that modules share; [`ticker`]: the clock of the guests
 
@@ -24,6 +25,7 @@ pub mod json;
 pub mod limits;
 mod log;
 pub mod module;
+mod outline;
 pub mod progress;
 mod shares;
 pub mod storage;
@@ -249,7 +251,10 @@ impl Sandbox {
         }
         let (artifact, tried) = match self.cache.get(digest) {
             Some(cached) => (cached.artifact, Some(cached.tried)),
-            None => (self.compile(bytes).await?, None),
+            None => {
+                outline::check(bytes, &self.pool)?;
+                (self.compile(bytes).await?, None)
+            }
         };
         let component =
             deserialize(&self.engine, &artifact).map_err(|error| ContractError::Artifact(format!("{error:#}")))?;

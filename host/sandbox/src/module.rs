@@ -27,16 +27,22 @@ pub enum ContractError {
     /// It imports an interface that the contract does not offer.
     #[error("it imports `{0}`, which the contract gateway:connector@1 does not offer")]
     UnknownImport(String),
+    /// It imports the HTTP of WASI.
+    #[error(
+        "it imports `{0}`, and a connector sends requests through `gateway:connector/http` only; build it without the toolchain's \
+         own HTTP (componentize-js: `disableFeatures` with `http` and `fetch-event`)"
+    )]
+    WasiHttp(String),
     /// It was built against a contract of another major version.
     #[error("it was built for `{0}`; this gateway accepts gateway:connector@1.x")]
     Version(String),
     /// An export is missing.
     #[error("it does not export `{0}`; is it built for the world `connector`?")]
     MissingExport(&'static str),
-    /// It needs more memories or tables than a slot of the pool has.
+    /// It needs more memories, tables or core instances than a slot of the pool has.
     #[error("it needs {needed} {what}, and the pool has {limit} for a connector; raise `{key}`")]
     TooLarge {
-        /// `memories` or `tables`.
+        /// `memories`, `tables` or `core instances`.
         what: &'static str,
         /// The number that it declares.
         needed: u32,
@@ -174,25 +180,33 @@ fn forbid(linker: &mut Linker<Guest>, interface: &str, functions: &[&str]) -> wa
     Ok(())
 }
 
-/// The kinds of imports.
-enum Import {
-    Offered,
+/// An import that the gateway offers.
+#[derive(PartialEq)]
+pub(super) enum Import {
+    Contract,
     Wasi,
-    OtherVersion,
-    Unknown,
 }
 
-fn classify(name: &str) -> Import {
+/// Checks that the gateway offers an import.
+pub(super) fn check_import(name: &str) -> Result<Import, ContractError> {
+    if name.starts_with("wasi:http/") {
+        return Err(ContractError::WasiHttp(name.to_owned()));
+    }
     if name.starts_with("wasi:") {
-        return Import::Wasi;
+        return Ok(Import::Wasi);
     }
-    match name.strip_prefix("gateway:connector/") {
-        None => Import::Unknown,
-        Some(rest) => match rest.split_once('@') {
-            Some((_, version)) if version.starts_with("1.") => Import::Offered,
-            _ => Import::OtherVersion,
-        },
+    let Some(rest) = name.strip_prefix("gateway:connector/") else {
+        return Err(ContractError::UnknownImport(name.to_owned()));
+    };
+    match rest.split_once('@') {
+        Some((_, version)) if version.starts_with("1.") => Ok(Import::Contract),
+        _ => Err(ContractError::Version(name.to_owned())),
     }
+}
+
+/// Checks that a slot of the pool has as many of these as a component needs.
+pub(super) fn check_size(what: &'static str, needed: u32, limit: u32, key: &'static str) -> Result<(), ContractError> {
+    if needed > limit { Err(ContractError::TooLarge { what, needed, limit, key }) } else { Ok(()) }
 }
 
 impl Module {
@@ -206,12 +220,7 @@ impl Module {
         let engine = component.engine();
         let mut imports_wasi = false;
         for (name, _) in component.component_type().imports(engine) {
-            match classify(name) {
-                Import::Offered => {}
-                Import::Wasi => imports_wasi = true,
-                Import::OtherVersion => return Err(ContractError::Version(name.to_owned())),
-                Import::Unknown => return Err(ContractError::UnknownImport(name.to_owned())),
-            }
+            imports_wasi |= check_import(name)? == Import::Wasi;
         }
         // It is not known for a component that imports core modules, which the contract does not offer.
         let required = component.resources_required();
@@ -223,9 +232,7 @@ impl Module {
             ("memories", memories, limits.memories_per_component, "sandbox.memories_per_component"),
             ("tables", tables, limits.tables_per_component, "sandbox.tables_per_component"),
         ] {
-            if needed > limit {
-                return Err(ContractError::TooLarge { what, needed, limit, key });
-            }
+            check_size(what, needed, limit, key)?;
         }
         let export =
             |name: &'static str| component.get_export_index(None, name).ok_or(ContractError::MissingExport(name));

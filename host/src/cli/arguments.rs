@@ -141,10 +141,13 @@ pub enum ConnectorsCommand {
         /// The new connector's identifier
         id: String,
     },
-    /// Check if a module would be accepted, and show the hosts that it asks for
+    /// Check if a module would be accepted, and report what it is, what it asks for and what changed since the version before.
+    /// Needs no gateway, and changes nothing
     Check {
         /// The module, a WebAssembly component
         file: PathBuf,
+        #[command(flatten)]
+        list: ListArguments,
     },
     /// Turn a core module that a toolchain built into a component
     Pack {

@@ -12,14 +12,15 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::arguments::{ConnectorsCommand, ListArguments};
+use super::check;
+use super::check::report::Report;
 use super::new::{self, NewError};
 use super::table::Table;
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::registry::{ChangeError, Connector, GRANT_COMMAND, Installation, Refusal, Registry, Service};
+use crate::registry::{ChangeError, Connector, GRANT_COMMAND, Installation, Registry};
 use crate::serve::{ServeError, open_registry};
 use crate::webhooks::Events;
-use contract::AuthScheme;
 use store::vault::{Vault, VaultError};
 use store::{Store, StoreError};
 
@@ -90,37 +91,22 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
             return Ok(());
         }
         ConnectorsCommand::Pack { file, output } => return pack(file, output),
+        ConnectorsCommand::Check { file, list } => {
+            let report = check::run(file, &config, program).await?;
+            match list.json {
+                true => println!("{:#}", json!(report)),
+                false => print!("{report}"),
+            }
+            return Ok(());
+        }
         _ => {}
     }
     let store = Store::connect(&config.store()).await?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let registry = open_registry(&Arc::new(config), store, &vault, &Arc::new(Metrics::default()), Events::default())?;
     match command {
-        ConnectorsCommand::New { .. } | ConnectorsCommand::Pack { .. } => Ok(()),
+        ConnectorsCommand::New { .. } | ConnectorsCommand::Pack { .. } | ConnectorsCommand::Check { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,
-        ConnectorsCommand::Check { file } => {
-            let connector = check(&registry, file).await?;
-            describe(&connector)?;
-            let more = registry
-                .more_than_accepted(&connector)
-                .await
-                .map_err(|refusal| ConnectorsError::Refused { file: file.clone(), reason: refusal.to_string() })?;
-            more.iter()
-                .for_each(|ask| println!("  + {ask} (the version before does not ask for it; add it with --accept)"));
-            let hosts: Vec<String> =
-                connector.missing_hosts().into_iter().map(|host| format!(" --grant {host}")).collect();
-            if !hosts.is_empty() {
-                let accept = if more.is_empty() { "" } else { " --accept" };
-                let file = word(&file.to_string_lossy());
-                println!("  to grant    {program} connectors add {file}{}{accept}", hosts.concat());
-            }
-            if registry.would_replace_shipped(&connector) {
-                println!(
-                    "  replaces    the connector that came with the gateway (add the module with --replace-shipped)"
-                );
-            }
-            Ok(())
-        }
         ConnectorsCommand::Add { file, grants, accept, replace_shipped } => {
             let module = read(file)?;
             let installation = Installation { grants, accepts: *accept, replaces_shipped: *replace_shipped };
@@ -138,7 +124,7 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
                 ChangeError::Refused(reason) => ConnectorsError::Refused { file: file.clone(), reason },
                 error => error.into(),
             })?;
-            describe(&connector)?;
+            print!("{}", Report::of(&connector).short());
             to_grant(program, &connector);
             eprintln!("Added. A running gateway swaps it in within a second.");
             Ok(())
@@ -175,7 +161,7 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
     }
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
+pub(super) fn read(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
     fs::read(file).map_err(|source| ConnectorsError::File { file: file.to_owned(), source })
 }
 
@@ -193,51 +179,6 @@ fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
     };
     store::files::write_atomically(output, write)
         .map_err(|source| ConnectorsError::File { file: output.to_owned(), source })
-}
-
-async fn check(registry: &Registry, file: &Path) -> Result<Connector, ConnectorsError> {
-    let refused = |refusal: Refusal| ConnectorsError::Refused { file: file.to_owned(), reason: refusal.to_string() };
-    registry.check(&read(file)?).await.map_err(refused)
-}
-
-/// Prints what a connector is, and the hosts that it asks for.
-fn describe(connector: &Connector) -> Result<(), ConnectorsError> {
-    let manifest = connector.manifest();
-    let auth = match &manifest.auth {
-        AuthScheme::None => "none",
-        AuthScheme::Oauth2(_) => "OAuth 2.0",
-        AuthScheme::ApiKey(_) => "API key",
-    };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{} {}: {}", manifest.identifier, manifest.version, manifest.title)?;
-    writeln!(out, "  sha256      {}", connector.digest())?;
-    writeln!(out, "  users       {auth}")?;
-    writeln!(out, "  operations  {}", connector.operations().count())?;
-    let imprint = &manifest.imprint;
-    for (name, text) in [
-        ("author", imprint.author.as_deref()),
-        ("license", Some(imprint.license.as_str()).filter(|license| !license.is_empty())),
-        ("homepage", imprint.homepage.as_deref()),
-    ] {
-        if let Some(text) = text {
-            writeln!(out, "  {name:<11} {text}")?;
-        }
-    }
-    for service in connector.services() {
-        writeln!(out, "  credential  {}", credential(service))?;
-    }
-    for setting in &manifest.settings {
-        let default = setting.default.as_deref().map(|text| format!(", {text} unless it is set")).unwrap_or_default();
-        let documentation = setting.documentation.lines().next().unwrap_or_default();
-        writeln!(out, "  setting     `{}`{default}: {documentation}", setting.name)?;
-    }
-    for host in connector.granted_hosts() {
-        writeln!(out, "  reaches     {host}")?;
-    }
-    for host in connector.missing_hosts() {
-        writeln!(out, "  asks for    {host} (not granted)")?;
-    }
-    Ok(())
 }
 
 /// Prints the command that grants what an installed connector asks for.
@@ -299,16 +240,6 @@ async fn grants(
     asking.dedup_by_key(|connector| connector.name());
     asking.into_iter().for_each(|connector| to_grant(program, connector));
     Ok(())
-}
-
-/// The use of the user's credential in requests to a service.
-fn credential(service: &Service) -> String {
-    let host = service.host.as_deref().unwrap_or("no address yet");
-    let place = match &service.credential {
-        None => "none".to_owned(),
-        Some(place) => format!("{} `{}`", place.part.replace('_', " "), place.name),
-    };
-    format!("upstream `{}` ({host}): {place}", service.name)
 }
 
 async fn list(registry: &Arc<Registry>, arguments: ListArguments) -> Result<(), ConnectorsError> {

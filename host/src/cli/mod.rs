@@ -5,10 +5,11 @@
 //!
 //! - [`arguments`]: all commands and their options
 //! - [`mod@run`]: starts the work of a command
-//! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`
+//! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`; [`check`]: `connectors check`
 //! - [`table`]: lists for people
 
 mod arguments;
+mod check;
 mod connectors;
 mod keys;
 mod new;

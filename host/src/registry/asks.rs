@@ -57,6 +57,13 @@ impl Asks {
     }
 }
 
+impl Connector {
+    /// The permissions that it asks for and another version of it does not, a line for each.
+    pub fn asks_beyond(&self, former: &Self) -> Vec<String> {
+        Asks::of(self).more_than(&Asks::of(former), self.operator_grants())
+    }
+}
+
 impl Registry {
     /// The permissions that a foreign connector asks for and its accepted version does not. Empty if no version of it was accepted. If the
     /// accepted version is no longer there or no longer valid, it is everything.

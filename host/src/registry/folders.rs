@@ -12,10 +12,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::versions::Versions;
 use crate::config::Config;
 
 /// The name of the folder beside the binary that `shipped_dir` is by default.
 const BESIDE_THE_BINARY: &str = "connectors";
+
+/// The folder in `data_dir` with the digests of accepted versions.
+const ACCEPTED: &str = "accepted";
 
 /// The origin of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,7 +95,7 @@ impl Folders {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
         let replacements = config.data_dir.join("replacements");
-        let accepted = config.data_dir.join("accepted");
+        let accepted = config.data_dir.join(ACCEPTED);
         fs::create_dir_all(&replacements)?;
         fs::create_dir_all(&accepted)?;
         Ok(Self { shipped, modules, replacements, accepted })
@@ -185,6 +189,20 @@ impl Folders {
         }
         Ok(found)
     }
+}
+
+/// The file of the version of a connector that a gateway with this configuration serves: the version that the operator has accepted
+/// last, else the one in a folder of modules. `None` if there is none. Nothing is created.
+pub fn present_module(config: &Config, identifier: &str) -> Option<PathBuf> {
+    let file = format!("{identifier}.wasm");
+    let foreign = config.modules_dir.join(&file);
+    if foreign.is_file() {
+        let accepted = fs::read_to_string(config.data_dir.join(ACCEPTED).join(identifier)).ok();
+        let accepted = accepted.map(|digest| Versions::at(&config.data_dir).file(identifier, Origin::Foreign, &digest));
+        return Some(accepted.filter(|path| path.is_file()).unwrap_or(foreign));
+    }
+    let shipped = config.shipped_dir.clone().or_else(beside_the_binary)?.join(file);
+    shipped.is_file().then_some(shipped)
 }
 
 /// The identifier that the name of a file gives.

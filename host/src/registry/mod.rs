@@ -45,6 +45,7 @@ use tokio::sync::{Mutex, watch as watched};
 pub use self::change::{ChangeError, Installation};
 pub use self::connector::{Connector, Operation};
 pub use self::derived::Derived;
+pub use self::folders::present_module;
 pub use self::grants::follow_grants;
 pub use self::load::try_schemas;
 pub use self::places::{NoPlace, Permit};

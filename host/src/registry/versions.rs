@@ -30,9 +30,14 @@ pub(super) struct Version {
 
 impl Versions {
     pub(super) fn open(data_dir: &Path) -> io::Result<Self> {
-        let folder = data_dir.join("versions");
-        fs::create_dir_all(&folder)?;
-        Ok(Self { folder })
+        let versions = Self::at(data_dir);
+        fs::create_dir_all(&versions.folder)?;
+        Ok(versions)
+    }
+
+    /// The versions in a data directory, which may be missing.
+    pub(super) fn at(data_dir: &Path) -> Self {
+        Self { folder: data_dir.join("versions") }
     }
 
     /// Stores a version that became live, and removes the oldest ones.

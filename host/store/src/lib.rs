@@ -118,6 +118,13 @@ pub struct Settings {
     pub database_url: Option<SecretString>,
 }
 
+impl Settings {
+    /// Returns `true` if there is a database that [`Store::connect`] would not have to create.
+    pub fn is_there(&self) -> bool {
+        self.database_url.is_some() || self.data_dir.join(FILE).is_file()
+    }
+}
+
 /// The database. Clones share its connections.
 #[derive(Clone, Debug)]
 pub struct Store {

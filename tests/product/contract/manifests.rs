@@ -138,3 +138,61 @@ fn an_operator_can_grant_a_wildcard_that_the_manifest_declares() {
         assert!(finished.stderr.contains(wrong), "{}", finished.stderr);
     }
 }
+
+#[test]
+fn check_reports_what_a_module_is_and_leaves_nothing_behind() {
+    let home = Setup::new().prepare();
+    let folder = tempfile::tempdir().unwrap();
+    let module = folder.path().join("module.wasm");
+    fs::write(&module, module::account(&json!({"identifier": "account", "auth": "none", "rate_limit": 3}))).unwrap();
+    let nowhere = folder.path().join("nowhere");
+    let config = folder.path().join("gateway.toml");
+    fs::write(
+        &config,
+        format!("data_dir = {nowhere:?}\nmodules_dir = {nowhere:?}\nshipped_dir = {:?}\n", folder.path()),
+    )
+    .unwrap();
+    let check = |more: &[&str]| {
+        let check = ["--config", config.to_str().unwrap(), "connectors", "check", module.to_str().unwrap()];
+        home.run_ok(&[&check, more].concat())
+    };
+    let said = check(&[]);
+    for line in [
+        "    read        composed ",
+        "answers any, limit `calls`)",
+        "  limit       `calls`: 3 calls in 3600 s",
+        "  note        the connector has no description",
+        "  note        no example of the answer: burn, change, ",
+    ] {
+        assert!(said.contains(line), "{line} in\n{said}");
+    }
+    let report: Value = serde_json::from_str(&check(&["--json"])).unwrap();
+    assert_eq!(
+        (&report["connector"], &report["since"], &report["auth"]),
+        (&json!("account"), &json!(null), &json!("none"))
+    );
+    assert_eq!(report["rate_limits"], json!([{"name": "calls", "requests": 3, "period_s": 3600}]));
+    let composed = report["operations"].as_array().unwrap().iter().find(|row| row["operation"] == "composed").unwrap();
+    assert_eq!((&composed["effect"], &composed["rate_limit"]), (&json!("read"), &json!("calls")));
+    for size in ["bytes", "compiled_bytes", "checked_in_ms"] {
+        assert!(report["module"][size].as_u64().is_some_and(|size| size > 0), "{report}");
+    }
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn check_shows_what_changed_since_the_version_before() {
+    let before = module::account(&json!({"identifier": "account", "auth": "none", "link_hosts": ["old.example"]}));
+    let home = Setup::new().module("account", before.clone()).prepare();
+    let said = checked(&home, &module::account(&json!({"identifier": "account", "auth": "none", "rate_limit": 3})));
+    for line in [
+        "  changes     since 1.0.0, the version before",
+        "    - host old.example",
+        "    ~ operation composed: it has the rate limit `calls`",
+    ] {
+        assert!(said.contains(line), "{line} in\n{said}");
+    }
+    assert!(!said.contains("operation whoami") && !said.contains("--accept"), "{said}");
+    assert!(!checked(&home, &before).contains("changes"), "the same version has no changes");
+}

@@ -19,7 +19,7 @@ fn wait_for_compilation(data: &std::path::Path) {
 }
 
 fn bomb() -> Vec<u8> {
-    module::compile_bomb(8000, 3000)
+    module::compile_bomb("", 8000, 3000)
 }
 
 #[test]
