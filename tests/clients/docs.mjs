@@ -56,5 +56,9 @@ if (picture) await page.screenshot({ path: picture });
 
 seen.stored = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
 seen.address = page.url();
+
+await page.goto(`${address}/docs/preprint_archive`);
+await page.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
+seen.one = await page.locator("aside, nav").first().innerText();
 await browser.close();
 console.log(JSON.stringify(seen));

@@ -28,6 +28,24 @@ fn the_page_and_its_scripts_need_no_key_and_load_nothing_from_elsewhere() {
 }
 
 #[test]
+fn a_connector_has_a_page_and_a_description_of_its_own() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).guest("hostile").start();
+    let page = gateway.stranger().get("/docs/liar");
+    assert_eq!((page.status, page.header("x-frame-options")), (200, "DENY"));
+    assert!(page.text().contains("src=\"../docs/page.js\""), "{}", page.text());
+    let described = gateway.stranger().get("/openapi.json?connector=liar").ok();
+    let paths: Vec<&String> = described["paths"].as_object().unwrap().keys().collect();
+    assert!(!paths.is_empty() && paths.iter().all(|path| path.starts_with("/connectors/liar/")), "{paths:?}");
+    let tags = described["tags"].as_array().unwrap();
+    assert_eq!((tags.len(), &tags[0]["name"]), (1, &json!("liar")));
+    assert_eq!(tags[0]["externalDocs"]["url"], format!("{}/docs/liar", gateway.address()));
+    for missing in ["/docs/lier", "/openapi.json?connector=lier"] {
+        let problem = gateway.stranger().get(missing).problem(404, "unknown-connector");
+        assert!(problem["detail"].as_str().unwrap().contains("`liar`"), "{problem}");
+    }
+}
+
+#[test]
 fn the_library_is_sent_compressed_and_only_once() {
     let gateway = Setup::new().start();
     let get = |name: &str, value: &str| gateway.stranger().request("GET", "/docs/scalar.js").header(name, value).send();
@@ -66,6 +84,8 @@ fn a_browser_without_a_network_searches_the_page_and_tries_a_call() {
     for connector in module::shipped_names() {
         assert!(sections.lines().any(|line| line == connector), "{connector} in {sections}");
     }
+    let one = seen["one"].as_str().unwrap();
+    assert!(one.contains("preprint_archive") && !one.contains("team_chat") && !one.contains("webhooks"), "{one}");
     // The key is in the header of the call, and nowhere else.
     for place in ["stored", "address", "urls"] {
         assert!(!seen[place].to_string().contains(KEY), "{place}: {}", seen[place]);

@@ -352,6 +352,20 @@ pub(super) static ROUTES: &[Route] = &[
         }],
     },
     Route {
+        path: "/docs/{connector}",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(docs::page_of_connector(call))),
+            description: Some(Description {
+                id: "connector_docs",
+                summary: "The operations of one connector as a page for browsers.",
+                members: gateway::docs,
+            }),
+        }],
+    },
+    Route {
         path: "/metrics",
         family: Family::System,
         methods: &[Endpoint {

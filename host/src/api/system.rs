@@ -4,6 +4,7 @@ use hyper::Response;
 use serde_json::json;
 
 use super::answer::{json_answer, tagged, typed, with_tag};
+use super::connectors;
 use super::openapi;
 use super::problem::{self, Problem};
 use super::route::HttpCall;
@@ -54,9 +55,15 @@ pub(super) async fn metrics(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     Ok(typed(text, "application/openmetrics-text; version=1.0.0; charset=utf-8"))
 }
 
-/// GET /openapi.json.
+/// GET /openapi.json. With `?connector=…` it has the operations of this connector only.
 pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, request, routes, .. } = call;
+    let query = request.uri().query().unwrap_or_default();
+    if let Some((_, one)) = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "connector") {
+        let connector = connectors::live(gateway, &one)?;
+        let describe = || with_tag(openapi::document_of(&gateway.config, &connector).to_string());
+        return Ok(tagged(request.headers(), &compute::run(compute::LARGE_BYTES, describe).await));
+    }
     // It has every schema of every live connector.
     let describe = || {
         gateway

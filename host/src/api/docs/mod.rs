@@ -1,4 +1,4 @@
-//! GET /docs: the API as a page for browsers, made from the live description.
+//! GET /docs and GET /docs/{connector}: the API, or one connector, as a page for browsers, made from the live description.
 //!
 //! The page and its scripts are in the binary. They load nothing from elsewhere, and their policy lets them load nothing.
 //! `SOURCE.md` says where the library comes from.
@@ -15,11 +15,13 @@ use hyper::header::{
 
 use super::answer::{tagged_as, typed};
 use super::compression::takes;
+use super::connectors;
 use super::problem::{self, Problem};
 use super::route::HttpCall;
 use crate::gateway::TaggedText;
 use crate::pipeline::body::Body;
 
+/// `{root}` stands for the way from the page to the root of the gateway.
 const PAGE: &str = include_str!("page.html");
 
 const SCRIPT: &str = include_str!("page.js");
@@ -40,12 +42,22 @@ const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// GET /docs.
 pub(super) async fn page(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let mut response = typed(PAGE, "text/html; charset=utf-8");
+    Ok(page_at(""))
+}
+
+/// GET /docs/{connector}.
+pub(super) async fn page_of_connector(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    connectors::live(call.gateway, call.arguments.connector)?;
+    Ok(page_at("../"))
+}
+
+fn page_at(root: &str) -> Response<Body> {
+    let mut response = typed(PAGE.replace("{root}", root), "text/html; charset=utf-8");
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    Ok(asset(response))
+    asset(response)
 }
 
 /// GET /docs/page.js.

@@ -1,8 +1,10 @@
 // Calls go to the gateway that served this page, whatever `public_url` says. The key stays in memory until the page is closed.
-const gateway = new URL(".", location.href).href.replace(/\/$/, "");
+const [, root, connector] = location.pathname.match(/^(.*)\/docs(?:\/([a-z0-9_]+))?$/);
+const gateway = location.origin + root;
+const part = connector ? `?connector=${connector}` : "";
 
 Scalar.createApiReference("#page", {
-  url: `${gateway}/openapi.json`,
+  url: `${gateway}/openapi.json${part}`,
   servers: [{ url: gateway }],
   persistAuth: false,
   // Nothing leaves the gateway: no fonts, no telemetry, no services of the library's makers.

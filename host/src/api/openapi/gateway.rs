@@ -23,7 +23,14 @@ pub(in crate::api) fn readiness() -> Value {
 
 /// Members of GET /openapi.json.
 pub(in crate::api) fn openapi() -> Value {
-    with_tag(ok("This document.", json!({"type": "object"})))
+    let mut members = with_tag(ok("This document.", json!({"type": "object"})));
+    if let Some(parameters) = members["parameters"].as_array_mut() {
+        parameters.push(json!({
+            "name": "connector", "in": "query", "schema": {"type": "string"},
+            "description": "Leaves out everything but the operations of this connector.",
+        }));
+    }
+    members
 }
 
 /// Members of GET /docs.

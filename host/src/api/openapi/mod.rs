@@ -29,51 +29,83 @@ use crate::registry::{Connector, Live};
 pub(super) fn document(config: &Config, live: &Live, routes: &[Route]) -> Value {
     let mut connectors: Vec<&Connector> = live.values().map(|connector| &**connector).collect();
     connectors.sort_by_key(|connector| connector.name());
-    let mut schemas = Schemas::default();
-    schemas.extend(gateway_schemas());
-    let mut paths = gateway_paths(routes);
-    let mut tags = vec![
+    let mut parts = Parts { paths: gateway_paths(routes), ..Parts::default() };
+    parts.tags = vec![
         json!({"name": "gateway", "description": "The gateway itself."}),
         json!({"name": "integrations", "description": "Accounts that users have connected."}),
         json!({"name": "jobs", "description": "Operations that run in the background."}),
         json!({"name": "webhooks", "description": "Requests that the gateway sends, and the secrets that they are signed with."}),
     ];
     for connector in connectors {
+        parts.add(connector, config);
+    }
+    let mut document = parts.into_document(config);
+    document["webhooks"] = webhooks::messages();
+    document
+}
+
+/// Describes the operations of one connector.
+pub(super) fn document_of(config: &Config, connector: &Connector) -> Value {
+    let mut parts = Parts::default();
+    parts.add(connector, config);
+    parts.into_document(config)
+}
+
+/// The parts of a document that connectors add to.
+#[derive(Default)]
+struct Parts {
+    tags: Vec<Value>,
+    paths: Map<String, Value>,
+    schemas: Schemas,
+}
+
+impl Parts {
+    fn add(&mut self, connector: &Connector, config: &Config) {
         let manifest = connector.manifest();
         let about = join_lines(&manifest.title, &manifest.description);
         let seconds = connector.timeout().as_secs();
-        tags.push(json!({
+        let page = format!("{}/docs/{}", root(config), manifest.identifier);
+        self.tags.push(json!({
             "name": manifest.identifier,
             "description": format!("{about}\n\nA call ends after {seconds} s."),
+            "externalDocs": {"url": page, "description": "A page with these operations only"},
         }));
         for operation in connector.operations() {
             let path = format!("/connectors/{}/{}", manifest.identifier, operation.manifest.path);
-            paths.insert(path, operation::path_item(connector, operation, &mut schemas));
+            self.paths.insert(path, operation::path_item(connector, operation, &mut self.schemas));
         }
     }
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Connector Gateway",
-            "version": env!("CARGO_PKG_VERSION"),
-            "description": explanation::explanation(config),
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "servers": [{"url": config.public_url.as_str().trim_end_matches('/')}],
-        "security": [{"bearer": []}],
-        "tags": tags,
-        "paths": paths,
-        "webhooks": webhooks::messages(),
-        "components": {
-            "securitySchemes": {"bearer": {
-                "type": "http", "scheme": "bearer", "description": "An API key, `cgw_…`, or a JWT of an issuer that the operator trusts.",
-            }},
-            "parameters": components::parameters(),
-            "headers": components::headers(),
-            "responses": responses(),
-            "schemas": schemas.into_component(),
-        },
-    })
+
+    fn into_document(mut self, config: &Config) -> Value {
+        self.schemas.extend(gateway_schemas());
+        json!({
+            "openapi": "3.1.0",
+            "info": {
+                "title": "Connector Gateway",
+                "version": env!("CARGO_PKG_VERSION"),
+                "description": explanation::explanation(config),
+                "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+            },
+            "servers": [{"url": root(config)}],
+            "security": [{"bearer": []}],
+            "tags": self.tags,
+            "paths": self.paths,
+            "components": {
+                "securitySchemes": {"bearer": {
+                    "type": "http", "scheme": "bearer", "description": "An API key, `cgw_…`, or a JWT of an issuer that the operator trusts.",
+                }},
+                "parameters": components::parameters(),
+                "headers": components::headers(),
+                "responses": responses(),
+                "schemas": self.schemas.into_component(),
+            },
+        })
+    }
+}
+
+/// The address of the gateway, without a slash at its end.
+fn root(config: &Config) -> &str {
+    config.public_url.as_str().trim_end_matches('/')
 }
 
 fn join_lines(one: &str, other: &str) -> String {
