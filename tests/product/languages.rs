@@ -1,12 +1,14 @@
 //! Connectors in other languages than Rust, built from `tests/languages` with the SDKs of these languages.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::accounts::email;
-use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, module};
+use support::accounts::{connect, email, registered};
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, module, wait_at_most};
 
-use crate::integrations::{connect, started};
+/// The engine of a language is much code. On a busy machine it may take minutes to compile it.
+const COMPILE_TIME: Duration = Duration::from_secs(300);
 
 /// A gateway with one connector, and an account that ada has connected.
 struct World {
@@ -23,8 +25,12 @@ impl World {
         let module =
             fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; `make languages` builds it", path.display()));
         let provider = OAuthProvider::start(Dialect::strict());
-        let setup = Setup::new().module(identifier, module).provider(identifier, &provider, &[("api", "")]);
-        let gateway = started(setup.config("settings.version = \"2026-11\""), &provider);
+        let setup =
+            Setup::new().provider(identifier, &provider, &[("api", "")]).config("settings.version = \"2026-11\"");
+        let gateway = setup.config("[compile]\ncpu_s = 300").start();
+        gateway.home().put(identifier, &module);
+        wait_at_most(COMPILE_TIME, "the module to be compiled", || gateway.connector(identifier));
+        let gateway = registered(gateway, &provider);
         provider.on_api(|seen, account| match seen.path.rsplit_once('/') {
             Some((_, "me")) => Reply::json(json!({"id": account.id, "email": account.email})),
             Some((_, "missing")) => Reply::json(json!({"error": "no such note"})).status(404),
@@ -46,6 +52,7 @@ impl World {
         self.thin();
         self.composed();
         self.storage();
+        self.file();
         self.faults();
         self.exceptions(place);
     }
@@ -80,6 +87,13 @@ impl World {
         assert_eq!(self.call("count", json!({})).ok(), json!({"calls": 2}));
         self.gateway
             .wait_for_log("the connector's line", |line| line["message"] == "call 2" && line["level"] == "INFO");
+    }
+
+    fn file(&self) {
+        let expected = json!({
+            "file_name": "note.txt", "content_type": "text/plain", "size": 2, "content_base64": "w7w=", "lines": 1,
+        });
+        assert_eq!(self.call("saved", json!({})).ok(), expected);
     }
 
     fn faults(&self) {

@@ -83,13 +83,22 @@ pub fn runtime() -> &'static Runtime {
 /// # Panics
 /// After a minute without a value; `what` is named in the message.
 #[track_caller]
-pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
+    wait_at_most(PATIENCE, what, condition)
+}
+
+/// As [`wait_for`], for work that may take longer than a minute on a busy machine.
+///
+/// # Panics
+/// When the condition is not met in this time.
+#[track_caller]
+pub fn wait_at_most<T>(time: Duration, what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + time;
     loop {
         if let Some(value) = condition() {
             return value;
         }
-        assert!(Instant::now() < deadline, "waited a minute for {what}");
+        assert!(Instant::now() < deadline, "waited {} s for {what}", time.as_secs());
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -72,7 +72,7 @@ function fileOf({ content, file_name, content_type, members, digest, max_bytes }
     contentType: content_type,
     members: members ? JSON.stringify(members) : "",
     digest,
-    maxBytes: BigInt(max_bytes),
+    maxBytes: max_bytes,
   };
 }
 

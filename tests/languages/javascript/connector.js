@@ -1,6 +1,8 @@
 // The connector of the tests in JavaScript. `tests/languages/python/connector.py` is the same in Python.
 
-import { Fault, Request, connector, get, integer, log, oauth2, read, sendAll, send, storage, string, userinfo, write, USERINFO } from "@connector-gateway/sdk";
+import {
+  Fault, File, Request, USERINFO, connector, get, integer, log, oauth2, read, send, sendAll, storage, string, userinfo, write,
+} from "@connector-gateway/sdk";
 
 export default connector({
   identifier: "javascript",
@@ -18,6 +20,7 @@ export default connector({
     }),
     both: read(both, { doc: "Two notes.", fields: { first: string(), second: string() } }),
     count: write(count, { doc: "Counts its calls." }),
+    saved: read(saved, { doc: "A file.", answers: "file" }),
     userinfo: read(account, { doc: "The connected user." }),
     broken: read(broken, { doc: "Has a defect." }),
     refused: read(refused, { doc: "Finds nothing." }),
@@ -35,6 +38,10 @@ function count() {
   storage.set("calls", String(calls));
   log.info(`call ${calls}`);
   return { calls };
+}
+
+function saved() {
+  return new File("ü", { file_name: "note.txt", content_type: "text/plain", members: { lines: 1 }, max_bytes: 2 });
 }
 
 function account() {

@@ -3,7 +3,7 @@
 import time
 
 from connector_sdk import (
-    USERINFO, Connector, Fault, Request, get, integer, log, oauth2, send, send_all, storage, string, userinfo as account,
+    USERINFO, Connector, Fault, File, Request, get, integer, log, oauth2, send, send_all, storage, string, userinfo as account,
 )
 
 connector = Connector(
@@ -41,6 +41,12 @@ def count():
     storage.set("calls", str(calls))
     log.info(f"call {calls}")
     return {"calls": calls}
+
+
+@connector.read(answers="file")
+def saved():
+    """A file."""
+    return File("ü", "note.txt", "text/plain", members={"lines": 1}, max_bytes=2)
 
 
 @connector.read()
