@@ -159,6 +159,20 @@ fn keys_are_listed_without_their_secrets() {
 }
 
 #[test]
+fn the_help_says_what_a_key_without_options_is_for() {
+    let gateway = gateway();
+    let help = gateway.home().run_ok(&["keys", "create", "--help"]);
+    create(&gateway, &["--name", "plain"]);
+    let all = listed(&gateway);
+    let plain = all.iter().find(|listed| listed["name"] == "plain").unwrap();
+    assert_eq!((&plain["tenant"], &plain["subject"]), (&json!("default"), &json!(null)));
+    assert_eq!(plain["scopes"], json!(["operate", "integrate"]));
+    for words in ["[default: default]", "[default: the tenant itself, whose accounts", "[default: operate integrate]"] {
+        assert!(help.contains(words), "{words} in\n{help}");
+    }
+}
+
+#[test]
 fn no_file_of_the_gateway_holds_a_key() {
     let mut gateway = gateway();
     let key = create(&gateway, &["--name", "a program"]);
