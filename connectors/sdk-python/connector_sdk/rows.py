@@ -249,9 +249,10 @@ def _set_body(wire: Wire, fields: list[Field], fixed_body: dict[str, Any]) -> No
 def _grouped(members: list[tuple[int, list[str]]], depth: int) -> list[int]:
     """Brings the fields of one inner object together, and keeps the order otherwise."""
     groups: list[list[tuple[int, list[str]]]] = []
+    step = slice(depth, depth + 1)
     for found in members:
-        same = (group for group in groups if len(group[0][1]) > depth + 1 and group[0][1][: depth + 1][-1:] == found[1][depth : depth + 1])
-        group = next(same, None)
+        inner = (group for group in groups if len(group[0][1]) > depth + 1)
+        group = next((group for group in inner if group[0][1][step] == found[1][step]), None)
         if group is None:
             groups.append([found])
         else:
