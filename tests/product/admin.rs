@@ -120,6 +120,49 @@ fn a_rollback_brings_back_the_version_before() {
 }
 
 #[test]
+fn a_rollback_leads_to_the_version_that_the_operator_names() {
+    let gateway = Setup::new().start();
+    let client = gateway.client();
+    let home = gateway.home();
+    let modules = ["1.0.0", "2.0.0", "3.0.0"].map(|version| module::liar(&format!("version={version}")));
+    for module in &modules {
+        let upload = client.request("POST", "/admin/connectors").header("content-type", "application/wasm");
+        upload.body(module.clone()).send().ok();
+    }
+    let versions = || client.get("/admin/connectors/liar/versions").ok()["versions"].clone();
+    let names = |versions: &Value| -> Vec<String> {
+        versions.as_array().unwrap().iter().map(|version| version["version"].as_str().unwrap().to_owned()).collect()
+    };
+    let stored = versions();
+    assert_eq!(names(&stored), ["3.0.0", "2.0.0", "1.0.0"]);
+    assert_eq!(
+        (&stored[0]["live"], &stored[1]["live"], &stored[0]["shipped"]),
+        (&json!(true), &json!(false), &json!(false))
+    );
+    assert_eq!(stored[2]["sha256"], module::digest(&modules[0]));
+
+    let rollback = |to: &str| client.request("POST", &format!("/admin/connectors/liar/rollback?to={to}")).send();
+    assert_eq!(rollback("1.0.0").ok()["version"], "1.0.0");
+    assert_eq!(rollback(&module::digest(&modules[1])[..8]).ok()["version"], "2.0.0");
+    for unknown in ["4.0.0", "2.0.0", "zzzzzzzz"] {
+        let problem = rollback(unknown).problem(409, "no-earlier-version");
+        assert!(problem["detail"].as_str().unwrap().contains("connectors versions liar"), "{problem}");
+    }
+    client.request("POST", "/admin/connectors/liar/rollback?version=1.0.0").send().problem(400, "bad-request");
+    client.get("/admin/connectors/lier/versions").problem(404, "unknown-connector");
+    assert_eq!(names(&versions()), ["2.0.0", "1.0.0", "3.0.0"]);
+
+    let listed = home.run_ok(&["connectors", "versions", "liar"]);
+    let first = listed.lines().nth(1).unwrap();
+    assert!(first.starts_with("2.0.0 ") && first.ends_with(" live"), "{listed}");
+    home.run_ok(&["connectors", "rollback", "liar", "--to", "3.0.0"]);
+    gateway.wait_for_version("liar", "3.0.0");
+    let refused = home.run(&["connectors", "rollback", "liar", "--to", "4.0.0"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("no other stored version of `liar` is `4.0.0`"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_rollback_replaces_a_bad_file() {
     let gateway = gateway();
     upload(&gateway, "", &module::liar("version=1.0.0")).ok();

@@ -1,14 +1,14 @@
 //! The operator's routes: install, remove and roll back connectors.
 
 use hyper::Response;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answer::json_answer;
 use super::problem::{self, Problem};
 use super::route::HttpCall;
 use super::{body, connectors};
 use crate::pipeline::body::Body;
-use crate::registry::{ChangeError, Installation};
+use crate::registry::{ChangeError, Installation, StoredVersion};
 use contract::words::sentence;
 
 /// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, `?accept=true` lets it ask
@@ -41,10 +41,38 @@ pub(super) async fn remove(call: HttpCall<'_>) -> Result<Response<Body>, Problem
     Ok(json_answer(&json!({"connector": connector, "removed": true})))
 }
 
-/// POST /admin/connectors/{connector}/rollback: swaps in the version before the present one.
+/// POST /admin/connectors/{connector}/rollback: swaps in the version before the present one, or the one that `?to=…` names.
 pub(super) async fn rollback(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let live = call.gateway.registry.rollback(call.arguments.connector).await.map_err(change_problem)?;
+    let mut to = None;
+    for (name, value) in url::form_urlencoded::parse(call.request.uri().query().unwrap_or_default().as_bytes()) {
+        match &*name {
+            "to" => to = Some(value.into_owned()),
+            _ => {
+                return Err(problem::BAD_REQUEST
+                    .because(format!("This route has no parameter `{name}`; name a version with ?to=1.0.0.")));
+            }
+        }
+    }
+    let live = call.gateway.registry.rollback(call.arguments.connector, to.as_deref()).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&live)))
+}
+
+/// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
+pub(super) async fn versions(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let stored = call.gateway.registry.stored_versions(call.arguments.connector).await.map_err(change_problem)?;
+    let versions: Vec<Value> = stored.iter().map(version).collect();
+    Ok(json_answer(&json!({"versions": versions})))
+}
+
+/// A stored version, as operators see it.
+pub fn version(stored: &StoredVersion) -> Value {
+    json!({
+        "version": stored.version,
+        "sha256": stored.digest,
+        "live_at": humantime::format_rfc3339_seconds(stored.live_at).to_string(),
+        "shipped": stored.is_shipped,
+        "live": stored.is_live,
+    })
 }
 
 /// The query of the route.
@@ -89,6 +117,7 @@ fn change_problem(error: ChangeError) -> Problem {
             .with("asks_for", more),
         ChangeError::Unknown(connector) => problem::UNKNOWN_CONNECTOR
             .because(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
+        error @ ChangeError::NoSuchVersion { .. } => problem::NO_EARLIER_VERSION.because(sentence(&error.to_string())),
         ChangeError::NoEarlierVersion(connector) => {
             problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
         }

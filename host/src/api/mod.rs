@@ -31,6 +31,7 @@ mod webhooks;
 
 use serde_json::Value;
 
+pub use self::admin::version as stored_version;
 pub use self::integrations::callback_parameters;
 
 use crate::config::Config;

@@ -274,8 +274,22 @@ pub(super) static ROUTES: &[Route] = &[
             handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::rollback(call))),
             description: Some(Description {
                 id: "connectors.rollback",
-                summary: "Swaps in the version before the present one.",
-                members: gateway::changed_connector,
+                summary: "Swaps in the version before the present one, or another stored one.",
+                members: gateway::rolled_back,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/connectors/{connector}/versions",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::versions(call))),
+            description: Some(Description {
+                id: "connectors.versions",
+                summary: "Stored versions of a connector, the newest first.",
+                members: gateway::versions,
             }),
         }],
     },

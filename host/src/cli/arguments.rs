@@ -131,10 +131,20 @@ pub enum ConnectorsCommand {
         /// The connector's identifier
         id: String,
     },
+    /// List the versions of a connector that were live and can be brought back
+    Versions {
+        /// The connector's identifier
+        id: String,
+        #[command(flatten)]
+        list: ListArguments,
+    },
     /// Bring back the version that was live before the current one, with the grants that it had
     Rollback {
         /// The connector's identifier
         id: String,
+        /// Another version that `connectors versions` lists: its version, or at least six digits of its SHA-256
+        #[arg(long, value_name = "VERSION")]
+        to: Option<String>,
     },
     /// Create a connector from a template, in the gateway's source tree
     New {

@@ -16,6 +16,7 @@ use super::check;
 use super::check::report::Report;
 use super::new::{self, NewError};
 use super::table::Table;
+use crate::api;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::{ChangeError, Connector, GRANT_COMMAND, Installation, Registry};
@@ -152,8 +153,9 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
             eprintln!("Removed `{id}`. A running gateway finishes the calls under way.");
             Ok(())
         }
-        ConnectorsCommand::Rollback { id } => {
-            let connector = registry.rollback(id).await?;
+        ConnectorsCommand::Versions { id, list } => versions(&registry, id, *list).await,
+        ConnectorsCommand::Rollback { id, to } => {
+            let connector = registry.rollback(id, to.as_deref()).await?;
             let manifest = connector.manifest();
             eprintln!("Brought back `{id}` {} ({}).", manifest.version, connector.digest());
             Ok(())
@@ -239,6 +241,30 @@ async fn grants(
     let mut asking: Vec<&Arc<Connector>> = rows.iter().map(|(connector, ..)| *connector).collect();
     asking.dedup_by_key(|connector| connector.name());
     asking.into_iter().for_each(|connector| to_grant(program, connector));
+    Ok(())
+}
+
+/// Lists the stored versions of a connector.
+async fn versions(registry: &Arc<Registry>, id: &str, arguments: ListArguments) -> Result<(), ConnectorsError> {
+    registry.load_folders().await?;
+    let stored = registry.stored_versions(id).await?;
+    if arguments.json {
+        println!("{}", Value::Array(stored.iter().map(api::stored_version).collect()));
+        return Ok(());
+    }
+    let mut table = Table::new(["VERSION", "SHA-256", "LIVE SINCE", "NOTE"]);
+    for version in &stored {
+        let notes =
+            [(version.is_live, "live"), (version.is_shipped, "shipped"), (version.version.is_none(), "refused now")];
+        let notes: Vec<&str> = notes.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect();
+        table.row([
+            version.version.clone().unwrap_or_default(),
+            version.digest.chars().take(12).collect(),
+            humantime::format_rfc3339_seconds(version.live_at).to_string(),
+            notes.join(", "),
+        ]);
+    }
+    print!("{table}");
     Ok(())
 }
 

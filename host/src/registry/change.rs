@@ -30,6 +30,16 @@ pub enum ChangeError {
     /// No earlier version of the connector is stored.
     #[error("no earlier version of `{0}` is stored")]
     NoEarlierVersion(String),
+    /// No stored version of the connector has this version or digest.
+    #[error(
+        "no other stored version of `{connector}` is `{version}`; `connector-gateway connectors versions {connector}` lists them"
+    )]
+    NoSuchVersion {
+        /// The connector's identifier.
+        connector: String,
+        /// The version or the beginning of a digest.
+        version: String,
+    },
     /// An update asks for more than the version before.
     #[error("`{connector}` {version} asks for more than the version before, which stays: {}", more.join(", "))]
     AsksForMore {
@@ -181,11 +191,11 @@ impl Registry {
     }
 
     /// Swaps in the version that was live before the present one, with the grants that it had. In place of a replaced one, that is
-    /// the shipped connector.
+    /// the shipped connector. `to` names another stored version, by the version in its manifest or by the beginning of its digest.
     ///
     /// # Errors
-    /// If no earlier version is stored, if it is refused now, or if the present one is shipped.
-    pub async fn rollback(&self, identifier: &str) -> Result<Arc<Connector>, ChangeError> {
+    /// If no such version is stored, if it is refused now, or if the present one is shipped.
+    pub async fn rollback(&self, identifier: &str, to: Option<&str>) -> Result<Arc<Connector>, ChangeError> {
         if contract::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
@@ -203,7 +213,10 @@ impl Registry {
                 return Err(ChangeError::Shipped(identifier.to_owned()));
             }
             let before = present.as_ref().map(|(origin, digest)| (*origin, digest.as_str()));
-            let former = self.versions.before(identifier, before)?;
+            let former = match to {
+                None => self.versions.before(identifier, before)?,
+                Some(to) => Some(self.version_named(identifier, to, before).await?),
+            };
             let former = former.filter(|former| former.origin == Origin::Foreign || is_shipped);
             let former = match former {
                 Some(former) if former.origin == Origin::Foreign => former,

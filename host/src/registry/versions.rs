@@ -22,7 +22,7 @@ pub(super) struct Versions {
 /// A stored version.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Version {
-    live_at: SystemTime,
+    pub(super) live_at: SystemTime,
     pub(super) digest: String,
     pub(super) path: PathBuf,
     pub(super) origin: Origin,

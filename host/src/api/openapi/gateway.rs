@@ -89,6 +89,21 @@ pub(in crate::api) fn changed_connector() -> Value {
     with_conflict(ok("The connector as it is live now.", reference("Connector")))
 }
 
+/// Members of POST /admin/connectors/{connector}/rollback.
+pub(in crate::api) fn rolled_back() -> Value {
+    let mut members = changed_connector();
+    members["parameters"] = json!([{
+        "name": "to", "in": "query", "schema": {"type": "string", "minLength": 1},
+        "description": "The version in its manifest, or at least six digits of the digest of its module.",
+    }]);
+    members
+}
+
+/// Members of GET /admin/connectors/{connector}/versions.
+pub(in crate::api) fn versions() -> Value {
+    ok("The versions that were live, with the present one.", reference("StoredVersions"))
+}
+
 /// Members with one JSON answer. The problems are added where the route is known.
 pub(super) fn ok(description: &str, schema: Value) -> Value {
     json!({"responses": {
@@ -175,6 +190,17 @@ pub(super) fn schemas() -> Map<String, Value> {
             "file": text(), "sha256": {"type": "string", "description": "Empty if the file cannot be read."},
             "reason": text(), "refused_at": {"type": "string", "format": "date-time"},
             "serving": maybe("Digest of the version that serves in its place."),
+        })),
+    );
+    add("StoredVersions", all_of(json!({"versions": {"type": "array", "items": reference("StoredVersion")}})));
+    add(
+        "StoredVersion",
+        all_of(json!({
+            "version": maybe("The version in its manifest; null if the module is refused now."),
+            "sha256": text(),
+            "live_at": {"type": "string", "format": "date-time", "description": "The last time it became live."},
+            "shipped": {"type": "boolean", "description": "True if it came with the gateway."},
+            "live": {"type": "boolean", "description": "True if it is live now."},
         })),
     );
     add("ConnectorRemoved", all_of(json!({"connector": text(), "removed": {"type": "boolean", "const": true}})));

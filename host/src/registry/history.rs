@@ -1,0 +1,95 @@
+//! The stored versions of a connector, for the operator who chooses one.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::change::{ChangeError, refused};
+use super::folders::Origin;
+use super::load::Grants;
+use super::versions::Version;
+use super::{Connector, Registry};
+
+/// The shortest beginning of a digest that names a version.
+const MIN_DIGEST_CHARACTERS: usize = 6;
+
+/// A version of a connector that was live.
+pub struct StoredVersion {
+    /// The version in its manifest. `None` if the module is refused now.
+    pub version: Option<String>,
+    /// SHA-256 of the module in hexadecimal digits.
+    pub digest: String,
+    /// The last time it became live.
+    pub live_at: SystemTime,
+    /// `true` if it came with the gateway.
+    pub is_shipped: bool,
+    /// `true` if it is live now.
+    pub is_live: bool,
+}
+
+impl Registry {
+    /// The stored versions of a connector, the newest first.
+    ///
+    /// # Errors
+    /// If there are none, or if the folder of versions cannot be read.
+    pub async fn stored_versions(&self, identifier: &str) -> Result<Vec<StoredVersion>, ChangeError> {
+        let live = self.get(identifier);
+        let mut stored = Vec::new();
+        for version in self.known_versions(identifier).await? {
+            let loaded = self.load_version(identifier, &version).await;
+            let is_live = live.as_ref().is_some_and(|live| is_same(live, &version));
+            stored.push(StoredVersion {
+                version: loaded.ok().map(|connector| connector.manifest().version.clone()),
+                digest: version.digest,
+                live_at: version.live_at,
+                is_shipped: version.origin == Origin::Shipped,
+                is_live,
+            });
+        }
+        Ok(stored)
+    }
+
+    /// The newest stored version with this version in its manifest, or with a digest that begins so. The present one is not meant.
+    pub(super) async fn version_named(
+        &self,
+        identifier: &str,
+        name: &str,
+        present: Option<(Origin, &str)>,
+    ) -> Result<Version, ChangeError> {
+        for version in self.known_versions(identifier).await? {
+            if present == Some((version.origin, version.digest.as_str())) {
+                continue;
+            }
+            if name.len() >= MIN_DIGEST_CHARACTERS && version.digest.starts_with(name) {
+                return Ok(version);
+            }
+            if self.load_version(identifier, &version).await.is_ok_and(|connector| connector.manifest().version == name)
+            {
+                return Ok(version);
+            }
+        }
+        Err(ChangeError::NoSuchVersion { connector: identifier.to_owned(), version: name.to_owned() })
+    }
+
+    /// The versions that can be brought back. Of those that came with the gateway, that is the one in `shipped_dir`.
+    async fn known_versions(&self, identifier: &str) -> Result<Vec<Version>, ChangeError> {
+        let unknown = || ChangeError::Unknown(identifier.to_owned());
+        contract::name::identifier(identifier).map_err(|_| unknown())?;
+        let shipped = match self.folders.shipped(identifier) {
+            Some(path) => self.digest_of(&path).await,
+            None => None,
+        };
+        let mut known = self.versions.newest_first(identifier)?;
+        known.retain(|version| version.origin == Origin::Foreign || shipped.as_ref() == Some(&version.digest));
+        if known.is_empty() { Err(unknown()) } else { Ok(known) }
+    }
+
+    async fn load_version(&self, identifier: &str, version: &Version) -> Result<Connector, ChangeError> {
+        let module = fs::read(&version.path)?;
+        self.load(&module, Some(identifier), Grants::Stored, version.origin).await.map_err(refused)
+    }
+}
+
+fn is_same(live: &Arc<Connector>, version: &Version) -> bool {
+    live.origin() == version.origin && live.digest() == version.digest
+}
