@@ -13,11 +13,13 @@
 //! - [`lanes`]: the gateways and the calls; [`upstream`]: the recording upstream
 //! - [`check`]: the comparison, with [`arrival`] for the values of fields; [`deviations`]: differences that are right;
 //!   [`report`]: the result
+//! - [`answers`]: the examples of answers
 //! - [`catalogue`]: the second table
 //! - [`failures`]: every operation while its service fails
 //! - [`table`]: tables on standard output
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a panic is how a test fails")]
 
+mod answers;
 mod arrival;
 mod catalogue;
 mod check;
@@ -80,6 +82,13 @@ fn every_request_to_an_upstream_is_as_its_specification_says() {
     let wrong = report(&connectors, &sent);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_rules(&lanes, &connectors);
+}
+
+#[test]
+fn every_example_of_an_answer_is_as_its_specification_says() {
+    let Some(connectors) = all_connectors() else { return };
+    let wrong = answers::wrong(&connectors, &description());
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

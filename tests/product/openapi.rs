@@ -3,10 +3,13 @@
 use std::fs;
 use std::process::Command;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use support::catalogue::CONFIGURED;
 use support::description::inlined;
 use support::{Gateway, Setup, module};
+use url::Url;
 
 fn gateway() -> Gateway {
     Setup::new().shipped("preprint_archive").shipped("dex_market_data").guest("hostile").start()
@@ -62,6 +65,47 @@ fn every_operation_has_an_example_that_its_schema_accepts() {
          \x20       wrong += [f'{path}: {error.message}' for error in Draft202012Validator(schema).iter_errors(media['example'])]\n\
          sys.exit('\\n'.join(wrong) or None)",
     );
+}
+
+/// The reason why an operation's example of an answer is wrong.
+fn wrong_answer(operation: &Value) -> Option<&'static str> {
+    let content = &operation["responses"]["200"]["content"];
+    let Some(example) = content["application/json"].get("example") else { return Some("it has no example") };
+    if example.to_string().len() > 2048 {
+        return Some("the example has more than 2 KiB");
+    }
+    if content.get("*/*").is_some() {
+        let file = example["content_base64"].as_str().and_then(|content| STANDARD.decode(content).ok());
+        let is_file = ["file_name", "content_type"].iter().all(|name| example[*name].is_string())
+            && file.is_some_and(|file| example["size"] == file.len());
+        return (!is_file).then_some("the example is no file in its JSON form");
+    }
+    let pages = operation.get("x-pagination")?;
+    let at = |name: &str| example.pointer(pages[name].as_str()?);
+    if !at("items").is_some_and(Value::is_array) {
+        return Some("the example has no list of items");
+    }
+    let has_next = match (pages["style"].as_str(), at("next")) {
+        (Some("cursor"), next) => next.is_some_and(|next| next.is_string() || next.is_number()),
+        (Some("link"), next) => {
+            next.and_then(Value::as_str).and_then(|next| Url::parse(next).ok()).is_some_and(|next| {
+                next.query_pairs().any(|(name, value)| pages["parameter"] == *name && !value.is_empty())
+            })
+        }
+        _ => true,
+    };
+    (!has_next).then_some("the example does not lead to the next page")
+}
+
+#[test]
+fn every_shipped_operation_has_an_example_of_its_answer() {
+    let home = Setup::new().every_shipped().config(CONFIGURED).prepare();
+    let document: Value = serde_json::from_str(&home.run_ok(&["openapi"])).unwrap();
+    let operations = document["paths"].as_object().unwrap().iter();
+    let operations = operations.filter(|(path, _)| path.starts_with("/connectors/") && !path.contains('{'));
+    let wrong: Vec<String> =
+        operations.filter_map(|(path, item)| Some(format!("{path}: {}", wrong_answer(&item["post"])?))).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]

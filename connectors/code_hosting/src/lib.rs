@@ -31,6 +31,7 @@ connector! {
     /// GitHub also answers with status 404 for a private repository that the user has no access to, and with 410 for a repository
     /// whose issues are disabled.
     connector code_hosting "GitHub";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         provider: "github",
@@ -167,7 +168,7 @@ connector! {
     /// repositories that could not be read. The search reads some 10,000 issues. `truncated` is true if there may be more results.
     search_issues: read fn search::issues {
         /// OWNER/REPO, or REPO in the default organization; absent: all repositories of the default organization
-        repositories?: [string],
+        repositories?: [string] pattern "^([A-Za-z0-9_.-]+/)?[A-Za-z0-9_.-]+$",
         state?: string one_of ["open", "closed", "all"] default "all",
         creator?: string,
         /// keys of an issue to include, dot notation; absent: all

@@ -9,6 +9,7 @@ connector! {
     ///
     /// The rate limits are those of DEX Screener, for the whole installation. An answer that is a list has no enclosing object.
     connector dex_market_data "DEX Screener";
+    answer_examples "answers.json";
 
     auth Auth::None;
 
@@ -64,7 +65,7 @@ connector! {
     /// The answer is a list of the pairs of the chain `chain_id`, or of all chains.
     get_pairs_by_token: read fn pairs::by_token {
         /// one address or several
-        token_addresses: string | [string](1..=30),
+        token_addresses: string | [string](1..=30) pattern r"[^,\s]",
         /// limits the answer to one chain
         chain_id?: string(1..),
     }

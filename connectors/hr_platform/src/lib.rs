@@ -11,6 +11,7 @@ connector! {
     /// `oauth.revocation_url` and `oauth.scopes`. If the user's address is not `/userinfo` below the base URL, the operator also
     /// configures the setting `userinfo_path`, or `oauth.userinfo_url` for another host.
     connector hr_platform "HR platform (a private or in-house system, set by configuration)";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         provider: "hr",

@@ -7,6 +7,8 @@ connector_microsoft::sites! {
     /// base can use another account. `@odata.nextLink` of an answer has the parameter `$skiptoken` of the next page, which goes
     /// into `query`.
     connector kb_office_sites "Microsoft SharePoint sites (Graph), knowledge-base variant";
+
+    answer_examples "answers.json";
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ connector! {
     /// Answers are X's. A 200 may have `errors` beside `data`: X then found only a part of what the call asked for. X's limits of
     /// requests depend on the operator's plan.
     connector microblog "X (API v2)";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         provider: "x",

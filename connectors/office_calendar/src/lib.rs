@@ -10,6 +10,7 @@ connector! {
     /// Entries of `query` and members of `body` have Microsoft's names. A list has a next page if its answer has `@odata.nextLink`. The
     /// parameter `$skip` of that URL, or `$skiptoken` if the URL has it, is the entry of `query` for the next page.
     connector office_calendar "Microsoft Outlook calendar (Graph)";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         scopes: &["offline_access", "User.Read", "Calendars.ReadWrite"],

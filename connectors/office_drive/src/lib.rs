@@ -16,6 +16,7 @@ connector! {
     /// `root` is the item id of a drive's root folder. Answers are Microsoft Graph's. `@odata.nextLink` of an answer has the
     /// parameter `$skiptoken` of the next page, which goes into `query`.
     connector office_drive "Microsoft OneDrive and document libraries (Graph)";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         scopes: &["offline_access", "User.Read", "Files.ReadWrite.All"],
@@ -147,7 +148,7 @@ connector! {
         parent_item_id: string(1..),
         file_name: string pattern r#"^[^/:*?"<>|\\]+$"#,
         content_base64: string,
-        content_type?: string default "application/octet-stream",
+        content_type?: string pattern "^[ -~]+$" default "application/octet-stream",
         ..conflicts,
     }
     example {

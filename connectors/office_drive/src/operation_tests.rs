@@ -1,7 +1,7 @@
 //! The request of each row, and the answers to a copy. The crate `connector-microsoft` tests `userinfo` further.
 
 use connector_sdk::http::{Body, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, examples, forwarded, invoke};
+use connector_sdk::testing::{Answer, Gateway, about, examples, forwarded, invoke};
 use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
@@ -55,12 +55,8 @@ fn a_link_has_all_that_the_caller_says_about_it() {
         body("create_sharing_link", input),
         r#"{"type":"edit","scope":"anonymous","expirationDateTime":"2026-12-01T00:00:00Z","password":"p\"w"}"#
     );
-    let about = CONNECTOR.operations.iter().find(|known| known.path == "create_sharing_link").expect("a row").about;
-    assert!(
-        about.input_schema.contains(r#""password":{"type":["string","null"],"writeOnly":true}"#),
-        "{}",
-        about.input_schema
-    );
+    let schema = about(&CONNECTOR, "create_sharing_link").input_schema;
+    assert!(schema.contains(r#""password":{"type":["string","null"],"writeOnly":true}"#), "{schema}");
 }
 
 #[test]

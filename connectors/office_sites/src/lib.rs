@@ -7,6 +7,8 @@ connector_microsoft::sites! {
     /// into `query`.
     connector office_sites "Microsoft SharePoint sites (Graph)";
 
+    answer_examples "answers.json";
+
     /// Lists of a site
     list_lists: GET graph "/sites/{site_id}/lists" { ..site, ..listing }
     example { site_id: "root" }

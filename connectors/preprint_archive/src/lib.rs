@@ -24,6 +24,7 @@ connector! {
     /// arXiv allows one request every three seconds for the whole installation, on a single connection. Calls wait in a queue. A
     /// call that would wait longer than 15 seconds is refused as rate limited. The gateway keeps no PDFs.
     connector preprint_archive "arXiv";
+    answer_examples "answers.json";
 
     auth Auth::None;
 
@@ -64,7 +65,7 @@ connector! {
         submitted_after?: string,
         /// YYYY-MM-DD or date-time
         submitted_before?: string,
-        id_list?: [string],
+        id_list?: [string] pattern r"^[^,]*[^,\s][^,]*$",
         start?: integer(0..) default 0,
         max_results?: integer(1..=2000) default 10,
         sort_by?: string one_of ["relevance", "lastUpdatedDate", "submittedDate"] default "relevance",
@@ -92,7 +93,7 @@ connector! {
     /// The time is that of the submission of the first version. A paper appears only after its nightly announcement, so the list
     /// can be short or empty. The name of an archive, such as `cs`, means all its categories.
     get_daily_updates: read fn daily::updates {
-        categories: [string](1..=20),
+        categories: [string](1..=20) pattern "^[A-Za-z0-9.-]+$",
         max_results?: integer(1..=2000) default 100,
     }
     example { categories: ["cs.AI", "cs.LG"], max_results: 50 };

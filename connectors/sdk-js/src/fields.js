@@ -100,9 +100,12 @@ function typed(field) {
     case "members":
       return { type: types("object"), ...properties(field.members) };
     case "object":
-      return field.without?.length
-        ? { type: types("object"), properties: Object.fromEntries(field.without.map((name) => [name, false])) }
-        : { type: types("object") };
+      if (!field.without?.length) return { type: types("object") };
+      return {
+        type: types("object"),
+        properties: Object.fromEntries(field.without.map((name) => [name, false])),
+        additionalProperties: true,
+      };
     default:
       return { type: types(field.kind), ...(field.kind === "string" ? keywords(field, field.optional) : {}) };
   }

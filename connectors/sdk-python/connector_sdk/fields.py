@@ -197,8 +197,10 @@ def _typed(field: Field) -> dict[str, Any]:
         case "members":
             return {"type": types("object"), **_properties(field.members)}
         case "object":
-            refused = {"properties": {name: False for name in field["without"]}} if field["without"] else {}
-            return {"type": types("object"), **refused}
+            if not field["without"]:
+                return {"type": types("object")}
+            refused = {name: False for name in field["without"]}
+            return {"type": types("object"), "properties": refused, "additionalProperties": True}
         case "string":
             return {"type": types("string"), **_keywords(field, field.optional)}
         case kind:

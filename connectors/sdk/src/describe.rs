@@ -3,6 +3,7 @@
 use crate::auth::{ApiKey, Auth, ClientAuthentication, KeyPlacement, OAuth2, Revocation};
 use crate::bindings::gateway::connector::manifest as wit;
 use crate::table::{Connector, CredentialUse, Imprint, NextPage, Operation, Pages, RateLimit, Setting, Upstream};
+use crate::texts::{self, Texts};
 
 /// The manifest of a connector.
 pub(crate) fn describe(connector: &Connector) -> wit::Manifest {
@@ -17,7 +18,7 @@ pub(crate) fn describe(connector: &Connector) -> wit::Manifest {
         upstreams: upstreams.map(|(index, found)| upstream(found, index == 0, &connector.auth)).collect(),
         rate_limits: connector.rate_limits.iter().map(rate_limit).collect(),
         settings: connector.settings.iter().map(setting).collect(),
-        operations: connector.operations.iter().map(operation).collect(),
+        operations: connector.operations.iter().zip(texts::of(connector)).map(operation).collect(),
     }
 }
 
@@ -63,19 +64,19 @@ fn setting(setting: &Setting) -> wit::Setting {
     }
 }
 
-fn operation(operation: &Operation) -> wit::Operation {
+fn operation((operation, texts): (&Operation, Texts)) -> wit::Operation {
     let about = operation.about;
     wit::Operation {
         path: operation.path.to_owned(),
-        summary: about.summary.to_owned(),
-        description: about.description.to_owned(),
-        input_schema: about.input_schema.to_owned(),
-        example: about.example.map(str::to_owned),
+        summary: texts.summary,
+        description: texts.description,
+        input_schema: texts.input_schema,
+        example: texts.example,
         envelope: about.envelope,
         effect: about.effect,
         answer: about.answer,
-        answer_schema: about.answer_schema.map(str::to_owned),
-        answer_example: about.answer_example.map(str::to_owned),
+        answer_schema: texts.answer_schema,
+        answer_example: texts.answer_example,
         pagination: about.pages.map(pagination),
         background: about.background,
         immediate: about.immediate,

@@ -31,7 +31,7 @@
 //! - [`testing`]: a gateway for unit tests, which run natively.
 //!
 //! Inside: `table` has the types of the constant data that the macro makes. `thin` makes a request of a row and an input, and `reader`
-//! reads the input for it. `run` and `describe` are the exports of the component. `allocator` manages its memory. The rules of the
+//! reads the input for it. `texts` has the texts of the manifest. `run` and `describe` are the exports of the component. `allocator` manages its memory. The rules of the
 //! contract are in the crate `contract_rules`.
 
 pub mod auth;
@@ -55,6 +55,8 @@ pub mod storage;
 pub mod table;
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
+#[doc(hidden)]
+pub mod texts;
 mod thin;
 pub mod userinfo;
 

@@ -29,6 +29,8 @@ pub struct Connector {
     pub headers: &'static [Header],
     /// Its operations.
     pub operations: &'static [Operation],
+    /// The texts of the operations, compressed. [`texts::of`](crate::texts::of) reads them.
+    pub texts: &'static [u8],
 }
 
 impl Connector {
@@ -116,26 +118,14 @@ pub struct Operation {
     pub about: &'static About,
 }
 
-/// An operation's part of the manifest.
+/// An operation's part of the manifest, without its texts.
 pub struct About {
-    /// First paragraph of the row's documentation comment.
-    pub summary: &'static str,
-    /// The further paragraphs.
-    pub description: &'static str,
-    /// JSON Schema of the input.
-    pub input_schema: &'static str,
-    /// An input, as JSON text.
-    pub example: Option<&'static str>,
     /// `true` if callers may shape the answer.
     pub envelope: bool,
     /// The effect on the user's data.
     pub effect: Effect,
     /// The kind of answer.
     pub answer: AnswerKind,
-    /// JSON Schema of the answer.
-    pub answer_schema: Option<&'static str>,
-    /// An answer, as JSON text.
-    pub answer_example: Option<&'static str>,
     /// How callers read further pages.
     pub pages: Option<Pages>,
     /// `true` if it may take long.

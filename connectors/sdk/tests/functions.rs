@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use connector_sdk::http::{self, Error, Method};
-use connector_sdk::testing::{Answer, Gateway, invoke, pages};
+use connector_sdk::testing::{Answer, Gateway, about, invoke, pages};
 use connector_sdk::{Document, Fault, Outcome, Request, connector, progress};
 use serde_json::{Value, json};
 
@@ -147,8 +147,7 @@ fn manifest() -> connector_sdk::bindings::Manifest {
 }
 
 fn schema(operation: &str, field: &str) -> Value {
-    let found = CONNECTOR.operations.iter().find(|known| known.path == operation).expect("an operation");
-    serde_json::from_str::<Value>(found.about.input_schema).expect("JSON")["properties"][field].take()
+    serde_json::from_str::<Value>(&about(&CONNECTOR, operation).input_schema).expect("JSON")["properties"][field].take()
 }
 
 #[test]

@@ -17,6 +17,7 @@ connector! {
     /// Answers are Slack's. `response_metadata.next_cursor` of an answer is the `cursor` of the next page; it is empty on the last
     /// page. Only users of an Enterprise organization need `team_id`.
     connector team_chat "Slack";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         provider: "slack",

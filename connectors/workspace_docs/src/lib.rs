@@ -26,6 +26,7 @@ connector! {
     ///
     /// An index in a document counts UTF-16 code units, as in Google's API.
     connector workspace_docs "Google Docs (with Drive for files and comments)";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         scopes: &[

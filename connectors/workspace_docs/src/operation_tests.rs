@@ -52,7 +52,7 @@ fn request(operation: &str, input: &Value) -> (Method, String, Option<String>) {
 }
 
 fn example(operation: &str) -> Value {
-    serde_json::from_str(about(&CONNECTOR, operation).example.expect("an example")).expect("JSON")
+    serde_json::from_str(&about(&CONNECTOR, operation).example.expect("an example")).expect("JSON")
 }
 
 fn violation(operation: &str, input: &Value) -> String {

@@ -24,6 +24,7 @@ connector! {
     ///
     /// Entries of `query` have Google's names.
     connector workspace_mail "Gmail";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         scopes: &[
@@ -64,7 +65,7 @@ connector! {
         bcc?: string | [string],
         /// valid address of the account; send-as aliases allowed; default the account itself
         sender?: string,
-        subject?: string,
+        subject?: string pattern r"^[^\r\n]*$",
         /// plain text or HTML
         body?: string,
         /// file objects {file_name, content_type?, content_base64, content_id?}
@@ -72,7 +73,7 @@ connector! {
         /// thread that the message belongs to
         thread_id?: string,
         /// Message-ID that it answers, with its angle brackets
-        in_reply_to?: string,
+        in_reply_to?: string pattern "^<[!-;=?-~]{1,900}>$",
     };
     fields format {
         format?: string one_of ["full", "raw", "metadata", "minimal"] default "full" assumed,

@@ -14,6 +14,7 @@ connector! {
     /// Every operation needs an account with administrator privileges in the domain. Google answers other accounts with the status
     /// 403. Entries of `query` have Google's names.
     connector workspace_user_management "Google Workspace directory (Admin SDK)";
+    answer_examples "answers.json";
 
     auth Auth::OAuth2(OAuth2 {
         scopes: &[
@@ -82,7 +83,7 @@ connector! {
     /// and isAdmin of the user. No answer and no error shows the password.
     reset_user_password: write fn password::reset {
         ..user,
-        password: string(8..=100) secret,
+        password: string(8..=100) pattern r"^[\x00-\x7F]*$" secret,
         change_password_at_next_login?: boolean default false,
     }
     example {

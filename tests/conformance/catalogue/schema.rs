@@ -64,6 +64,7 @@ pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
                 let names = value.as_array().unwrap().iter().map(|name| name.as_str().unwrap());
                 let refused = names.map(|name| (name.to_owned(), json!({"not": {}})));
                 schema.insert("properties".to_owned(), Value::Object(refused.collect()));
+                schema.insert("additionalProperties".to_owned(), json!(true));
             }
             // The entries of `names` have them.
             "values" => {}

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::http::Body;
 use crate::table::{Connector, NextPage};
 use crate::testing::{Gateway, invoke};
-use crate::{Outcome, Request};
+use crate::{Outcome, Request, texts};
 
 /// The request that each row forwards for its example, in the order of the table. A line is
 /// `row: METHOD upstream path`, then the headers as `[name: value]`, then the body. Rows that forward no request are left out.
@@ -28,9 +28,8 @@ use crate::{Outcome, Request};
 #[must_use]
 pub fn examples(connector: &Connector) -> Vec<String> {
     let _gateway = Gateway::new();
-    let lines = connector.operations.iter().filter_map(|operation| {
-        let example = operation.about.example?;
-        match invoke(connector, operation.path, example) {
+    let lines = connector.operations.iter().zip(texts::of(connector)).filter_map(|(operation, texts)| {
+        match invoke(connector, operation.path, &texts.example?) {
             Ok(Outcome::Forward(request)) => Some(format!("{}: {}", operation.path, shown(&request))),
             _ => None,
         }

@@ -29,7 +29,8 @@ pub use host::http::Response;
 pub use listing::{examples, pages};
 
 use crate::http::{Error, Link, Request};
-use crate::table::{About, Connector, Upstream};
+use crate::table::{Connector, Upstream};
+use crate::texts::{self, Texts};
 use crate::{Fault, Outcome, Violation, run};
 
 thread_local! {
@@ -211,15 +212,16 @@ pub fn refused(connector: &Connector, operation: &str, input: &str) -> Vec<Viola
     }
 }
 
-/// The part of the manifest of an operation: its schema, its documentation.
+/// The texts of an operation in the manifest: its documentation, schemas and examples.
 ///
 /// # Panics
 /// If the connector does not have the operation.
 #[must_use]
 #[expect(clippy::panic, reason = "a failed expectation of a test")]
-pub fn about(connector: &Connector, operation: &str) -> &'static About {
-    match connector.operations.iter().find(|known| known.path == operation) {
-        Some(found) => found.about,
+pub fn about(connector: &Connector, operation: &str) -> Texts {
+    let mut operations = connector.operations.iter().zip(texts::of(connector));
+    match operations.find(|(known, _)| known.path == operation) {
+        Some((_, texts)) => texts,
         None => panic!("{} has no operation {operation}", connector.identifier),
     }
 }

@@ -103,7 +103,7 @@ macro_rules! sites {
             /// search finds. If several sites have the name (409) or no site fits (404), the problem lists `candidates`.
             get_site_id_by_name: read fn site_by_name {
                 /// display name or URL name of the site
-                name: string,
+                name: string pattern r"\S",
                 query?: entries[
                     "$select", "$expand", "$filter", "$orderby", "$top", "$skip", "$count", "$skiptoken",
                 ],

@@ -151,6 +151,8 @@ impl Field {
                 if !self.without.is_empty() {
                     let refused = self.without.iter().map(|name| (name.clone(), Value::Bool(false)));
                     schema.insert("properties".to_owned(), Value::Object(refused.collect()));
+                    // Some tools take members beside `properties` for misspelt ones.
+                    schema.insert("additionalProperties".to_owned(), Value::Bool(true));
                 }
             }
             kind => {

@@ -10,12 +10,16 @@ mod operation;
 mod request;
 mod settings;
 
-use proc_macro2::TokenStream;
+use miniz_oxide::deflate::compress_to_vec;
+use proc_macro2::{Literal, TokenStream};
 use quote::{quote, quote_spanned};
 
-use crate::parse::row::Row;
+use crate::parse::row::{Action, Row};
 use crate::parse::statement::{Links, Upstream};
 use crate::parse::table::Table;
+
+/// The level of compression that makes the smallest text.
+const SMALLEST: u8 = 10;
 
 pub(crate) fn table(table: &Table) -> TokenStream {
     let connector = connector(table);
@@ -68,7 +72,10 @@ fn connector(table: &Table) -> TokenStream {
     });
     let settings = table.settings.iter().map(settings::setting);
     let headers = table.headers.iter().map(|header| request::header(table, None, header));
-    let operations = table.rows.iter().filter(|row| !row.broken).map(|row| operation::operation(table, row));
+    let rows = || table.rows.iter().filter(|row| !row.broken && !matches!(row.action, Action::Unknown));
+    let operations = rows().map(|row| operation::operation(table, row));
+    let texts: Vec<String> = rows().flat_map(operation::texts).collect();
+    let texts = Literal::byte_string(&compress_to_vec(texts.join("\0").as_bytes(), SMALLEST));
     let connector = quote! {
         ::connector_sdk::table::Connector {
             identifier: #identifier,
@@ -90,6 +97,7 @@ fn connector(table: &Table) -> TokenStream {
             settings: &[#(#settings),*],
             headers: &[#(#headers),*],
             operations: &[#(#operations),*],
+            texts: #texts,
         }
     };
     quote!({ #answers #connector })

@@ -8,7 +8,6 @@ use syn::{Ident, Path};
 
 use super::{input, is_forward, is_immediate, optional, optional_text, request};
 use crate::parse::clause::{Answers, NextPage, Pages};
-use crate::parse::json::Json;
 use crate::parse::row::{Action, Effect, Row};
 use crate::parse::table::Table;
 
@@ -48,16 +47,23 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
     })
 }
 
-fn about(table: &Table, row: &Row) -> TokenStream {
+/// The texts of an operation, in the order in which the SDK reads them. One that the operation does not have is empty.
+pub(super) fn texts(row: &Row) -> [String; 6] {
     let (summary, description) = row.documentation.split_once("\n\n").unwrap_or((&row.documentation, ""));
     let summary = summary.replace('\n', " ");
-    let summary = summary.strip_suffix('.').unwrap_or(&summary);
-    let description = description.trim();
     let fields: Vec<schema::Field> = row.fields.iter().map(|field| field.spec.clone()).collect();
-    let input_schema = schema::object(&fields).to_string();
-    let example = optional_text(row.example.as_ref().map(text));
-    let answer_schema = optional_text(row.answer_schema.as_ref().map(text));
-    let answer_example = optional_text(row.answer_example.as_ref().map(Value::to_string));
+    let text = |json: Option<&Value>| json.map(Value::to_string).unwrap_or_default();
+    [
+        summary.strip_suffix('.').unwrap_or(&summary).to_owned(),
+        description.trim().to_owned(),
+        schema::object(&fields).to_string(),
+        text(row.example.as_ref().map(|json| &json.value)),
+        text(row.answer_schema.as_ref().map(|json| &json.value)),
+        text(row.answer_example.as_ref()),
+    ]
+}
+
+fn about(table: &Table, row: &Row) -> TokenStream {
     let rate_limit = optional_text(row.rate_limit.as_ref().map(Ident::to_string));
     let pages = optional(row.pages.as_ref().map(pages));
     let (envelope, background, immediate) = (row.envelope, row.background, is_immediate(table, row));
@@ -73,25 +79,15 @@ fn about(table: &Table, row: &Row) -> TokenStream {
     };
     quote! {
         ::connector_sdk::table::About {
-            summary: #summary,
-            description: #description,
-            input_schema: #input_schema,
-            example: #example,
             envelope: #envelope,
             effect: ::connector_sdk::table::Effect::#effect,
             answer: ::connector_sdk::table::AnswerKind::#answer,
-            answer_schema: #answer_schema,
-            answer_example: #answer_example,
             pages: #pages,
             background: #background,
             immediate: #immediate,
             rate_limit: #rate_limit,
         }
     }
-}
-
-fn text(json: &Json) -> String {
-    Value::to_string(&json.value)
 }
 
 fn pages(pages: &Pages) -> TokenStream {
