@@ -3,35 +3,42 @@
 # Cargo.toml is a connector, except the SDK. Folders in connectors/shared/ are libraries.
 #
 #   connectors/build.sh [-p PACKAGE]... [--only]      --only: only the packages named by -p
+#   connectors/build.sh --root FOLDER -p PACKAGE      a package of the Cargo workspace in another folder
 #
 # The script writes target/wasm/wasm32-unknown-unknown/connector/<package>.wasm; `connector-gateway connectors pack` turns such a
-# module into a component. It builds with the installed toolchain if the toolchain has the target or can install it. Otherwise it
-# builds with Debian's packages rustc-web, cargo-web, rust-web-src and lld-19, which compile the standard library from source.
+# module into a component. `connector-gateway connectors build` does both for one connector: the binary contains this script.
+#
+# The script builds with the installed toolchain if the toolchain has the target or can install it. Otherwise it builds with Debian's
+# packages rustc-web, cargo-web, rust-web-src and lld-19, which compile the standard library from source.
 set -eu
 
-root=$(cd "$(dirname "$0")/.." && pwd)
-cd "$root"
-target=wasm32-unknown-unknown
-export CARGO_TARGET_DIR="$root/target/wasm"
-
-# With this stack, a connector of thin operations fits in one page of memory, which the gateway puts back after each invocation. The
-# stack is placed before all data, so that an overflow traps and overwrites nothing. Paths of this machine are removed from the module. Flags are separated by 0x1f, because a path may contain
-# spaces. They apply to the target only, not to build scripts and macros.
-separator=$(printf '\037')
-flags="-Clink-arg=-zstack-size=24576${separator}-Clink-arg=--stack-first"
-flags="$flags${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo${separator}--remap-path-prefix=$root=gateway"
-export CARGO_ENCODED_RUSTFLAGS="$flags"
-
+root=
 all=yes
 packages=
 while [ $# -gt 0 ]; do
     case $1 in
         -p) [ $# -ge 2 ] || { echo "build.sh: -p needs the name of a package" >&2; exit 2; }
             packages="$packages -p $2"; shift 2 ;;
+        --root) [ $# -ge 2 ] || { echo "build.sh: --root needs a folder" >&2; exit 2; }
+            root=$2; all=no; shift 2 ;;
         --only) all=no; shift ;;
-        *) echo "usage: connectors/build.sh [-p PACKAGE]... [--only]" >&2; exit 2 ;;
+        *) echo "usage: connectors/build.sh [--root FOLDER] [-p PACKAGE]... [--only]" >&2; exit 2 ;;
     esac
 done
+[ -n "$root" ] || root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+target=wasm32-unknown-unknown
+export CARGO_TARGET_DIR="$root/target/wasm"
+
+# With this stack, a connector of thin operations fits in one page of memory, which the gateway puts back after each invocation. The
+# stack is placed before all data, so that an overflow traps and overwrites nothing. Paths of this machine are removed from the
+# module. Flags are separated by 0x1f, because a path may contain spaces. They apply to the target only, not to build scripts and
+# macros.
+separator=$(printf '\037')
+flags="-Clink-arg=-zstack-size=24576${separator}-Clink-arg=--stack-first"
+flags="$flags${separator}--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo${separator}--remap-path-prefix=$root=gateway"
+export CARGO_ENCODED_RUSTFLAGS="$flags"
+
 if [ $all = yes ]; then
     for manifest in connectors/*/Cargo.toml; do
         package=$(basename "$(dirname "$manifest")")

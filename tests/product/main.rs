@@ -7,6 +7,7 @@
 
 mod admin;
 mod answers;
+mod authors;
 mod bounded_work;
 mod callers_jwt;
 mod capabilities;

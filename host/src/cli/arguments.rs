@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::new::{AuthKind, Language};
 use crate::auth::Scope;
 use sandbox::child::ChildLimits;
 
@@ -146,10 +147,16 @@ pub enum ConnectorsCommand {
         #[arg(long, value_name = "VERSION")]
         to: Option<String>,
     },
-    /// Create a connector from a template, in the gateway's source tree
-    New {
-        /// The new connector's identifier
-        id: String,
+    /// Create the project of a connector, from a template or an OpenAPI document
+    New(NewArguments),
+    /// Build a connector from its project, and write the module
+    Build {
+        /// The project's folder
+        #[arg(default_value = ".")]
+        folder: PathBuf,
+        /// The file to write the module to [default: in the project's folder, with the project's name]
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Check if a module would be accepted, and report what it is, what it asks for and what changed since the version before.
     /// Needs no gateway, and changes nothing
@@ -167,6 +174,31 @@ pub enum ConnectorsCommand {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
+}
+
+/// The options of `connectors new`.
+#[derive(Clone, Debug, Args)]
+pub struct NewArguments {
+    /// The new connector's identifier
+    pub id: String,
+    /// The folder of the project, which is made [default: the identifier, in the working directory]
+    #[arg(long)]
+    pub folder: Option<PathBuf>,
+    /// The language
+    #[arg(long, value_enum, default_value_t = Language::Rust)]
+    pub lang: Language,
+    /// How users authenticate at the service [default: none, or what the OpenAPI document says]
+    #[arg(long, value_enum)]
+    pub auth: Option<AuthKind>,
+    /// The folder of an SDK that is used in place of the published one
+    #[arg(long, value_name = "FOLDER")]
+    pub sdk: Option<PathBuf>,
+    /// Make the table from this OpenAPI document (3.0, 3.1 or 2.0, as JSON or YAML)
+    #[arg(long, value_name = "FILE")]
+    pub from_openapi: Option<PathBuf>,
+    /// The document's operations to take, by their operationId or as "GET /path" [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "from_openapi")]
+    pub operations: Vec<String>,
 }
 
 /// The options of a list.

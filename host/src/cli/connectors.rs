@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::arguments::{ConnectorsCommand, ListArguments};
+use super::build::{BuildError, Project};
 use super::check;
 use super::check::report::Report;
 use super::new::{self, NewError};
@@ -46,9 +47,12 @@ pub enum ConnectorsError {
     /// The change was not made.
     #[error(transparent)]
     Change(#[from] ChangeError),
-    /// The template could not be written.
+    /// The project was not created.
     #[error(transparent)]
     New(#[from] NewError),
+    /// The project was not built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// The module is refused.
     #[error("`{}` is refused: {reason}", file.display())]
     Refused {
@@ -86,9 +90,20 @@ pub enum ConnectorsError {
 /// See [`ConnectorsError`].
 pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> Result<(), ConnectorsError> {
     match command {
-        ConnectorsCommand::New { id } => {
-            let folder = new::write(Path::new("."), id)?;
-            eprintln!("Created `{}`. Build its module with `make build`.", folder.display());
+        ConnectorsCommand::New(arguments) => {
+            let created = new::write(arguments)?;
+            created.left_out.iter().for_each(|line| eprintln!("left out: {line}"));
+            let folder = created.folder.to_string_lossy();
+            eprintln!("Created `{folder}`. Build its module with `{program} connectors build {}`.", word(&folder));
+            return Ok(());
+        }
+        ConnectorsCommand::Build { folder, output } => {
+            let project = Project::find(folder)?;
+            let output = output.clone().unwrap_or_else(|| project.module());
+            if let Some(core_module) = project.build(&output)? {
+                pack(&core_module, &output)?;
+            }
+            println!("{}", output.display());
             return Ok(());
         }
         ConnectorsCommand::Pack { file, output } => return pack(file, output),
@@ -106,7 +121,10 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let registry = open_registry(&Arc::new(config), store, &vault, &Arc::new(Metrics::default()), Events::default())?;
     match command {
-        ConnectorsCommand::New { .. } | ConnectorsCommand::Pack { .. } | ConnectorsCommand::Check { .. } => Ok(()),
+        ConnectorsCommand::New(_)
+        | ConnectorsCommand::Build { .. }
+        | ConnectorsCommand::Pack { .. }
+        | ConnectorsCommand::Check { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,
         ConnectorsCommand::Add { file, grants, accept, replace_shipped } => {
             let module = read(file)?;

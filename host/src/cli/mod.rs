@@ -5,10 +5,12 @@
 //!
 //! - [`arguments`]: all commands and their options
 //! - [`mod@run`]: starts the work of a command
-//! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`; [`check`]: `connectors check`
+//! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`; [`build`]: `connectors build`; [`check`]:
+//!   `connectors check`
 //! - [`table`]: lists for people
 
 mod arguments;
+mod build;
 mod check;
 mod connectors;
 mod keys;

@@ -1,28 +1,66 @@
-//! The command `connectors new`: a new connector's crate, from a template.
+//! The command `connectors new`: the project of a new connector, from a template or from an OpenAPI document.
+//!
+//! # Layout
+//! - here: what the command writes, and where
+//! - [`template`]: the files of each language, and their placeholders
+//! - [`workspace`]: projects that belong to a Cargo workspace
+//!
+//! The crate `openapi_table` makes the table of an OpenAPI document.
+
+mod template;
+mod workspace;
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use openapi_table::OpenapiError;
 use thiserror::Error;
 
-/// The folder of the connectors in the gateway's source tree.
-const FOLDER: &str = "connectors";
+use self::template::Template;
+use super::arguments::NewArguments;
+pub use template::{AuthKind, Language};
 
-/// The files of the crate. `{identifier}` in their content is replaced.
-const FILES: [(&str, &str); 2] =
-    [("Cargo.toml", include_str!("Cargo.toml.in")), ("src/lib.rs", include_str!("lib.rs.in"))];
+/// Words that name no crate, because the language or its libraries have them.
+const RESERVED: [&str; 42] = [
+    "abstract", "alloc", "as", "async", "await", "become", "box", "break", "const", "continue", "core", "crate", "do",
+    "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro",
+    "match", "mod", "move", "mut", "pub", "return", "self", "static", "std", "struct", "super", "test", "trait",
+    "type",
+];
 
-/// Why the connector was not created. Each message is one line that says what to do.
+/// Why the project was not created. Each message is one line that says what to do.
 #[derive(Debug, Error)]
 pub enum NewError {
     /// The name is not an identifier.
     #[error("`{0}` is not an identifier; use 1 to 64 of a-z, 0-9 and _, beginning with a letter")]
     Identifier(String),
-    /// The working directory is not the source tree.
-    #[error("the working directory has no `connectors/sdk`; run this in the gateway's source tree")]
-    NotHere,
-    /// The file or folder exists already, or cannot be made.
+    /// The name cannot be the name of a crate.
+    #[error("`{0}` is a word of Rust, so it cannot name a crate; use another name, for example `{0}_service`")]
+    Reserved(String),
+    /// The folder has files.
+    #[error("`{}` has files already; name another folder with --folder", .0.display())]
+    NotEmpty(PathBuf),
+    /// The folder given with `--sdk` is not the SDK.
+    #[error("`{}` is not the SDK of this language: its {manifest} has another name or is missing", folder.display())]
+    NotSdk {
+        /// The folder.
+        folder: PathBuf,
+        /// The file with the name of the SDK.
+        manifest: &'static str,
+    },
+    /// Tables from OpenAPI documents are in Rust.
+    #[error("--from-openapi makes tables in Rust only; leave out --lang")]
+    OnlyRust,
+    /// The document cannot be converted.
+    #[error("`{}`: {source}", path.display())]
+    Openapi {
+        /// The document.
+        path: PathBuf,
+        /// The cause.
+        source: OpenapiError,
+    },
+    /// A file or folder cannot be read or made.
     #[error("`{}`: {source}", path.display())]
     Io {
         /// The file or folder.
@@ -32,53 +70,65 @@ pub enum NewError {
     },
 }
 
-/// Writes the crate `connectors/{identifier}` below `root`, and returns its folder.
+/// A project that was written.
+#[derive(Debug)]
+pub struct Created {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// What the OpenAPI document says and the project does not, a line each.
+    pub left_out: Vec<String>,
+}
+
+/// Writes the project.
 ///
 /// # Errors
 /// See [`NewError`]. Existing files are never changed.
-pub fn write(root: &Path, identifier: &str) -> Result<PathBuf, NewError> {
+pub fn write(arguments: &NewArguments) -> Result<Created, NewError> {
+    let identifier = arguments.id.as_str();
     if contract::name::identifier(identifier).is_err() {
         return Err(NewError::Identifier(identifier.to_owned()));
     }
-    let connectors = root.join(FOLDER);
-    if !connectors.join("sdk").is_dir() {
-        return Err(NewError::NotHere);
+    if arguments.lang == Language::Rust && RESERVED.contains(&identifier) {
+        return Err(NewError::Reserved(identifier.to_owned()));
     }
-    let folder = connectors.join(identifier);
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| NewError::Io { path, source }
-    };
-    fs::create_dir(&folder).map_err(failed(&folder))?;
-    let sources = folder.join("src");
-    fs::create_dir(&sources).map_err(failed(&sources))?;
-    for (name, content) in FILES {
+    let folder = arguments.folder.clone().unwrap_or_else(|| PathBuf::from(identifier));
+    let template = Template::of(arguments.lang);
+    let sdk = arguments.sdk.as_deref().map(|folder| workspace::sdk(folder, &template.sdk)).transpose()?;
+    let mut files = template.files(identifier, arguments.auth.unwrap_or_default(), sdk.as_deref());
+    let mut left_out = Vec::new();
+    if let Some(path) = &arguments.from_openapi {
+        let openapi = template.openapi.ok_or(NewError::OnlyRust)?;
+        let text = fs::read_to_string(path).map_err(failed(path))?;
+        let failed = |source| NewError::Openapi { path: path.clone(), source };
+        let auth = arguments.auth.map(AuthKind::of_table);
+        let converted = openapi_table::convert(&text, identifier, &arguments.operations, auth).map_err(failed)?;
+        files = template.files_with_table(openapi, identifier, &converted);
+        left_out = converted.left_out;
+    }
+    create(&folder).map_err(failed(&folder))?;
+    let is_empty = fs::read_dir(&folder).map_err(failed(&folder))?.next().is_none();
+    if !is_empty {
+        return Err(NewError::NotEmpty(folder));
+    }
+    workspace::complete(&mut files, &folder, identifier, sdk.as_deref());
+    for (name, content) in files {
         let path = folder.join(name);
-        fs::write(&path, content.replace("{identifier}", identifier)).map_err(failed(&path))?;
+        if let Some(parent) = path.parent() {
+            create(parent).map_err(failed(parent))?;
+        }
+        fs::write(&path, content).map_err(failed(&path))?;
     }
-    Ok(folder)
+    Ok(Created { folder, left_out })
+}
+
+fn create(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> NewError {
+    let path = path.to_owned();
+    move |source| NewError::Io { path, source }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_existing_connector_is_never_overwritten() {
-        let root = tempfile::tempdir().unwrap();
-        fs::create_dir_all(root.path().join("connectors/sdk")).unwrap();
-        let folder = write(root.path(), "dictionary").unwrap();
-        let table = fs::read_to_string(folder.join("src/lib.rs")).unwrap();
-        assert!(table.contains("connector dictionary \"Dictionary\""), "{table}");
-        assert!(matches!(write(root.path(), "dictionary"), Err(NewError::Io { .. })));
-    }
-
-    #[test]
-    fn a_name_that_is_not_an_identifier_is_refused() {
-        let root = tempfile::tempdir().unwrap();
-        for name in ["../x", "", "Upper", "a/b"] {
-            assert!(matches!(write(root.path(), name), Err(NewError::Identifier(_))), "{name}");
-        }
-        assert!(matches!(write(root.path(), "fine"), Err(NewError::NotHere)));
-    }
-}
+mod tests;

@@ -2,9 +2,8 @@
 
 connector_sdk::connector! {
     /// Meanings of English words.
-    connector {identifier} "Dictionary";
-    auth Auth::None;
-    upstream api "https://api.dictionaryapi.dev/api/v2";
+    connector {{identifier}} "{{title}}";
+    {{auth}}
 
     /// The meanings of an English word.
     define: GET api "/entries/en/{word}" example { word: "hello" };

@@ -1,0 +1,117 @@
+//! The body of an operation.
+
+use contract_rules::schema::{Field as Spec, Kind};
+use serde_json::Value;
+
+use crate::document::text;
+use crate::name;
+use crate::schema::{self, Read, Reader, documentation, is_open, is_read_only, requires};
+use crate::table::{Field, Place};
+
+/// The field that is the whole body.
+const WHOLE: &str = "body";
+
+/// The fields of a body. The error says why a table cannot express it.
+pub(crate) fn fields(reader: &mut Reader<'_>, operation: &Value, taken: &[Field]) -> Result<Vec<Field>, String> {
+    let Some(body) = operation.get("requestBody") else { return Ok(Vec::new()) };
+    let document = reader.document;
+    let (body, _) = document.resolved(body)?;
+    let Some(content) = body.get("content").and_then(Value::as_object).filter(|content| !content.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let Some((_, content)) = content.iter().find(|(media_type, _)| is_json(media_type)) else {
+        let types: Vec<String> = content.keys().map(|media_type| format!("`{media_type}`")).collect();
+        return Err(format!("its body is {}, and a row sends JSON; write a function", types.join(" or ")));
+    };
+    let required = body.get("required") == Some(&Value::Bool(true));
+    let Some(schema) = content.get("schema") else {
+        return Ok(vec![whole(Spec::new(WHOLE, Kind::Object), body, required)]);
+    };
+    let Some(flat) = reader.flat(schema)? else { return Err("its body contains itself".to_owned()) };
+    let names: Vec<&String> =
+        flat.get("properties").and_then(Value::as_object).into_iter().flat_map(|all| all.keys()).collect();
+    // Dots in the name of a member would lead into inner objects.
+    let has_dots = names.iter().any(|name| name.contains('.') && !name.starts_with('@'));
+    if names.is_empty() || has_dots {
+        let read = reader.field(WHOLE, &flat, required).map_err(|why| format!("its body: {why}"))?;
+        if !matches!(read.field.kind, Kind::Object | Kind::Members(_)) {
+            return Err("its body is not an object, and a row has fields; write a function".to_owned());
+        }
+        return Ok(vec![whole(read.field, body, required)]);
+    }
+    if is_open(&flat) {
+        reader.note_operation("members of its body that the document does not name are refused");
+    }
+    let mut fields: Vec<Field> = Vec::new();
+    for (given, property) in flat.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        if is_read_only(document, property) {
+            continue;
+        }
+        let required = requires(&flat, given);
+        let is_taken = |name: &str| taken.iter().chain(&fields).any(|field| field.spec.name == name);
+        let wanted = name::field(given);
+        let name = if is_taken(&wanted) { name::free(format!("body_{wanted}"), is_taken) } else { wanted };
+        match reader.field(&name, property, required) {
+            Ok(read) => fields.push(member(read, given, schema::example(property))),
+            Err(why) if required => return Err(format!("`{given}` of its body: {why}")),
+            Err(why) => reader.note_operation(format!("`{given}` of its body: {why}")),
+        }
+    }
+    Ok(fields)
+}
+
+/// A member of the body.
+fn member(read: Read, given: &str, example: Option<Value>) -> Field {
+    let mut spec = read.field;
+    // An object of this name would be the whole body.
+    let needs_name = spec.name != given || (given == WHOLE && matches!(spec.kind, Kind::Object | Kind::Members(_)));
+    if read.nullable {
+        spec.optional = true;
+        spec.nullable = true;
+    }
+    let upstream_name = needs_name.then(|| given.to_owned());
+    Field { spec, place: Place::Body, upstream_name, encoding: None, example }
+}
+
+fn whole(mut spec: Spec, body: &Value, required: bool) -> Field {
+    spec.optional = !required;
+    spec.default = None;
+    if spec.documentation.is_empty() {
+        spec.documentation = documentation(body);
+    }
+    Field { spec, place: Place::Body, upstream_name: None, encoding: None, example: None }
+}
+
+/// Returns `true` for JSON and for a range of media types that includes it.
+pub(crate) fn is_json(media_type: &str) -> bool {
+    let (name, _) = media_type.split_once(';').unwrap_or((media_type, ""));
+    let name = name.trim().to_ascii_lowercase();
+    matches!(name.as_str(), "application/json" | "*/*" | "application/*" | "text/json")
+        || (name.starts_with("application/") && name.ends_with("+json"))
+}
+
+/// The media types of the first successful answer that has a body.
+pub(crate) fn answered<'a>(reader: &Reader<'a>, operation: &'a Value) -> Vec<&'a String> {
+    let responses = operation.get("responses").and_then(Value::as_object).into_iter().flatten();
+    let successes = responses.filter(|(status, _)| status.starts_with('2'));
+    let contents = successes.filter_map(|(_, response)| {
+        let (response, _) = reader.document.resolved(response).ok()?;
+        response.get("content")?.as_object().filter(|content| !content.is_empty())
+    });
+    contents.take(1).flat_map(serde_json::Map::keys).collect()
+}
+
+/// Summary and description of an operation. The first paragraph is the summary.
+pub(crate) fn operation_documentation(operation: &Value, otherwise: &str) -> String {
+    let description = crate::document::lines(text(operation, "description"));
+    let summary = crate::document::line(text(operation, "summary"));
+    match (summary.as_str(), description.as_str()) {
+        ("", "") => otherwise.to_owned(),
+        ("", description) => description.to_owned(),
+        (summary, "") => summary.to_owned(),
+        (summary, description) if description.trim_end_matches('.') == summary.trim_end_matches('.') => {
+            summary.to_owned()
+        }
+        (summary, description) => format!("{summary}\n\n{description}"),
+    }
+}

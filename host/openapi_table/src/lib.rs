@@ -1,0 +1,170 @@
+//! The table of a connector from an OpenAPI document.
+//!
+//! The result is a beginning for an author, not a translation: a table has fewer means than JSON Schema, and what it cannot say is
+//! left out and listed, never guessed in silence. Names are changed where the contract demands it.
+//!
+//! # Layout
+//! - here: what goes in and out, and the whole conversion
+//! - `document`: the parsed document and its references; `version2`: documents of OpenAPI 2.0, turned into 3.0
+//! - `operation`: from an operation to a row; `parameter`: its parameters; `body`: the members of its body
+//! - `schema`: from a schema to a field; `combined`: `allOf`, `oneOf` and `anyOf`; `keyword`: limits, values and defaults
+//! - `server`: base URLs; `security`: how users authenticate; `name`: names that fit the contract
+//! - `example`: an input for each row; `table`: the parts of a table; `text`: the table as an author reads it
+
+mod body;
+mod combined;
+mod document;
+mod example;
+mod keyword;
+mod name;
+mod operation;
+mod parameter;
+mod schema;
+mod security;
+mod server;
+mod table;
+mod text;
+mod version2;
+
+use std::collections::BTreeSet;
+
+use contract_rules::limit::OPERATIONS;
+use thiserror::Error;
+
+use document::Document;
+use operation::Operation;
+use server::Servers;
+use table::Table;
+
+/// Why a document cannot be converted. Each message is one line that says what to do.
+#[derive(Debug, Error)]
+pub enum OpenapiError {
+    /// The text is neither JSON nor YAML.
+    #[error("the document is neither JSON nor YAML: {0}")]
+    Syntax(String),
+    /// The document is not an OpenAPI document of a known version.
+    #[error(
+        "the document does not say `openapi: 3.…` or `swagger: 2.0`; name an OpenAPI document of version 2.0, 3.0 or 3.1"
+    )]
+    Version,
+    /// An operation was named that the document does not have.
+    #[error("the document has no operation `{name}`{}", nearest(near))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// A name that is similar.
+        near: Option<String>,
+    },
+    /// No operation can be a row.
+    #[error("the document has no operation that a table can express{}", reason(first))]
+    Empty {
+        /// Why the first one cannot.
+        first: Option<String>,
+    },
+}
+
+fn nearest(near: &Option<String>) -> String {
+    near.as_ref().map(|near| format!("; the nearest is `{near}`")).unwrap_or_default()
+}
+
+fn reason(first: &Option<String>) -> String {
+    first.as_ref().map(|first| format!(": {first}")).unwrap_or_default()
+}
+
+/// How users authenticate, if the author chooses it in place of the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// Not at all.
+    None,
+    /// With a key.
+    ApiKey,
+    /// By OAuth 2.0.
+    Oauth2,
+}
+
+/// A table.
+#[derive(Debug)]
+pub struct Converted {
+    /// The title of the service.
+    pub title: String,
+    /// The inside of `connector! { … }`.
+    pub table: String,
+    /// A call of one of the operations, for a test.
+    pub call: Option<Call>,
+    /// The name of the first operation.
+    pub first: String,
+    /// What the document says and the table does not, a line each.
+    pub left_out: Vec<String>,
+}
+
+/// A call of an operation, and its request.
+#[derive(Debug)]
+pub struct Call {
+    /// The operation.
+    pub operation: String,
+    /// The body of the call.
+    pub input: String,
+    /// The path of the request, with its query.
+    pub path: String,
+}
+
+/// What was left out so far. A line that is there already is not added again.
+#[derive(Default)]
+struct LeftOut {
+    lines: Vec<String>,
+    known: BTreeSet<String>,
+}
+
+impl LeftOut {
+    fn add(&mut self, line: String) {
+        if self.known.insert(line.clone()) {
+            self.lines.push(line);
+        }
+    }
+}
+
+/// Converts a document. `operations` are those to take, by their operationId, as `GET /path`, or by the name that the table gives
+/// them; if the list is empty, the first 512 are taken.
+///
+/// # Errors
+/// See [`OpenapiError`].
+pub fn convert(
+    text: &str,
+    identifier: &str,
+    operations: &[String],
+    auth: Option<Auth>,
+) -> Result<Converted, OpenapiError> {
+    let document = Document::parse(text)?;
+    let mut left_out = LeftOut::default();
+    let mut chosen = operation::chosen(&document, operations)?;
+    if chosen.len() > OPERATIONS {
+        left_out.add(format!(
+            "{} operations after the first {OPERATIONS}, which is the limit of a connector; name those that you need with --operations",
+            chosen.len() - OPERATIONS
+        ));
+        chosen.truncate(OPERATIONS);
+    }
+    let auth = security::auth(&document, &chosen, identifier, auth, &mut left_out);
+    let mut servers = Servers::new(&document, &mut left_out);
+    let rows: Vec<_> = chosen
+        .iter()
+        .filter_map(|operation: &Operation<'_>| operation.row(&document, &mut servers, &mut left_out))
+        .collect();
+    let Some(first) = rows.first() else {
+        return Err(OpenapiError::Empty { first: left_out.lines.into_iter().next() });
+    };
+    let first = first.name.clone();
+    let table = Table {
+        identifier: identifier.to_owned(),
+        title: document.title(identifier),
+        documentation: document.description(),
+        auth,
+        upstreams: servers.into_upstreams(),
+        rows,
+    };
+    let call = table.rows.iter().find_map(example::call);
+    Ok(Converted { title: table.title.clone(), table: text::of(&table), call, first, left_out: left_out.lines })
+}
+
+#[cfg(test)]
+mod tests;

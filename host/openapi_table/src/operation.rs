@@ -1,0 +1,159 @@
+//! From an operation to a row.
+
+use contract_rules::schema::{Field as Spec, Kind};
+use contract_rules::{name as rule, path as path_rule};
+use serde_json::{Map, Value};
+
+use crate::body;
+use crate::document::{Document, text};
+use crate::parameter;
+use crate::schema::Reader;
+use crate::server::Servers;
+use crate::table::{Answers, Field, Place, Row};
+use crate::{LeftOut, OpenapiError, example, name};
+
+/// The methods that a row may have, as a document writes them.
+const METHODS: [&str; 6] = ["get", "head", "post", "put", "patch", "delete"];
+
+/// An operation of a document.
+pub(crate) struct Operation<'a> {
+    /// The name in the table.
+    name: String,
+    method: String,
+    path: &'a str,
+    item: &'a Map<String, Value>,
+    pub(crate) content: &'a Value,
+}
+
+/// The operations with these names, or all.
+pub(crate) fn chosen<'a>(document: &'a Document, names: &[String]) -> Result<Vec<Operation<'a>>, OpenapiError> {
+    let all = all(document);
+    for name in names {
+        if !all.iter().any(|operation| operation.is(name)) {
+            let known = all.iter().flat_map(|operation| [operation.id(), operation.name.as_str()]);
+            let best = known.map(|known| (strsim::jaro_winkler(known, name), known)).max_by(|a, b| a.0.total_cmp(&b.0));
+            let near = best.filter(|(likeness, _)| *likeness > 0.7).map(|(_, known)| known.to_owned());
+            return Err(OpenapiError::Unknown { name: name.clone(), near });
+        }
+    }
+    let is_chosen = |operation: &Operation<'_>| names.is_empty() || names.iter().any(|name| operation.is(name));
+    Ok(all.into_iter().filter(is_chosen).collect())
+}
+
+fn all(document: &Document) -> Vec<Operation<'_>> {
+    let mut all: Vec<Operation<'_>> = Vec::new();
+    for (path, item) in document.paths() {
+        for method in METHODS {
+            let Some(content) = item.get(method).filter(|content| content.is_object()) else { continue };
+            let method = method.to_uppercase();
+            let wanted = match text(content, "operationId") {
+                "" => name::of_path(&method, path),
+                id => name::operation(id),
+            };
+            let is_taken = |name: &str| rule::operation(name).is_err() || all.iter().any(|known| known.name == name);
+            all.push(Operation { name: name::free(wanted, is_taken), method, path, item, content });
+        }
+    }
+    all
+}
+
+impl Operation<'_> {
+    fn id(&self) -> &str {
+        text(self.content, "operationId")
+    }
+
+    fn is(&self, name: &str) -> bool {
+        name == self.name || name == self.id() || name == self.title()
+    }
+
+    /// Method and path.
+    fn title(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    /// The row. `None` if a table cannot express the operation; the reason is added to what is left out.
+    pub(crate) fn row(&self, document: &Document, servers: &mut Servers, left_out: &mut LeftOut) -> Option<Row> {
+        let title = self.title();
+        let mut reader = Reader::new(document, left_out, title.clone());
+        match self.read(&mut reader, servers) {
+            Ok(row) => Some(row),
+            Err(why) => {
+                reader.note_operation(format!("the operation: {why}"));
+                None
+            }
+        }
+    }
+
+    fn read(&self, reader: &mut Reader<'_>, servers: &mut Servers) -> Result<Row, String> {
+        if self.path.contains('?') && self.path.split_once('?').is_some_and(|(_, query)| query.contains('{')) {
+            return Err("the query in its path has parameters".to_owned());
+        }
+        let document = reader.document;
+        let has_credential = crate::security::is_protected(document, self.content);
+        let mut fields: Vec<Field> = Vec::new();
+        let mut names: Vec<(String, String)> = Vec::new();
+        for parameter in parameter::of(document, self.item, self.content) {
+            let Some(field) = parameter::field(reader, parameter, self.path, has_credential, &fields)? else {
+                continue;
+            };
+            if field.place == Place::Path {
+                names.push((text(parameter, "name").to_owned(), field.spec.name.clone()));
+            }
+            fields.push(field);
+        }
+        let mut undeclared = Vec::new();
+        let path = parameter::renamed_path(self.path, |given| {
+            if let Some((_, name)) = names.iter().find(|(known, _)| known == given) {
+                return name.clone();
+            }
+            let name = name::free(name::field(given), |name| fields.iter().any(|field| field.spec.name == name));
+            undeclared.push(name.clone());
+            names.push((given.to_owned(), name.clone()));
+            name
+        });
+        fields.extend(undeclared.into_iter().map(path_field));
+        let filled = parameter::renamed_path(&path, |_| "x".to_owned()).replace(['{', '}'], "");
+        path_rule::check(&filled).map_err(|broken| format!("its path: {broken}"))?;
+        let in_body = body::fields(reader, self.content, &fields)?;
+        if matches!(self.method.as_str(), "GET" | "HEAD") && !in_body.is_empty() {
+            reader.note_operation("its body, because a GET request has none");
+        } else {
+            fields.extend(in_body);
+        }
+        let media_types = body::answered(reader, self.content);
+        let answers = answers(&media_types);
+        let upstream = servers.of(self.item, self.content)?;
+        let mut row = Row {
+            name: self.name.clone(),
+            documentation: body::operation_documentation(self.content, &self.title()),
+            method: self.method.clone(),
+            upstream,
+            path,
+            fields,
+            answers,
+            example: None,
+        };
+        row.example = example::of(&row);
+        Ok(row)
+    }
+}
+
+/// A name in the path that the document does not declare.
+fn path_field(name: String) -> Field {
+    let mut spec = Spec::new(name, Kind::String);
+    spec.in_path = true;
+    Field { spec, place: Place::Path, upstream_name: None, encoding: None, example: None }
+}
+
+fn answers(media_types: &[&String]) -> Answers {
+    const OF_FILES: [&str; 6] =
+        ["image/", "audio/", "video/", "application/octet-stream", "application/pdf", "application/zip"];
+    let is_file = |media_type: &&String| OF_FILES.iter().any(|prefix| media_type.starts_with(prefix));
+    if media_types.is_empty() || media_types.iter().any(|media_type| body::is_json(media_type)) {
+        Answers::Json
+    } else if media_types.iter().all(is_file) {
+        Answers::File
+    } else {
+        Answers::Any
+    }
+}

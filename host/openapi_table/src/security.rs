@@ -1,0 +1,130 @@
+//! How users authenticate.
+
+use std::collections::BTreeSet;
+
+use contract_rules::address::secret_url;
+use contract_rules::header;
+use serde_json::{Map, Value};
+
+use crate::document::{Document, text};
+use crate::operation::Operation;
+use crate::{Auth, LeftOut};
+
+const NONE: &str = "Auth::None";
+
+/// Returns `true` if requests of an operation carry a credential.
+pub(crate) fn is_protected(document: &Document, operation: &Value) -> bool {
+    requirements(document, operation).iter().any(|requirement| !requirement.is_empty())
+}
+
+/// The statement `auth`: the scheme of the chosen operations that a table can express best, or the one that the author wants.
+pub(crate) fn auth(
+    document: &Document,
+    operations: &[Operation<'_>],
+    identifier: &str,
+    wanted: Option<Auth>,
+    left_out: &mut LeftOut,
+) -> String {
+    if wanted == Some(Auth::None) {
+        return NONE.to_owned();
+    }
+    let used: Vec<&Map<String, Value>> =
+        operations.iter().flat_map(|operation| requirements(document, operation.content)).collect();
+    let names: BTreeSet<&String> = used.iter().flat_map(|requirement| requirement.keys()).collect();
+    let schemes = document.get("/components/securitySchemes").and_then(Value::as_object).into_iter().flatten();
+    let mut found: Vec<(u8, Auth, String, String)> = Vec::new();
+    for (name, scheme) in schemes.filter(|(name, _)| names.contains(name) || wanted.is_some()) {
+        let Ok((scheme, _)) = document.resolved(scheme) else { continue };
+        match statement(scheme, name, &used, identifier) {
+            Ok((rank, kind, text)) => found.push((rank, kind, name.clone(), text)),
+            Err(why) => left_out.add(format!("the security scheme `{name}`: {why}")),
+        }
+    }
+    found.sort_by_key(|(rank, ..)| *rank);
+    let chosen = found.iter().position(|(_, kind, ..)| wanted.is_none_or(|wanted| wanted == *kind));
+    for (index, (_, _, name, _)) in found.iter().enumerate() {
+        if chosen.is_some_and(|chosen| chosen != index) {
+            left_out.add(format!("the security scheme `{name}`: a connector has one scheme"));
+        }
+    }
+    if let Some((_, kind, name, text)) = chosen.and_then(|index| found.get(index)) {
+        if *kind == Auth::Oauth2 && text.contains("scopes: &[]") {
+            left_out.add(format!("the security scheme `{name}` has no scopes for these operations: fill in `scopes`"));
+        }
+        return text.clone();
+    }
+    match wanted {
+        Some(Auth::ApiKey) => key("KeyPlacement::Header { name: \"Authorization\", prefix: \"Bearer \" }"),
+        Some(Auth::Oauth2) => {
+            left_out.add("the document has no OAuth 2.0 provider: fill in its URLs and scopes".to_owned());
+            oauth2(&format!("{identifier}_provider"), "", "", None, &BTreeSet::new())
+        }
+        _ => NONE.to_owned(),
+    }
+}
+
+/// The security requirements of an operation, any of which suffices. Without its own it has the document's.
+fn requirements<'a>(document: &'a Document, operation: &'a Value) -> Vec<&'a Map<String, Value>> {
+    let own = operation.get("security").or_else(|| document.get("/security"));
+    own.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object).collect()
+}
+
+/// The statement for a scheme, with its rank: the lowest is best.
+fn statement(
+    scheme: &Value,
+    name: &str,
+    used: &[&Map<String, Value>],
+    identifier: &str,
+) -> Result<(u8, Auth, String), String> {
+    let given = text(scheme, "name");
+    match (text(scheme, "type"), text(scheme, "scheme").to_ascii_lowercase().as_str(), text(scheme, "in")) {
+        ("oauth2", ..) => {
+            let flow = scheme.pointer("/flows/authorizationCode");
+            let flow = flow.ok_or("it has no authorization code flow, which is the one of the gateway")?;
+            let scopes = used.iter().filter_map(|requirement| requirement.get(name)?.as_array()).flatten();
+            let known = |scope: &&str| {
+                flow.pointer("/scopes")
+                    .is_none_or(|scopes| scopes.get(*scope).is_some() || scopes.as_object().is_some_and(Map::is_empty))
+            };
+            let scopes: BTreeSet<&str> = scopes.filter_map(Value::as_str).filter(known).collect();
+            let url = |key: &str| Some(text(flow, key)).filter(|url| secret_url(url).is_ok());
+            let authorization = url("authorizationUrl").unwrap_or_default();
+            let provider = provider(authorization, identifier);
+            let token = url("tokenUrl").unwrap_or_default();
+            Ok((0, Auth::Oauth2, oauth2(&provider, authorization, token, url("refreshUrl"), &scopes)))
+        }
+        ("apiKey", _, "header") if header::key(given).is_ok() => {
+            let placement = format!("KeyPlacement::Header {{ name: {given:?}, prefix: \"\" }}");
+            Ok((1, Auth::ApiKey, key(&placement)))
+        }
+        ("apiKey", _, "query") if !given.is_empty() => {
+            Ok((2, Auth::ApiKey, key(&format!("KeyPlacement::Query({given:?})"))))
+        }
+        ("http", "bearer", _) => {
+            Ok((1, Auth::ApiKey, key("KeyPlacement::Header { name: \"Authorization\", prefix: \"Bearer \" }")))
+        }
+        ("http", "basic", _) => Ok((3, Auth::ApiKey, key("KeyPlacement::Basic"))),
+        (kind, ..) => Err(format!("the gateway has no scheme for its kind, `{kind}`")),
+    }
+}
+
+/// A name for the provider: the site of its URL.
+fn provider(authorization_url: &str, identifier: &str) -> String {
+    let host = authorization_url.split("://").nth(1).unwrap_or_default().split(['/', ':']).next().unwrap_or_default();
+    let site = host.rsplit('.').nth(1).unwrap_or_default().to_ascii_lowercase().replace('-', "_");
+    if site.is_empty() || site == identifier { format!("{identifier}_provider") } else { site }
+}
+
+fn key(placement: &str) -> String {
+    format!("Auth::ApiKey(ApiKey {{\n    placement: {placement},\n    form_field: None,\n    check: None,\n}})")
+}
+
+fn oauth2(provider: &str, authorization: &str, token: &str, refresh: Option<&str>, scopes: &BTreeSet<&str>) -> String {
+    let scopes: Vec<String> = scopes.iter().map(|scope| format!("{scope:?}")).collect();
+    let refresh = refresh.map(|url| format!("    refresh_url: Some({url:?}),\n")).unwrap_or_default();
+    format!(
+        "Auth::OAuth2(OAuth2 {{\n    provider: {provider:?},\n    authorization_url: {authorization:?},\n    token_url: {token:?},\n\
+         {refresh}    scopes: &[{}],\n    ..OAuth2::STANDARD\n}})",
+        scopes.join(", ")
+    )
+}

@@ -1,0 +1,161 @@
+//! Documents as tables.
+
+use serde_json::{Value, json};
+
+use super::{converted, document};
+use crate::{Auth, convert};
+
+#[test]
+fn a_document_becomes_a_table() {
+    let paths = json!({
+        "/pets": {
+            "parameters": [{"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "default": 20}}],
+            "get": {"operationId": "listPets", "summary": "List\npets", "description": "All\r\nof them."},
+            "post": {
+                "operationId": "pets/create",
+                "summary": "Create a pet",
+                "parameters": [{"name": "X-Trace", "in": "header", "schema": {"type": "string"}}],
+                "requestBody": {"required": true, "content": {"application/json": {"schema": {
+                    "allOf": [{"$ref": "#/components/schemas/Named"}],
+                    "properties": {"tags": {"type": "array", "description": "Some \"words\"", "items": {"type": "string"}}},
+                }}}},
+            },
+        },
+        "/pets/{pet-id}/files/{path}": {
+            "get": {
+                "parameters": [
+                    {"name": "pet-id", "in": "path", "required": true, "schema": {"type": "integer"}, "example": 7},
+                    {"name": "path", "in": "path", "required": true, "x-multi-segment": true, "schema": {"type": "string"}},
+                ],
+                "responses": {"200": {"content": {"image/png": {}}}},
+            },
+        },
+    });
+    let converted = converted(&document(&paths));
+    let expected = r#"/// Pets.
+connector pets "Pet Shop";
+
+auth Auth::None;
+upstream api "https://pets.example/v2";
+
+/// List pets
+///
+/// All
+/// of them.
+list_pets: GET api "/pets" {
+    limit?: integer(1..) default 20,
+}
+    example {};
+
+/// Create a pet
+pets_create: POST api "/pets" {
+    limit?: integer(1..) default 20 in query,
+    X_Trace?: string in header as "X-Trace",
+    /// Some "words"
+    tags?: [string],
+    name: string,
+}
+    example { name: "example" };
+
+/// GET /pets/{pet-id}/files/{path}
+get_pets_files: GET api "/pets/{pet_id}/files/{path}" {
+    pet_id: integer,
+    path: string keeps_slashes,
+} answers file
+    example { pet_id: 7, path: "example" };
+"#;
+    assert_eq!(converted.table, expected);
+    assert_eq!(converted.left_out, [""; 0]);
+    let call = converted.call.unwrap();
+    assert_eq!((call.operation.as_str(), call.input.as_str(), call.path.as_str()), ("list_pets", "{}", "/pets"));
+}
+
+#[test]
+fn the_security_scheme_of_the_operations_is_taken() {
+    let with = |schemes: Value, used: Value| {
+        let mut document: Value = serde_json::from_str(&document(&json!({"/x": {"get": {"security": used}}}))).unwrap();
+        document["components"]["securitySchemes"] = schemes;
+        document.to_string()
+    };
+    let oauth = json!({"type": "oauth2", "flows": {"authorizationCode": {
+        "authorizationUrl": "https://accounts.acme.example/a", "tokenUrl": "https://acme.example/t", "scopes": {"r": "", "w": ""},
+    }}});
+    let all = json!({"unused": {"type": "http", "scheme": "basic"}, "bearer": {"type": "http", "scheme": "bearer"}, "oauth": oauth});
+    let table = converted(&with(all.clone(), json!([{"bearer": []}, {"oauth": ["r"]}]))).table;
+    for words in ["provider: \"acme\"", "authorization_url: \"https://accounts.acme.example/a\"", "scopes: &[\"r\"]"] {
+        assert!(table.contains(words), "{words} in\n{table}");
+    }
+    assert!(converted(&with(all.clone(), json!([{"bearer": []}]))).table.contains("prefix: \"Bearer \""));
+    let query = json!({"key": {"type": "apiKey", "in": "query", "name": "appid"}});
+    assert!(converted(&with(query, json!([{"key": []}]))).table.contains("KeyPlacement::Query(\"appid\")"));
+    let document = with(all, json!([{"bearer": []}, {"oauth": []}]));
+    let wanted = |auth| convert(&document, "pets", &[], Some(auth)).unwrap().table;
+    assert!(wanted(Auth::ApiKey).contains("Bearer") && wanted(Auth::None).contains("auth Auth::None;"));
+}
+
+#[test]
+fn a_credential_is_no_parameter_of_a_protected_operation() {
+    let token = json!([{"name": "token", "in": "query", "required": true, "schema": {"type": "string"}}]);
+    let paths = json!({"/x": {
+        "get": {"parameters": token, "security": [{"key": []}]}, "put": {"parameters": token},
+    }});
+    let table = converted(&document(&paths)).table;
+    assert!(table.contains("get_x: GET api \"/x\"\n") && table.contains("token: string in query"), "{table}");
+}
+
+#[test]
+fn documents_of_version_2_are_read_too() {
+    let document = json!({
+        "swagger": "2.0", "info": {"title": "Old"}, "host": "old.example", "basePath": "/api", "schemes": ["http", "https"],
+        "consumes": ["application/json"],
+        "parameters": {"limit": {"name": "limit", "in": "query", "type": "integer", "maximum": 9}},
+        "definitions": {"Pet": {"type": "object", "properties": {"name": {"type": "string"}}}},
+        "securityDefinitions": {"oauth": {"type": "oauth2", "flow": "accessCode", "authorizationUrl": "https://old.example/a",
+            "tokenUrl": "https://old.example/t", "scopes": {"pets": ""}}},
+        "security": [{"oauth": ["pets"]}],
+        "paths": {
+            "/pets": {
+                "get": {"operationId": "list", "parameters": [{"$ref": "#/parameters/limit"},
+                    {"name": "ids", "in": "query", "type": "array", "items": {"type": "string"}, "collectionFormat": "multi"}]},
+                "post": {"operationId": "add", "parameters": [{"name": "pet", "in": "body", "schema": {"$ref": "#/definitions/Pet"}}]},
+                "put": {"operationId": "form", "parameters": [{"name": "name", "in": "formData", "type": "string", "required": true}]},
+            },
+            "/upload": {"post": {"operationId": "upload", "consumes": ["multipart/form-data"],
+                "parameters": [{"name": "file", "in": "formData", "type": "file", "required": true}]}},
+        },
+    });
+    let converted = converted(&document.to_string());
+    for words in [
+        "upstream api \"https://old.example/api\";",
+        "scopes: &[\"pets\"]",
+        "limit?: integer(..=9),\n    ids?: [string] repeated,",
+        "add: POST api \"/pets\" {\n    name?: string,",
+        "form: PUT api \"/pets\" {\n    name: string,",
+    ] {
+        assert!(converted.table.contains(words), "{words} in\n{}", converted.table);
+    }
+    assert!(
+        !converted.table.contains("upload") && converted.left_out[0].contains("multipart"),
+        "{:?}",
+        converted.left_out
+    );
+}
+
+#[test]
+fn yaml_is_read_too() {
+    let text = "openapi: 3.1.0\ninfo: {title: Y}\nservers: [{url: https://y.example}]\npaths:\n  /a: {get: {operationId: getA}}\n";
+    assert!(converted(text).table.contains("get_a: GET api \"/a\""));
+}
+
+#[test]
+fn a_text_that_is_no_openapi_document_is_refused_in_a_sentence() {
+    for (text, words) in [
+        ("{", "neither JSON nor YAML"),
+        ("{\"openapi\": \"2.0\"}", "3.0"),
+        ("{\"openapi\": \"3.0.0\"}", "no operation"),
+        ("a: [", "neither JSON nor YAML"),
+    ] {
+        let error = convert(text, "pets", &[], None).unwrap_err().to_string();
+        assert!(error.contains(words), "{words} in {error}");
+    }
+}

@@ -1,0 +1,121 @@
+//! Operations as rows.
+
+use serde_json::{Value, json};
+
+use super::{converted, document, row};
+use crate::convert;
+
+#[test]
+fn an_operation_whose_body_is_not_an_object_of_json_is_left_out() {
+    for (content, reason) in [
+        (
+            json!({"application/x-www-form-urlencoded": {"schema": {"type": "object"}}}),
+            "`application/x-www-form-urlencoded`",
+        ),
+        (json!({"application/json": {"schema": {"type": "array", "items": {"type": "string"}}}}), "not an object"),
+    ] {
+        let paths = json!({"/x": {"post": {"requestBody": {"content": content}}, "get": {}}});
+        let converted = converted(&document(&paths));
+        assert!(
+            !converted.table.contains("post_x") && converted.left_out[0].contains(reason),
+            "{:?}",
+            converted.left_out
+        );
+    }
+}
+
+#[test]
+fn a_required_parameter_that_cannot_be_sent_leaves_out_the_operation() {
+    let cookie = |required: bool| json!({"parameters": [{"name": "c", "in": "cookie", "required": required, "schema": {"type": "string"}}]});
+    let converted = converted(&document(&json!({"/x": {"get": cookie(true), "post": cookie(false)}})));
+    assert!(!converted.table.contains("get_x") && converted.table.contains("post_x"), "{}", converted.table);
+    assert_eq!(converted.left_out.len(), 2, "{:?}", converted.left_out);
+}
+
+#[test]
+fn lists_are_sent_as_the_document_says() {
+    let list = |name: &str, style: Value| {
+        let mut parameter =
+            json!({"name": name, "in": "query", "schema": {"type": "array", "items": {"type": "string"}}});
+        parameter.as_object_mut().unwrap().extend(style.as_object().unwrap().clone());
+        parameter
+    };
+    let parameters = [
+        list("a", json!({})),
+        list("b", json!({"explode": false})),
+        list("c", json!({"style": "pipeDelimited", "explode": false})),
+    ];
+    let (row, _) = row(json!({"parameters": parameters}));
+    let lines: Vec<&str> = row.lines().skip(1).take(3).map(str::trim).collect();
+    assert_eq!(
+        lines,
+        ["a?: [string] in query repeated,", "b?: [string] in query,", "c?: [string] in query joined \"|\","]
+    );
+}
+
+#[test]
+fn names_of_parameters_and_members_do_not_meet() {
+    let operation = json!({
+        "parameters": [
+            {"name": "name", "in": "query", "schema": {"type": "string"}},
+            {"name": "response_fields", "in": "query", "schema": {"type": "string"}},
+        ],
+        "requestBody": {"content": {"application/json": {"schema": {"type": "object", "properties": {
+            "name": {"type": "string"}, "body": {"type": "object"}, "@type": {"type": "string"},
+        }}}}},
+    });
+    let (row, _) = row(operation);
+    for line in [
+        "    name?: string in query,",
+        "    response_fields_field?: string in query as \"response_fields\",",
+        "    body_name?: string as \"name\",",
+        "    body?: object as \"body\",",
+        "    type?: string as \"@type\",",
+    ] {
+        assert!(row.contains(line), "{line} in\n{row}");
+    }
+}
+
+#[test]
+fn a_body_with_dots_in_its_names_is_one_field() {
+    let schema = json!({"type": "object", "properties": {"a.b": {"type": "string"}}});
+    let (row, _) = row(json!({"requestBody": {"required": true, "content": {"application/json": {"schema": schema}}}}));
+    assert!(row.contains("    body: {\n        \"a.b\"?: string,\n    },"), "{row}");
+}
+
+#[test]
+fn an_operation_with_a_server_of_its_own_has_its_upstream() {
+    let paths = json!({"/x": {"get": {"servers": [{"url": "https://{region}.files.example", "variables": {"region": {"default": "eu"}}}]}, "put": {}}});
+    let table = converted(&document(&paths)).table;
+    assert!(
+        table.contains("upstream api_2 \"https://eu.files.example\";") && table.contains("GET api_2 \"/x\""),
+        "{table}"
+    );
+    let without = document(&json!({"/x": {"get": {}}})).replace("https://pets.example", "");
+    let converted = converted(&without);
+    assert!(converted.left_out[0].contains("https://api.example.com"), "{:?}", converted.left_out);
+}
+
+#[test]
+fn operations_are_chosen_by_id_by_path_and_by_name() {
+    let text = document(&json!({"/a": {"get": {"operationId": "readIt"}, "put": {}}, "/b": {"get": {}}}));
+    let rows = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        convert(&text, "pets", &names, None).map(|converted| {
+            converted.table.matches(": GET api").count() + converted.table.matches(": PUT api").count()
+        })
+    };
+    assert_eq!(rows(&["readIt"]).unwrap(), 1);
+    assert_eq!(rows(&["PUT /a", "get_b", "read_it"]).unwrap(), 3);
+    let error = rows(&["readlt"]).unwrap_err().to_string();
+    assert!(error.contains("`readlt`") && error.contains("the nearest is `readIt`"), "{error}");
+}
+
+#[test]
+fn a_connector_has_at_most_512_operations() {
+    let paths: serde_json::Map<String, Value> =
+        (0..600).map(|index| (format!("/p{index}"), json!({"get": {}}))).collect();
+    let converted = converted(&document(&Value::Object(paths)));
+    assert_eq!(converted.table.matches(": GET api").count(), 512);
+    assert!(converted.left_out[0].contains("88 operations"), "{:?}", converted.left_out);
+}

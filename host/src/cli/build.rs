@@ -1,0 +1,223 @@
+//! The command `connectors build`: from a project to a module.
+//!
+//! A project in Rust becomes a core module, which `pack` turns into a component. The SDKs of the other languages have tools that write
+//! a component themselves.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf, absolute};
+use std::process::{Command, ExitStatus, Stdio};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::new::Language;
+
+/// Builds core modules, those of this repository too. It needs no file beside it.
+const SCRIPT: &str = include_str!("../../../connectors/build.sh");
+
+/// Why a project was not built. The tools have written their messages to standard error before.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The folder has no project.
+    #[error("`{}` has no Cargo.toml, package.json or connector.py; name the folder of a connector's project", .0.display())]
+    NoProject(PathBuf),
+    /// The project does not make a module.
+    #[error("`{}` has no library with `crate-type = [\"cdylib\"]`; add this to `[lib]` in its Cargo.toml", .0.display())]
+    NoModule(PathBuf),
+    /// A tool is missing.
+    #[error("`{program}` cannot be started: {source}; install the tools that the project's README names")]
+    Tool {
+        /// The tool.
+        program: String,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A tool failed.
+    #[error("`{program}` failed with {status}")]
+    Failed {
+        /// The tool.
+        program: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// The folder or the module cannot be reached.
+    #[error("`{}`: {source}", path.display())]
+    Io {
+        /// The folder or file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// The answer of a tool is not understood.
+    #[error("`cargo metadata` answered something else than its documentation says: {0}")]
+    Metadata(#[from] serde_json::Error),
+}
+
+/// A connector's project.
+#[derive(Debug)]
+pub struct Project {
+    folder: PathBuf,
+    language: Language,
+    name: String,
+}
+
+impl Project {
+    /// Finds out the language of the project in a folder.
+    ///
+    /// # Errors
+    /// [`BuildError::NoProject`].
+    pub fn find(folder: &Path) -> Result<Self, BuildError> {
+        let languages = [
+            ("Cargo.toml", Language::Rust),
+            ("package.json", Language::Javascript),
+            ("connector.py", Language::Python),
+        ];
+        let found = languages.into_iter().find(|(file, _)| folder.join(file).is_file());
+        let (_, language) = found.ok_or_else(|| BuildError::NoProject(folder.to_owned()))?;
+        let folder = folder.canonicalize().map_err(|source| BuildError::Io { path: folder.to_owned(), source })?;
+        let name = name(&folder, language).unwrap_or_else(|| "connector".to_owned());
+        Ok(Self { folder, language, name })
+    }
+
+    /// The file for the module, unless the author names another one.
+    pub fn module(&self) -> PathBuf {
+        self.folder.join(format!("{}.wasm", self.name))
+    }
+
+    /// Builds the project. Returns a core module that is still to be packed, or `None` if the module is in `output`.
+    ///
+    /// # Errors
+    /// See [`BuildError`].
+    pub fn build(&self, output: &Path) -> Result<Option<PathBuf>, BuildError> {
+        let output = absolute(output).map_err(|source| BuildError::Io { path: output.to_owned(), source })?;
+        let output = output.as_os_str();
+        match self.language {
+            Language::Rust => return core_module(&self.folder).map(Some),
+            Language::Javascript => {
+                let arguments = ["--no-install", "connector-build", "connector.js", "--output"].map(OsStr::new);
+                run("npx", arguments.into_iter().chain([output]), &self.folder, Stdio::inherit())?;
+            }
+            Language::Python => {
+                let own = self.folder.join("venv/bin/python");
+                let python = own.to_str().filter(|_| own.is_file()).unwrap_or("python3");
+                let arguments = ["-m", "connector_sdk.build", "connector.py", "--output"].map(OsStr::new);
+                run(python, arguments.into_iter().chain([output]), &self.folder, Stdio::inherit())?;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The name in the project's manifest. Python has no manifest, so the folder gives the name.
+fn name(folder: &Path, language: Language) -> Option<String> {
+    let read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
+    match language {
+        Language::Rust => {
+            let manifest: toml::Table = read("Cargo.toml")?.parse().ok()?;
+            Some(manifest.get("package")?.get("name")?.as_str()?.to_owned())
+        }
+        Language::Javascript => {
+            let manifest: Value = serde_json::from_str(&read("package.json")?).ok()?;
+            // A scoped name has a slash.
+            Some(manifest.get("name")?.as_str()?.rsplit('/').next()?.to_owned())
+        }
+        Language::Python => Some(folder.file_name()?.to_string_lossy().into_owned()),
+    }
+}
+
+/// Builds the core module of a project in Rust.
+fn core_module(folder: &Path) -> Result<PathBuf, BuildError> {
+    let manifest = folder.join("Cargo.toml");
+    let arguments = ["metadata", "--no-deps", "--format-version=1"].map(OsStr::new);
+    let metadata: Value = serde_json::from_slice(&run("cargo", arguments, folder, Stdio::piped())?)?;
+    let package = package(&metadata, &manifest).ok_or_else(|| BuildError::NoModule(folder.to_owned()))?;
+    let root = metadata.get("workspace_root").and_then(Value::as_str).unwrap_or_default();
+    let arguments = ["-c", SCRIPT, "build.sh", "--root", root, "-p", &package.name].map(OsStr::new);
+    run("sh", arguments, folder, Stdio::inherit())?;
+    let file = format!("target/wasm/wasm32-unknown-unknown/connector/{}.wasm", package.library);
+    Ok(Path::new(root).join(file))
+}
+
+struct Package {
+    name: String,
+    /// The name of the library that becomes the module.
+    library: String,
+}
+
+/// The package of a manifest, if its library is a module.
+fn package(metadata: &Value, manifest: &Path) -> Option<Package> {
+    let manifest = manifest.canonicalize().ok()?;
+    let mut packages = metadata.get("packages")?.as_array()?.iter();
+    let is_own = |package: &&Value| {
+        let path = package.get("manifest_path").and_then(Value::as_str);
+        path.is_some_and(|path| Path::new(path).canonicalize().is_ok_and(|path| path == manifest))
+    };
+    let package = packages.find(is_own)?;
+    let is_module = |target: &&Value| {
+        let kinds = target.get("crate_types").and_then(Value::as_array);
+        kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "cdylib"))
+    };
+    let library = package.get("targets")?.as_array()?.iter().find(is_module)?;
+    Some(Package {
+        name: package.get("name")?.as_str()?.to_owned(),
+        library: library.get("name")?.as_str()?.replace('-', "_"),
+    })
+}
+
+/// Runs a tool in a folder. It must succeed. Returns its standard output unless that is inherited. Its messages are seen at once.
+fn run<'a>(
+    program: &str,
+    arguments: impl IntoIterator<Item = &'a OsStr>,
+    folder: &Path,
+    output: Stdio,
+) -> Result<Vec<u8>, BuildError> {
+    let finished = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|source| BuildError::Tool { program: program.to_owned(), source })?;
+    if finished.status.success() {
+        Ok(finished.stdout)
+    } else {
+        Err(BuildError::Failed { program: program.to_owned(), status: finished.status })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_folder_tell_its_language() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(Project::find(folder.path()), Err(BuildError::NoProject(_))));
+        for (file, language) in
+            [("connector.py", Language::Python), ("package.json", Language::Javascript), ("Cargo.toml", Language::Rust)]
+        {
+            std::fs::write(folder.path().join(file), "").unwrap();
+            assert_eq!(Project::find(folder.path()).unwrap().language, language);
+        }
+        std::fs::write(folder.path().join("Cargo.toml"), "package.name = \"words\"").unwrap();
+        assert!(Project::find(folder.path()).unwrap().module().ends_with("words.wasm"));
+    }
+
+    #[test]
+    fn only_a_library_that_is_a_module_is_built() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = folder.path().join("Cargo.toml");
+        std::fs::write(&manifest, "").unwrap();
+        let metadata = |kind: &str| {
+            serde_json::json!({"packages": [{
+                "name": "my-words", "manifest_path": manifest,
+                "targets": [{"name": "my-words", "crate_types": [kind]}],
+            }]})
+        };
+        let found = package(&metadata("cdylib"), &manifest).map(|package| (package.name, package.library));
+        assert_eq!(found, Some(("my-words".to_owned(), "my_words".to_owned())));
+        assert!(package(&metadata("lib"), &manifest).is_none());
+    }
+}

@@ -1,0 +1,2 @@
+auth Auth::None;
+upstream api "https://api.dictionaryapi.dev/api/v2";

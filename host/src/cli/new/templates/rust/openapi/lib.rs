@@ -1,0 +1,7 @@
+//! {{title}}, from its OpenAPI document.
+
+connector_sdk::connector! {
+    {{table}}
+}
+
+{{test}}
