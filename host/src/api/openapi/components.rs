@@ -24,8 +24,8 @@ pub(super) fn parameters() -> Value {
             "The part of a file that is wanted as bytes, such as `bytes=0-1023`, where the service has parts (RFC 9110, section 14.2).",
         ),
         "Debug": header(
-            "X-Debug", json!({"type": "string", "const": "1"}),
-            "With a key of the scope `admin`: if the connector traps, the problem's `detail` has the cause and the last lines of its log.",
+            "X-Debug", text(),
+            "`1` with a key of the scope `admin`: if the connector traps, the problem's `detail` has the cause and the last lines of its log.",
         ),
         "IdempotencyKey": header(
             "Idempotency-Key", json!({
