@@ -1,5 +1,5 @@
-//! What the table in `shared/rows.rs` says and does, as JSON: its manifest, and the requests that its rows make of inputs. The tests of
-//! the SDKs for other languages compare the same table in their language with these files.
+//! The manifest of the table in `shared/rows.rs`, and the requests that its rows make of inputs, as JSON files. The tests of the SDKs
+//! for other languages compare the same table in their language with these files.
 //!
 //! `UPDATE=1 cargo test --workspace --test languages` writes the files anew.
 

@@ -3,9 +3,11 @@
 //! - here: the types of `wit/connector.wit`
 //! - `check`: all rules of a manifest; they are those of the crate `contract-rules`, which authors use too
 //! - [`site`]: registrable domains, by the Public Suffix List
+//! - `names`: the names of parts of a manifest in answers
 //! - [`words`]: sentences and names in messages to people
 
 mod check;
+mod names;
 pub mod site;
 pub mod words;
 

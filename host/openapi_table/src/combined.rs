@@ -29,7 +29,7 @@ impl Reader<'_> {
         }
         let Value::Object(found) = found else { return Ok(Some(json!({}))) };
         let mut flat = found.clone();
-        // What is beside a reference is about this use of the schema.
+        // Keywords beside a reference describe this use of the schema.
         if reference.is_some()
             && let Some(description) = schema.get("description")
         {

@@ -93,7 +93,7 @@ pub struct Converted {
     pub call: Option<Call>,
     /// The name of the first operation.
     pub first: String,
-    /// What the document says and the table does not, a line each.
+    /// Parts of the document that the table lacks, a line each with the reason.
     pub left_out: Vec<String>,
 }
 
@@ -108,7 +108,7 @@ pub struct Call {
     pub path: String,
 }
 
-/// What was left out so far. A line that is there already is not added again.
+/// The parts that were left out so far. A line is added once.
 #[derive(Default)]
 struct LeftOut {
     lines: Vec<String>,

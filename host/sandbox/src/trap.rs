@@ -47,7 +47,7 @@ impl LastLines {
 /// A trap. Its `Display` is the cause with the last lines, on one line.
 #[derive(Debug)]
 pub struct TrapReport {
-    /// What ended the guest, on one line.
+    /// The error that ended the guest, on one line.
     pub cause: String,
     /// The cause with the functions of the guest that were running.
     pub backtrace: String,

@@ -7,14 +7,13 @@ use serde_json::{Value, json};
 
 use super::answer::{tagged, with_tag};
 use super::authorize::AuthorizedCaller;
-use super::openapi::{effect, pagination};
+use super::openapi::pagination;
 use super::problem::{self, Problem};
 use super::route::HttpCall;
 use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
 use crate::registry::{Connector, Refused, Service};
-use contract::AuthScheme;
 use contract::words::{nearest, shortened};
 
 /// Answers the list.
@@ -56,17 +55,13 @@ pub(super) fn unknown(gateway: &Gateway, identifier: &str) -> Problem {
 /// One connector, as callers and operators see it.
 pub(super) fn record(connector: &Connector) -> Value {
     let manifest = connector.manifest();
-    let auth = match &manifest.auth {
-        AuthScheme::None => "none",
-        AuthScheme::Oauth2(_) => "oauth2",
-        AuthScheme::ApiKey(_) => "api_key",
-    };
+    let auth = manifest.auth.name();
     let operations: Vec<Value> = connector
         .operations()
         .map(|operation| {
             let manifest = &operation.manifest;
             let mut record =
-                json!({"path": manifest.path, "summary": manifest.summary, "effect": effect(manifest.effect)});
+                json!({"path": manifest.path, "summary": manifest.summary, "effect": manifest.effect.name()});
             if let Some(pages) = &manifest.pagination {
                 record["x-pagination"] = pagination(pages);
             }

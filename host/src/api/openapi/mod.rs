@@ -17,7 +17,7 @@ pub(super) mod webhooks;
 
 use serde_json::{Map, Value, json};
 
-pub(super) use self::operation::{effect, pagination};
+pub(super) use self::operation::pagination;
 
 use self::schemas::Schemas;
 use super::route::{Description, Endpoint, Family, Handler, Route};

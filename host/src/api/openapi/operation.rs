@@ -47,7 +47,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
         "tags": [identifier],
         "summary": manifest.summary,
         "description": manifest.description,
-        "x-effect": effect(manifest.effect),
+        "x-effect": manifest.effect.name(),
         "parameters": parameters(manifest, has_accounts),
         "requestBody": {"required": required, "content": {"application/json": media}},
         "responses": responses,
@@ -149,15 +149,6 @@ fn headers(manifest: &contract::Operation) -> Value {
         names.push(("Idempotent-Replayed", "IdempotentReplayed"));
     }
     problems::headers(names)
-}
-
-/// The name of an effect.
-pub(in crate::api) fn effect(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read => "read",
-        Effect::Write => "write",
-        Effect::Destructive => "destructive",
-    }
 }
 
 /// The extension `x-pagination`. The description of the document explains it to callers.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::report::effect;
 use crate::registry::{Connector, Operation};
 
 /// The changes between two versions of a connector.
@@ -38,7 +37,7 @@ fn changes_of(old: &Operation, new: &Operation) -> Vec<String> {
     let mut changes = fields(old.schema.document(), new.schema.document());
     let (old, new) = (&old.manifest, &new.manifest);
     if old.effect != new.effect {
-        changes.push(format!("its effect is {}, before {}", effect(new.effect), effect(old.effect)));
+        changes.push(format!("its effect is {}, before {}", new.effect.name(), old.effect.name()));
     }
     if old.answer != new.answer || old.answer_schema != new.answer_schema {
         changes.push("its answer is described differently".to_owned());

@@ -1,4 +1,4 @@
-//! What the author of a module could do better. Nothing of it is a reason to refuse the module.
+//! Advice for the author of a module. The gateway accepts the module without it.
 
 use serde_json::Value;
 

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::difference;
 use crate::registry::{Connector, Service};
-use contract::{Answer, AuthScheme, Effect};
+use contract::{Answer, AuthScheme};
 
-/// What a module is and asks for.
+/// The description of a module and of its demands.
 #[derive(Debug, Serialize)]
 pub(in crate::cli) struct Report {
     connector: String,
@@ -34,7 +34,7 @@ pub(in crate::cli) struct Report {
     pub(super) replaces_shipped: bool,
     /// The changes since the version before, if there is one.
     since: Option<Since>,
-    /// What its author could do better.
+    /// Advice for its author.
     pub(super) notes: Vec<String>,
     /// The command that adds the module with all that it asks for.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -105,10 +105,9 @@ impl Report {
     pub(in crate::cli) fn of(connector: &Connector) -> Self {
         let manifest = connector.manifest();
         let imprint = &manifest.imprint;
-        let (auth, provider, scopes) = match &manifest.auth {
-            AuthScheme::None => ("none", None, Vec::new()),
-            AuthScheme::Oauth2(scheme) => ("oauth2", Some(scheme.provider.clone()), scheme.scopes.clone()),
-            AuthScheme::ApiKey(_) => ("api_key", None, Vec::new()),
+        let (provider, scopes) = match &manifest.auth {
+            AuthScheme::Oauth2(scheme) => (Some(scheme.provider.clone()), scheme.scopes.clone()),
+            AuthScheme::None | AuthScheme::ApiKey(_) => (None, Vec::new()),
         };
         let owned = |hosts: Vec<&str>| hosts.into_iter().map(str::to_owned).collect();
         Self {
@@ -120,7 +119,7 @@ impl Report {
             author: imprint.author.clone(),
             license: Some(imprint.license.clone()).filter(|license| !license.is_empty()),
             homepage: imprint.homepage.clone(),
-            auth,
+            auth: manifest.auth.name(),
             provider,
             scopes,
             upstreams: connector.services().iter().map(upstream).collect(),
@@ -237,7 +236,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What a caller should know of an operation besides its effect, in brackets.
+/// Properties of an operation besides its effect, in brackets.
 fn traits(operation: &Operation) -> String {
     let mut traits = Vec::new();
     if operation.answer != "json" {
@@ -272,7 +271,7 @@ fn operation(operation: &contract::Operation) -> Operation {
     Operation {
         operation: operation.path.clone(),
         summary: operation.summary.clone(),
-        effect: effect(operation.effect),
+        effect: operation.effect.name(),
         answer: match operation.answer {
             Answer::Json => "json",
             Answer::File => "file",
@@ -282,14 +281,5 @@ fn operation(operation: &contract::Operation) -> Operation {
         immediate: operation.immediate,
         paged: operation.pagination.is_some(),
         rate_limit: operation.rate_limit.clone(),
-    }
-}
-
-/// The name of an effect.
-pub(super) fn effect(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read => "read",
-        Effect::Write => "write",
-        Effect::Destructive => "destructive",
     }
 }

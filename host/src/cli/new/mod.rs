@@ -75,7 +75,7 @@ pub enum NewError {
 pub struct Created {
     /// Its folder.
     pub folder: PathBuf,
-    /// What the OpenAPI document says and the project does not, a line each.
+    /// Parts of the OpenAPI document that the project lacks, a line each with the reason.
     pub left_out: Vec<String>,
 }
 

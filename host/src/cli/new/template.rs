@@ -50,7 +50,7 @@ pub(super) struct Template {
     auth: [&'static str; 3],
     /// The SDK.
     pub(super) sdk: Sdk,
-    /// What a table from an OpenAPI document needs, in the languages that have one.
+    /// The parts for a table from an OpenAPI document. `None` if the command makes no such table in this language.
     pub(super) openapi: Option<OpenapiTemplate>,
     /// The operation of the template, and a body for it.
     operation: (&'static str, &'static str),
