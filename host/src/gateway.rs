@@ -1,11 +1,13 @@
 //! The parts of a running gateway that handlers share.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
+use parking_lot::Mutex;
 
 use crate::auth::Authenticator;
 use crate::config::Config;
@@ -23,6 +25,9 @@ use store::Store;
 /// The longest request id that is accepted from a caller.
 const MAX_REQUEST_ID_BYTES: usize = 128;
 
+/// Documents by the digest of the module that they are about.
+type TextsByDigest = HashMap<String, Arc<TaggedText>>;
+
 /// A running gateway.
 #[derive(Clone)]
 pub struct Gateway {
@@ -36,6 +41,8 @@ pub struct Gateway {
     pub metrics: Arc<Metrics>,
     pub telemetry: Telemetry,
     pub description: Arc<Derived<TaggedText>>,
+    /// Descriptions of single connectors by the digests of their modules. They are kept, because anybody may ask for them.
+    pub descriptions: Arc<Derived<Mutex<TextsByDigest>>>,
     pub egress: Egress,
     pub store: Store,
     pub requests: Arc<RequestIds>,

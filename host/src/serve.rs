@@ -134,6 +134,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         metrics,
         telemetry: telemetry.clone(),
         description: Arc::default(),
+        descriptions: Arc::default(),
         egress,
         store: store.clone(),
         requests: Arc::new(RequestIds::new()),

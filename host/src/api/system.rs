@@ -1,6 +1,9 @@
 //! The state of the gateway, its metrics, and the API's description.
 
+use std::sync::Arc;
+
 use hyper::Response;
+use parking_lot::Mutex;
 use serde_json::json;
 
 use super::answer::{json_answer, tagged, typed, with_tag};
@@ -61,8 +64,13 @@ pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     let query = request.uri().query().unwrap_or_default();
     if let Some((_, one)) = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "connector") {
         let connector = connectors::live(gateway, &one)?;
-        let describe = || with_tag(openapi::document_of(&gateway.config, &connector).to_string());
-        return Ok(tagged(request.headers(), &compute::run(compute::LARGE_BYTES, describe).await));
+        let describe = || {
+            let described = gateway.descriptions.get(&gateway.registry, |_| Mutex::default());
+            let make = || with_tag(openapi::document_of(&gateway.config, &connector).to_string());
+            Arc::clone(described.lock().entry(connector.digest().to_owned()).or_insert_with(|| Arc::new(make())))
+        };
+        let description = compute::run(compute::LARGE_BYTES, describe).await;
+        return Ok(tagged(request.headers(), &description));
     }
     // It has every schema of every live connector.
     let describe = || {
