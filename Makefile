@@ -25,6 +25,8 @@ SDK_PYTHON := connectors/sdk-python
 COMPONENTIZE_JS := target/sdk-js
 COMPONENTIZE_PY := target/sdk-python
 LANGUAGES := $(addprefix target/languages/,javascript.wasm javascript-quickjs.wasm python.wasm)
+# Components for each published version of the contract.
+FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix target/frozen/$(version)/,javascript.wasm python.wasm))
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -36,7 +38,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 # of the tests.
 PACKAGES := gcc g++ libc6-dev make python3 python3-pip nodejs npm
 
-.PHONY: help setup build shipped guests run demo check languages test test-unit test-sdks test-product test-conformance soak fuzz fuzz-api audit browser bench dist lint clean
+.PHONY: help setup build shipped guests run demo check languages frozen test test-unit test-sdks test-product test-conformance soak fuzz fuzz-api audit browser bench dist lint clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -83,7 +85,7 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests languages test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run every test
+test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
@@ -94,7 +96,7 @@ test-sdks: $(NODE_TOOLS) ## Run the unit tests of the SDKs for JavaScript and Py
 	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
 	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
 
-test-product: build guests languages $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run the tests of the whole product; T=name selects some
+test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
@@ -161,6 +163,18 @@ target/languages/javascript%wasm: tests/languages/javascript/connector.js wit/co
 target/languages/python.wasm: tests/languages/python/connector.py wit/connector.wit $(COMPONENTIZE_PY) $(wildcard $(SDK_PYTHON)/connector_sdk/*.py)
 	@mkdir -p $(@D)
 	@PYTHONPATH=$(SDK_PYTHON):$(COMPONENTIZE_PY) python3 -m connector_sdk.build $< --output $@
+
+frozen: $(FROZEN) ## Build the components of wit/frozen in JavaScript and Python
+
+target/frozen/%/javascript.wasm: wit/frozen/%/javascript/connector.js wit/frozen/%/connector.wit $(COMPONENTIZE_JS)
+	@mkdir -p $(@D)
+	@$(COMPONENTIZE_JS)/node_modules/.bin/componentize-qjs --wit wit/frozen/$*/connector.wit --world connector --js $< \
+	  --stub-wasi --sync --output $@ >/dev/null
+
+target/frozen/%/python.wasm: wit/frozen/%/python/connector.py wit/frozen/%/connector.wit $(COMPONENTIZE_PY)
+	@mkdir -p $(@D)
+	@PYTHONPATH=$(COMPONENTIZE_PY) $(COMPONENTIZE_PY)/bin/componentize-py --wit-path wit/frozen/$*/connector.wit --world connector \
+	  componentize --stub-wasi --python-path $(<D) --output $@ connector >/dev/null
 
 # The test of the API page is skipped without a browser.
 browser:

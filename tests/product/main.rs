@@ -21,6 +21,7 @@ mod deadlines;
 mod docs;
 mod errors;
 mod front_door;
+mod frozen;
 mod grants;
 mod guests;
 mod hostile;

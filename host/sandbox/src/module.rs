@@ -21,6 +21,11 @@ use super::log::LogRate;
 use super::shares::{Share, Shares, Taken};
 use super::ticker::Ticker;
 
+/// The package of the contract, as it begins the names of interfaces.
+const CONTRACT: &str = "gateway:connector/";
+/// The version of the contract that this gateway offers. A test compares it with `wit/connector.wit`.
+pub(super) const CONTRACT_VERSION: &str = "1.0.0";
+
 /// How a module breaks the contract.
 #[derive(Debug, Error)]
 pub enum ContractError {
@@ -36,6 +41,17 @@ pub enum ContractError {
     /// It was built against a contract of another major version.
     #[error("it was built for `{0}`; this gateway accepts gateway:connector@1.x")]
     Version(String),
+    /// It was built against a later minor version, and uses something of it.
+    #[error(
+        "it was built for gateway:connector@{version}, and this gateway has {CONTRACT_VERSION}, without something that it uses; update \
+         the gateway, or build the connector for the older contract: {reason}"
+    )]
+    Newer {
+        /// The version that it was built for.
+        version: String,
+        /// The difference.
+        reason: String,
+    },
     /// An export is missing.
     #[error("it does not export `{0}`; is it built for the world `connector`?")]
     MissingExport(&'static str),
@@ -130,7 +146,7 @@ fn add_documents_without_waiting(linker: &mut Linker<Guest>) -> wasmtime::Result
         Ok((result.now_or_never().ok_or(NeedsFiber)??,))
     }
     type This = (Resource<Document>,);
-    let mut json = linker.instance("gateway:connector/json@1.0.0")?;
+    let mut json = linker.instance(&format!("{CONTRACT}json@{CONTRACT_VERSION}"))?;
     json.resource("document", ResourceType::host::<Document>(), |mut store, document| {
         HostDocument::drop(store.data_mut(), Resource::new_own(document))
     })?;
@@ -165,7 +181,7 @@ const HTTP_FUNCTIONS: [&str; 10] = [
 
 /// Defines an interface whose functions trap, with a message for the author.
 fn forbid(linker: &mut Linker<Guest>, interface: &str, functions: &[&str]) -> wasmtime::Result<()> {
-    let mut instance = linker.instance(&format!("gateway:connector/{interface}@1.0.0"))?;
+    let mut instance = linker.instance(&format!("{CONTRACT}{interface}@{CONTRACT_VERSION}"))?;
     if interface == "http" {
         // No guest can have one of these here, so there is nothing to drop.
         instance.resource("response", ResourceType::host::<Response>(), |_, _| Ok(()))?;
@@ -195,13 +211,16 @@ pub(super) fn check_import(name: &str) -> Result<Import, ContractError> {
     if name.starts_with("wasi:") {
         return Ok(Import::Wasi);
     }
-    let Some(rest) = name.strip_prefix("gateway:connector/") else {
+    if !name.starts_with(CONTRACT) {
         return Err(ContractError::UnknownImport(name.to_owned()));
-    };
-    match rest.split_once('@') {
-        Some((_, version)) if version.starts_with("1.") => Ok(Import::Contract),
-        _ => Err(ContractError::Version(name.to_owned())),
     }
+    let is_offered = version_of(name).is_some_and(|version| version.starts_with("1."));
+    if is_offered { Ok(Import::Contract) } else { Err(ContractError::Version(name.to_owned())) }
+}
+
+/// The version of the contract in the name of an import.
+fn version_of(import: &str) -> Option<&str> {
+    import.strip_prefix(CONTRACT)?.split_once('@').map(|(_, version)| version)
 }
 
 /// Checks that a slot of the pool has as many of these as a component needs.
@@ -219,8 +238,11 @@ impl Module {
     ) -> Result<Self, ContractError> {
         let engine = component.engine();
         let mut imports_wasi = false;
-        for (name, _) in component.component_type().imports(engine) {
+        let mut later_version = None;
+        let component_type = component.component_type();
+        for (name, _) in component_type.imports(engine) {
             imports_wasi |= check_import(name)? == Import::Wasi;
+            later_version = later_version.or_else(|| version_of(name).filter(|version| *version != CONTRACT_VERSION));
         }
         // It is not known for a component that imports core modules, which the contract does not offer.
         let required = component.resources_required();
@@ -238,7 +260,13 @@ impl Module {
             |name: &'static str| component.get_export_index(None, name).ok_or(ContractError::MissingExport(name));
         export("describe")?;
         let invoke = export("invoke")?;
-        let mismatch = |error: wasmtime::Error| ContractError::Mismatch(format!("{error:#}"));
+        let mismatch = |error: wasmtime::Error| {
+            let reason = format!("{error:#}");
+            match later_version {
+                Some(version) => ContractError::Newer { version: version.to_owned(), reason },
+                None => ContractError::Mismatch(reason),
+            }
+        };
         let linked = linkers.full.instantiate_pre(component).map_err(mismatch)?;
         let exports = ConnectorIndices::new(&linked).map_err(mismatch)?;
         let immediate = if imports_wasi {

@@ -1,0 +1,173 @@
+//! Components that were built for a published version of the contract. Every later gateway must load and run them.
+//!
+//! `wit/frozen/{version}` has the contract, the sources, and the component in Rust as it was built when the version was published.
+//! `make frozen` builds those in JavaScript and Python.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+use support::{Gateway, Provider, Reply, Setup, module, wait_at_most};
+
+/// It may take minutes to compile the engine of a language on a busy machine.
+const COMPILE_TIME: Duration = Duration::from_secs(300);
+
+/// A service with two items.
+fn service() -> Provider {
+    let provider = Provider::start();
+    provider.on("/items", |seen| match seen.query.as_str() {
+        "" => Reply::json(json!({"items": [1, "two", null], "next": "/items?page=2"})).header("location", "/items/1"),
+        _ => Reply::json(json!({"items": []})).status(206),
+    });
+    provider.on("/items/1", |seen| match seen.method.as_str() {
+        "POST" => Reply::typed("application/json", seen.body.clone()),
+        _ => Reply::json(json!({"id": 1})).status(203),
+    });
+    provider.reply("/file", Reply::typed("text/plain", "ü"));
+    provider
+}
+
+fn gateway(provider: &Provider, component: &[u8]) -> Gateway {
+    let setup = Setup::new().upstream("frozen", "api", &provider.url()).config("[compile]\ncpu_s = 300");
+    let gateway = setup.start();
+    gateway.home().put("frozen", component);
+    wait_at_most(COMPILE_TIME, "the component to be compiled", || gateway.connector("frozen"));
+    gateway
+}
+
+/// Calls every function of the contract, and ends in every way that it has.
+#[track_caller]
+fn has_everything(component: &[u8]) {
+    let provider = service();
+    let gateway = gateway(&provider, component);
+    let client = gateway.client();
+
+    assert_eq!(client.call("frozen/forward", json!({"id": "1"})).ok(), json!({"id": "1"}));
+    assert_eq!(provider.take_seen()[0].header("x-frozen"), "1.0.0");
+
+    let mut answer = client.call("frozen/everything", json!({})).ok();
+    assert_eq!(answer["type"].as_array_mut().unwrap().pop().unwrap(), "application/json");
+    let expected = json!({
+        "stored": "value", "deleted": true, "refused": true, "setting": "hello", "unset": true, "later": true, "status": 200, "type": [],
+        "place": 203, "next": 206, "first": [123], "same_size": true, "both": [203, -1], "keys": ["items", "next"],
+        "kinds": ["number", "string", "null"], "word": "two", "text": [1, "two", null], "broken": true,
+    });
+    assert_eq!(answer, expected);
+    gateway.wait_for_log("the connector's line", |line| {
+        line["level"] == "WARN" && line["message"] == "a line of the frozen connector"
+    });
+
+    assert_eq!(client.call("frozen/document", json!({})).ok(), json!([1, "two", null]));
+    let file = client.call("frozen/file", json!({})).ok();
+    assert_eq!((&file["content_base64"], &file["kind"]), (&json!("w7w="), &json!("note")));
+    assert_eq!(file["sha256"].as_str().map(str::len), Some(64));
+
+    let fault = |kind: &str, status, code| client.call("frozen/fault", json!({"kind": kind})).problem(status, code);
+    assert_eq!(client.call("frozen/fault", json!({"kind": "invalid-input"})).violations()[0].0, "/kind");
+    assert_eq!(fault("not-found", 404, "resource-not-found")["a"], 1);
+    assert_eq!(fault("conflict", 409, "conflict")["a"], 1);
+    assert_eq!(fault("upstream", 429, "upstream-rate-limited")["upstream"]["body"]["why"], "busy");
+    fault("http", 500, "connector-failed");
+    fault("failed", 500, "connector-failed");
+}
+
+/// A component that `make frozen` builds.
+fn built(name: &str) -> Vec<u8> {
+    let path = module::root().join("target/frozen/1.0.0").join(name);
+    fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}; `make frozen` builds it", path.display()))
+}
+
+fn frozen() -> PathBuf {
+    module::root().join("wit/frozen")
+}
+
+fn in_rust() -> Vec<u8> {
+    fs::read(frozen().join("1.0.0/rust.wasm")).unwrap()
+}
+
+/// Replaces each occurrence of a text by one of the same length.
+fn replaced(mut component: Vec<u8>, old: &str, new: &str) -> Vec<u8> {
+    assert_eq!(old.len(), new.len());
+    for at in 0..component.len() - old.len() {
+        if component[at..].starts_with(old.as_bytes()) {
+            component[at..at + old.len()].copy_from_slice(new.as_bytes());
+        }
+    }
+    component
+}
+
+/// The component as if it were built for another version of the contract.
+fn built_for(version: &str) -> Vec<u8> {
+    replaced(in_rust(), "@1.0.0", &format!("@{version}"))
+}
+
+/// Puts a component into the modules folder and returns the reason of its refusal.
+fn refused(component: &[u8]) -> String {
+    let gateway = Setup::new().start();
+    gateway.home().put("frozen", component);
+    gateway.wait_for_refusal("frozen.wasm")
+}
+
+/// The version that a contract names.
+fn version(contract: &str) -> &str {
+    let line = contract.lines().find_map(|line| line.strip_prefix("package gateway:connector@")).unwrap();
+    line.trim_end_matches(';')
+}
+
+fn contract(folder: &Path) -> String {
+    fs::read_to_string(folder.join("connector.wit")).unwrap()
+}
+
+#[test]
+fn a_component_in_rust_for_contract_1_0_runs() {
+    has_everything(&in_rust());
+}
+
+#[test]
+fn a_component_in_javascript_for_contract_1_0_runs() {
+    has_everything(&built("javascript.wasm"));
+}
+
+#[test]
+fn a_component_in_python_for_contract_1_0_runs() {
+    has_everything(&built("python.wasm"));
+}
+
+#[test]
+fn a_component_for_a_later_minor_version_runs_if_it_uses_only_what_this_version_has() {
+    has_everything(&built_for("1.9.0"));
+}
+
+#[test]
+fn a_component_that_uses_what_only_a_later_minor_version_has_is_refused_with_both_versions() {
+    let reason = refused(&replaced(built_for("1.9.0"), "response.peek", "response.pick"));
+    let present = contract(&module::root().join("wit"));
+    assert!(reason.contains("built for gateway:connector@1.9.0"), "{reason}");
+    assert!(reason.contains(&format!("this gateway has {}", version(&present))), "{reason}");
+    assert!(reason.contains("response.pick"), "{reason}");
+}
+
+#[test]
+fn a_component_for_another_major_version_is_refused_with_both_versions() {
+    let reason = refused(&built_for("2.0.0"));
+    assert!(reason.contains("gateway:connector/") && reason.contains("@2.0.0"), "{reason}");
+    assert!(reason.contains("this gateway accepts gateway:connector@1.x"), "{reason}");
+}
+
+/// A published version never changes: a change of the contract needs a new version.
+#[test]
+fn a_published_version_of_the_contract_has_its_text() {
+    let present = contract(&module::root().join("wit"));
+    let mut versions = Vec::new();
+    for entry in fs::read_dir(frozen()).unwrap() {
+        let folder = entry.unwrap().path();
+        let published = contract(&folder);
+        assert_eq!(folder.file_name().unwrap().to_str(), Some(version(&published)));
+        if version(&published) == version(&present) {
+            assert!(published == present, "wit/connector.wit differs from {}; see wit/README.md", folder.display());
+        }
+        versions.push(version(&published).to_owned());
+    }
+    assert!(versions.contains(&"1.0.0".to_owned()), "{versions:?}");
+}
