@@ -27,6 +27,9 @@ COMPONENTIZE_PY := target/sdk-python
 LANGUAGES := $(addprefix target/languages/,javascript.wasm javascript-quickjs.wasm python.wasm)
 # Components for each published version of the contract.
 FROZEN := $(foreach version,$(notdir $(wildcard wit/frozen/*)),$(addprefix target/frozen/$(version)/,javascript.wasm python.wasm))
+# Programs that tests use, from Debian's packages: a registry of modules, and the program that signs them.
+DEBIAN := target/debian
+DEBIAN_PACKAGES := docker-registry minisign libsodium23
 FUZZ_TARGETS := $(basename $(notdir $(wildcard host/fuzz/fuzz_targets/*.rs)))
 FUZZ_SECONDS ?= 60
 CARGO_DENY := 0.20.2
@@ -85,7 +88,7 @@ check: setup ## Check format, lints and unit tests: the quick loop while you wri
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@$(MAKE) --no-print-directory test-unit
 
-test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run every test
+test: build guests languages frozen test-sdks $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) browser ## Run every test
 	@tests/postgres.sh cargo test --workspace
 
 test-unit: setup ## Run the unit tests; T=name selects some
@@ -96,7 +99,7 @@ test-sdks: $(NODE_TOOLS) ## Run the unit tests of the SDKs for JavaScript and Py
 	@$(NODE_TOOLS)/node_modules/.bin/tsc --project $(SDK_JS)/test
 	@PYTHONPATH=$(SDK_PYTHON) python3 -m unittest discover --start-directory $(SDK_PYTHON)/tests
 
-test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) browser ## Run the tests of the whole product; T=name selects some
+test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBIAN) browser ## Run the tests of the whole product; T=name selects some
 	@tests/postgres.sh cargo test --workspace --test product $(T)
 
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
@@ -143,6 +146,10 @@ $(NODE_TOOLS): tests/clients/package-lock.json | setup
 	@rm -rf $@ $@.new && mkdir -p $@.new && cp tests/clients/package.json $< $@.new
 	@npm ci --prefix $@.new --silent --no-audit --no-fund --ignore-scripts
 	@mv $@.new $@
+
+$(DEBIAN): tests/debian.sh | setup
+	@mkdir -p $(@D)
+	@tests/debian.sh $@ $(DEBIAN_PACKAGES)
 
 languages: $(LANGUAGES) ## Build the connectors of tests/languages with the SDKs for JavaScript and Python
 

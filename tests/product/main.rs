@@ -18,6 +18,7 @@ mod connectors;
 mod contract;
 mod crash;
 mod deadlines;
+mod distribution;
 mod docs;
 mod errors;
 mod front_door;

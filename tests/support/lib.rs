@@ -17,6 +17,7 @@
 //! - [`database`]: the two stores, and a PostgreSQL database for one test; [`proxy`]: a connection that can be cut
 //! - [`catalogue`]: the operations that the connectors must have; [`description`]: the description of the API
 //! - [`module`]: connectors as bytes, as built and altered
+//! - [`registry`]: a registry of modules; [`signer`]: authors who sign modules
 //! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies; [`tls`]: certificates
 #![expect(
     clippy::unwrap_used,
@@ -43,8 +44,10 @@ pub mod oauth;
 pub mod process;
 pub mod provider;
 pub mod proxy;
+pub mod registry;
 pub mod reply;
 pub mod setup;
+pub mod signer;
 pub mod tls;
 pub mod usage;
 pub mod webhooks;
@@ -65,8 +68,10 @@ pub use load::Load;
 pub use oauth::{Dialect, Endpoint, OAuthProvider, Person};
 pub use provider::{Provider, Seen};
 pub use proxy::Proxy;
+pub use registry::Registry;
 pub use reply::{Gate, Reply};
 pub use setup::Setup;
+pub use signer::Signer;
 pub use tls::Authority;
 
 /// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this long.

@@ -6,7 +6,7 @@
 //! - [`trap`]: what a guest leaves for its author when it traps
 //! - [`limits`]: the limits of an invocation; [`host_memory`]: the memory of the gateway that it uses
 //! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract
-//! - [`outline`]: what a component says before it is compiled
+//! - [`outline`]: what a component says before it is compiled; [`provenance`]: what it says of its making
 //! - [`compile`], [`cache`], [`engine`]: from a module to native code; [`child`]: work in a limited process
 //! - [`shares`]: the slots and connections that modules share; [`ticker`]: the clock of the guests
 
@@ -27,6 +27,7 @@ mod log;
 pub mod module;
 mod outline;
 pub mod progress;
+pub mod provenance;
 mod shares;
 pub mod storage;
 mod ticker;

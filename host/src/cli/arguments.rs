@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::new::{AuthKind, Language};
+use super::oci::ModuleReference;
+use super::source::ModuleSource;
 use crate::auth::Scope;
 use sandbox::child::ChildLimits;
 
@@ -91,8 +93,9 @@ pub enum ConnectorsCommand {
     List(ListArguments),
     /// Check a module and copy it into the modules folder. A running gateway swaps it in
     Add {
-        /// The module, a WebAssembly component
-        file: PathBuf,
+        /// The module, a WebAssembly component: a file, or its name in a registry, such as
+        /// oci://registry.example.com/acme/words:1.0.0
+        module: ModuleSource,
         /// A host that the connector may reach, besides those that it was granted before. Repeat the option for several
         #[arg(long = "grant", value_name = "HOST")]
         grants: Vec<String>,
@@ -103,7 +106,11 @@ pub enum ConnectorsCommand {
         /// Put the module in the place of the connector of its identifier that came with the gateway
         #[arg(long)]
         replace_shipped: bool,
+        #[command(flatten)]
+        registry: RegistryArguments,
     },
+    /// Check a module and push it into a registry, with its signature if there is one beside it
+    Push(PushArguments),
     /// Let a connector reach hosts, besides those that it was granted before. A running gateway notices it within two seconds
     Grant {
         /// The connector's identifier
@@ -161,10 +168,12 @@ pub enum ConnectorsCommand {
     /// Check if a module would be accepted, and report what it is, what it asks for and what changed since the version before.
     /// Needs no gateway, and changes nothing
     Check {
-        /// The module, a WebAssembly component
-        file: PathBuf,
+        /// The module, a WebAssembly component: a file, or its name in a registry
+        module: ModuleSource,
         #[command(flatten)]
         list: ListArguments,
+        #[command(flatten)]
+        registry: RegistryArguments,
     },
     /// Turn a core module that a toolchain built into a component
     Pack {
@@ -199,6 +208,34 @@ pub struct NewArguments {
     /// The document's operations to take, by their operationId or as "GET /path" [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "from_openapi")]
     pub operations: Vec<String>,
+}
+
+/// The options of `connectors push`.
+#[derive(Clone, Debug, Args)]
+pub struct PushArguments {
+    /// The module, a WebAssembly component
+    pub file: PathBuf,
+    /// The name that the module gets, such as oci://registry.example.com/acme/words:1.0.0. Without a version, it is the module's
+    pub reference: ModuleReference,
+    /// Replace another module that has this version
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub registry: RegistryArguments,
+}
+
+/// The options for a registry. Without a user name, the credentials are those that `docker login` has stored.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RegistryArguments {
+    /// The user of the registry [default: the one that `docker login` has stored]
+    #[arg(long, value_name = "NAME", requires = "password_stdin")]
+    pub username: Option<String>,
+    /// Read the user's password from standard input
+    #[arg(long, requires = "username")]
+    pub password_stdin: bool,
+    /// Connect to the registry without TLS. On loopback it is always so
+    #[arg(long)]
+    pub plain_http: bool,
 }
 
 /// The options of a list.

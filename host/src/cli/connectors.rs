@@ -16,6 +16,9 @@ use super::build::{BuildError, Project};
 use super::check;
 use super::check::report::Report;
 use super::new::{self, NewError};
+use super::oci::RegistryError;
+use super::push;
+use super::source::{self, Arrived};
 use super::table::Table;
 use crate::api;
 use crate::config::Config;
@@ -53,11 +56,14 @@ pub enum ConnectorsError {
     /// The project was not built.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// The registry did not take or give the module.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
     /// The module is refused.
-    #[error("`{}` is refused: {reason}", file.display())]
+    #[error("`{module}` is refused: {reason}")]
     Refused {
         /// The module.
-        file: PathBuf,
+        module: String,
         /// The cause, for the author of the connector.
         reason: String,
     },
@@ -107,8 +113,10 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
             return Ok(());
         }
         ConnectorsCommand::Pack { file, output } => return pack(file, output),
-        ConnectorsCommand::Check { file, list } => {
-            let report = check::run(file, &config, program).await?;
+        ConnectorsCommand::Push(arguments) => return push::run(arguments, &config, program).await,
+        ConnectorsCommand::Check { module, list, registry } => {
+            let arrived = source::read(module, registry, config.compile.max_module_mb).await?;
+            let report = check::run(module, &arrived, &config, program).await?;
             match list.json {
                 true => println!("{:#}", json!(report)),
                 false => print!("{report}"),
@@ -117,6 +125,7 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
         }
         _ => {}
     }
+    let limit_mb = config.compile.max_module_mb;
     let store = Store::connect(&config.store()).await?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let registry = open_registry(&Arc::new(config), store, &vault, &Arc::new(Metrics::default()), Events::default())?;
@@ -124,26 +133,30 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
         ConnectorsCommand::New(_)
         | ConnectorsCommand::Build { .. }
         | ConnectorsCommand::Pack { .. }
+        | ConnectorsCommand::Push(_)
         | ConnectorsCommand::Check { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,
-        ConnectorsCommand::Add { file, grants, accept, replace_shipped } => {
-            let module = read(file)?;
+        ConnectorsCommand::Add { module: source, grants, accept, replace_shipped, registry: login } => {
+            let Arrived { module, pulled, .. } = source::read(source, login, limit_mb).await?;
             let installation = Installation { grants, accepts: *accept, replaces_shipped: *replace_shipped };
             let connector = registry.install(module.into(), installation).await.map_err(|error| match error {
                 ChangeError::AsksForMore { connector, more, .. } => {
                     more.iter().for_each(|ask| println!("  + {ask}"));
                     let grants = grants.iter().map(|host| format!(" --grant {host}")).collect::<String>();
                     let replace = if *replace_shipped { " --replace-shipped" } else { "" };
-                    let file = word(&file.to_string_lossy());
+                    let source = word(&pulled.as_ref().map_or_else(|| source.to_string(), ToString::to_string));
                     ConnectorsError::NotAccepted {
                         connector,
-                        command: format!("{program} connectors add {file}{grants}{replace} --accept"),
+                        command: format!("{program} connectors add {source}{grants}{replace} --accept"),
                     }
                 }
-                ChangeError::Refused(reason) => ConnectorsError::Refused { file: file.clone(), reason },
+                ChangeError::Refused(reason) => ConnectorsError::Refused { module: source.to_string(), reason },
                 error => error.into(),
             })?;
             print!("{}", Report::of(&connector).short());
+            if let Some(pulled) = &pulled {
+                println!("  pulled      {pulled}");
+            }
             to_grant(program, &connector);
             eprintln!("Added. A running gateway swaps it in within a second.");
             Ok(())
@@ -186,8 +199,10 @@ pub(super) fn read(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
 }
 
 fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
-    let component = sandbox::pack(&read(file)?)
-        .map_err(|error| ConnectorsError::Refused { file: file.to_owned(), reason: format!("{error:#}") })?;
+    let component = sandbox::pack(&read(file)?).map_err(|error| ConnectorsError::Refused {
+        module: file.display().to_string(),
+        reason: format!("{error:#}"),
+    })?;
     // An unchanged file is left alone, so that a gateway that watches the folder does not load it again.
     if fs::read(output).is_ok_and(|present| present == component) {
         return Ok(());

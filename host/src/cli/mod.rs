@@ -7,6 +7,7 @@
 //! - [`mod@run`]: starts the work of a command
 //! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`; [`build`]: `connectors build`; [`check`]:
 //!   `connectors check`
+//! - [`source`]: the place that a module is read from; [`oci`]: modules in registries; [`push`]: `connectors push`
 //! - [`table`]: lists for people
 
 mod arguments;
@@ -15,7 +16,10 @@ mod check;
 mod connectors;
 mod keys;
 mod new;
+mod oci;
+mod push;
 mod run;
+mod source;
 mod table;
 
 pub use self::arguments::Arguments;

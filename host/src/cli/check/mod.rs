@@ -9,7 +9,6 @@ pub(super) mod report;
 
 use std::fs;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,6 +18,7 @@ use tempfile::TempDir;
 
 use self::report::{Module, Report};
 use super::connectors::{ConnectorsError, read};
+use super::source::{Arrived, ModuleSource};
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::{Connector, Refusal, Registry, present_module};
@@ -31,12 +31,18 @@ use store::Store;
 ///
 /// # Errors
 /// `Refused` if the gateway would refuse the module, and the errors of the trial's own folder.
-pub(super) async fn run(file: &Path, config: &Config, program: &str) -> Result<Report, ConnectorsError> {
-    let module = read(file)?;
+pub(super) async fn run(
+    source: &ModuleSource,
+    arrived: &Arrived,
+    config: &Config,
+    program: &str,
+) -> Result<Report, ConnectorsError> {
+    let Arrived { module, .. } = arrived;
     let trial = Trial::open(config).await?;
-    let refused = |refusal: Refusal| ConnectorsError::Refused { file: file.to_owned(), reason: refusal.to_string() };
+    let refused =
+        |refusal: Refusal| ConnectorsError::Refused { module: source.to_string(), reason: refusal.to_string() };
     let started = Instant::now();
-    let connector = trial.registry.check(&module).await.map_err(refused)?;
+    let connector = trial.registry.check(module).await.map_err(refused)?;
     let size = Module {
         bytes: module.len() as u64,
         compiled_bytes: trial.compiled_bytes()?,
@@ -55,14 +61,14 @@ pub(super) async fn run(file: &Path, config: &Config, program: &str) -> Result<R
         report.compare(&before, &connector);
     }
     if !connector.is_shipped() {
-        report.command = command(file, &connector, &report, program);
+        report.command = command(source, &connector, &report, program);
     }
     Ok(report)
 }
 
 /// The command that adds the module with all that it asks for.
-fn command(file: &Path, connector: &Connector, report: &Report, program: &str) -> String {
-    let mut command = format!("{program} connectors add {}", super::connectors::word(&file.to_string_lossy()));
+fn command(source: &ModuleSource, connector: &Connector, report: &Report, program: &str) -> String {
+    let mut command = format!("{program} connectors add {}", super::connectors::word(&source.to_string()));
     for host in connector.missing_hosts() {
         command.push_str(&format!(" --grant {host}"));
     }

@@ -12,15 +12,17 @@ use contract::{Answer, AuthScheme};
 #[derive(Debug, Serialize)]
 pub(in crate::cli) struct Report {
     connector: String,
-    version: String,
-    title: String,
+    pub(in crate::cli) version: String,
+    pub(in crate::cli) title: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(in crate::cli) description: String,
     sha256: String,
     /// `None` if the module was not tried now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) module: Option<Module>,
-    author: Option<String>,
-    license: Option<String>,
-    homepage: Option<String>,
+    pub(in crate::cli) author: Option<String>,
+    pub(in crate::cli) license: Option<String>,
+    pub(in crate::cli) homepage: Option<String>,
     auth: &'static str,
     provider: Option<String>,
     scopes: Vec<String>,
@@ -114,6 +116,7 @@ impl Report {
             connector: manifest.identifier.clone(),
             version: manifest.version.clone(),
             title: manifest.title.clone(),
+            description: manifest.description.clone(),
             sha256: connector.digest().to_owned(),
             module: None,
             author: imprint.author.clone(),

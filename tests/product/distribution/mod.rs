@@ -1,0 +1,3 @@
+//! Modules travel through a registry, signed by their authors.
+
+mod registry;
