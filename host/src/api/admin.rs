@@ -1,6 +1,9 @@
 //! The operator's routes: install, remove and roll back connectors.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hyper::Response;
+use hyper::header::HeaderMap;
 use serde_json::{Value, json};
 
 use super::answer::json_answer;
@@ -10,6 +13,9 @@ use super::{body, connectors};
 use crate::pipeline::body::Body;
 use crate::registry::{ChangeError, Installation, StoredVersion};
 use contract::words::sentence;
+
+/// The header with the signature of a module.
+const SIGNATURE: &str = "X-Module-Signature";
 
 /// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, `?accept=true` lets it ask
 /// for more than the version before, and `?replace_shipped=true` lets it take the place of a shipped connector.
@@ -29,9 +35,20 @@ pub(super) async fn install(call: HttpCall<'_>) -> Result<Response<Body>, Proble
         arrived + gateway.config.caller_timeout,
     )
     .await?;
-    let word = Installation { grants: &grants, accepts, replaces_shipped };
+    let signature = signature(&head.headers)?;
+    let word = Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref() };
     let installed = gateway.registry.install(module, word).await.map_err(change_problem)?;
     Ok(json_answer(&connectors::record(&installed)))
+}
+
+/// The text of the module's signature, if the caller sends it.
+fn signature(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get(SIGNATURE) else { return Ok(None) };
+    let text = STANDARD.decode(value.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    text.map(Some).ok_or_else(|| {
+        problem::BAD_REQUEST
+            .because(format!("The header `{SIGNATURE}` is the base64 form of the file MODULE.wasm.minisig."))
+    })
 }
 
 /// DELETE /admin/connectors/{connector}: calls under way end on it.

@@ -137,8 +137,9 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
         | ConnectorsCommand::Check { .. } => Ok(()),
         ConnectorsCommand::List(arguments) => list(&registry, *arguments).await,
         ConnectorsCommand::Add { module: source, grants, accept, replace_shipped, registry: login } => {
-            let Arrived { module, pulled, .. } = source::read(source, login, limit_mb).await?;
-            let installation = Installation { grants, accepts: *accept, replaces_shipped: *replace_shipped };
+            let Arrived { module, signature, pulled } = source::read(source, login, limit_mb).await?;
+            let (accepts, replaces_shipped, signature) = (*accept, *replace_shipped, signature.as_deref());
+            let installation = Installation { grants, accepts, replaces_shipped, signature };
             let connector = registry.install(module.into(), installation).await.map_err(|error| match error {
                 ChangeError::AsksForMore { connector, more, .. } => {
                     more.iter().for_each(|ask| println!("  + {ask}"));

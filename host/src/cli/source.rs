@@ -1,13 +1,13 @@
 //! The place that a module is read from: a file, or a registry.
 
 use std::fmt;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::arguments::RegistryArguments;
 use super::connectors::{ConnectorsError, read as read_file};
 use super::oci::{self, ModuleReference, SCHEME};
+use crate::registry::signature_of;
 
 /// The place that a module is read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,23 +59,13 @@ pub(super) async fn read(
     match source {
         ModuleSource::File(file) => {
             let module = read_file(file)?;
-            Ok(Arrived { module, signature: signature_of(file)?, pulled: None })
+            let signature = signature_of(file);
+            let signature = signature.map_err(|source| ConnectorsError::File { file: file.clone(), source })?;
+            Ok(Arrived { module, signature, pulled: None })
         }
         ModuleSource::Registry(reference) => {
             let oci::Pulled { module, signature, reference } = oci::pull(reference, arguments, limit_mb).await?;
             Ok(Arrived { module, signature, pulled: Some(reference) })
         }
-    }
-}
-
-/// The text of the signature beside a file, if there is one.
-fn signature_of(file: &Path) -> Result<Option<String>, ConnectorsError> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".minisig");
-    let path = PathBuf::from(name);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(ConnectorsError::File { file: path, source }),
     }
 }

@@ -11,7 +11,7 @@ use super::error::{ConfigError, Problem};
 use super::section::{Report, Section};
 use super::settings::{Callbacks, Config, Jobs, OauthClient, Telemetry};
 use super::source::Source;
-use super::{jwt_issuer, value};
+use super::{jwt_issuer, trust, value};
 use sandbox::{CompileLimits, Pool};
 
 const NOT_AN_UPSTREAM: &str = "is not the name of an upstream; use 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`";
@@ -81,6 +81,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         }
         config.jwt_issuers.insert(name.to_owned(), issuer);
     });
+    root.section("trust", |section| trust::read(section, &mut config.trust));
     root.section("callbacks", |section| read_callbacks(section, &mut config.callbacks));
     root.section("telemetry", |section| read_telemetry(section, &mut config.telemetry));
     root.each("connectors", |identifier, connectors| {

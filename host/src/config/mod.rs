@@ -8,7 +8,7 @@
 //! - [`source`]: the file and the variables as one table, with the location of each value
 //! - [`section`]: reads the keys of one table, and reports unknown ones
 //! - [`value`]: converts TOML values to typed ones
-//! - [`keys`]: every key; [`jwt_issuer`]: those of `jwt_issuers`
+//! - [`keys`]: every key; [`jwt_issuer`]: those of `jwt_issuers`; [`trust`]: those of `trust`
 //! - [`error`]: what is wrong with a configuration, with the locations
 
 mod connector;
@@ -19,6 +19,7 @@ mod load;
 mod section;
 mod settings;
 mod source;
+mod trust;
 mod value;
 
 pub use self::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
@@ -29,6 +30,7 @@ pub use self::load::environment;
 #[cfg(test)]
 pub use self::settings::Callbacks;
 pub use self::settings::{Config, Jobs, LogFormat, OauthClient, Telemetry};
+pub use self::trust::{Publisher, Trust, key_id};
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use url::{Origin, Url};
 
 use super::connector::{Connector, Limits};
+use super::trust::Trust;
 use crate::auth::JwtIssuer;
 use memory::MemoryBudget;
 use sandbox::{CompileLimits, Pool};
@@ -70,6 +71,8 @@ pub struct Config {
     pub oauth_clients: BTreeMap<String, OauthClient>,
     /// Issuers whose JWTs callers may send, by a name that the operator chose.
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
+    /// Whose modules may be added.
+    pub trust: Trust,
     /// Webhooks.
     pub callbacks: Callbacks,
     /// Spans and metrics for a collector.
@@ -189,6 +192,7 @@ impl Default for Config {
             jobs: Jobs::default(),
             oauth_clients: BTreeMap::new(),
             jwt_issuers: BTreeMap::new(),
+            trust: Trust::default(),
             callbacks: Callbacks::default(),
             telemetry: Telemetry::default(),
             connectors: BTreeMap::new(),

@@ -52,7 +52,11 @@ fn every_key_is_documented() {
             .lines()
             .map(|line| line.trim_start_matches("# "))
             .any(|line| line.starts_with(&format!("{name} = ")) || line == format!("[{key}]"));
-        assert!(is_documented || ["connectors", "jwt_issuers", "oauth_clients"].contains(&key.as_str()), "{key}");
+        assert!(
+            is_documented
+                || ["connectors", "jwt_issuers", "oauth_clients", "trust", "trust.publishers"].contains(&key.as_str()),
+            "{key}"
+        );
     }
 }
 
@@ -171,6 +175,38 @@ fn incomplete_issuers_and_issuers_with_wrong_values_are_refused() {
     }
     let private = format!("{}allow_private_network = true", whole.replace("https", "http"));
     assert!(load(&private, &[]).is_ok());
+}
+
+#[test]
+fn publishers_are_read_with_their_keys() {
+    let key = "RWQWtoTgWPERH+jDmReQBvZveyUVnkDgIv8mhh+95ttNUzCFm156NyDN";
+    let text = format!("[trust.publishers.acme]\nkey = \"{key}\"\nconnectors = [\"words\", \"acme_*\"]");
+    let publisher = load(&text, &[]).unwrap().trust.publishers.remove("acme").unwrap();
+    assert_eq!(publisher.key_id, "1F11F158E084B616");
+    for (identifier, may) in
+        [("words", true), ("acme_mail", true), ("acme", false), ("word", false), ("words_2", false)]
+    {
+        assert_eq!(publisher.may_publish(identifier), may, "{identifier}");
+    }
+    let by_variable = load("", &[("GATEWAY__TRUST__PUBLISHERS__ACME__KEY", key)]).unwrap();
+    assert!(by_variable.trust.publishers["acme"].may_publish("anything"));
+}
+
+#[test]
+fn a_publisher_without_a_valid_key_is_refused() {
+    let cases = [
+        ("connectors = [\"words\"]", "`trust.publishers.acme.key` is missing"),
+        ("", "`trust.publishers.acme.key` is missing"),
+        ("key = \"\"\nconnectors = [\"words\"]", "`trust.publishers.acme.key` is missing"),
+        ("key = \"RWQ\"", "`trust.publishers.acme.key` must be a public key of minisign"),
+        ("key = 7", "must be a public key of minisign"),
+        ("connectors = [\"*\"]", "must be a list of identifiers"),
+        ("connectors = [\"a*b\"]", "must be a list of identifiers"),
+    ];
+    for (keys, expected) in cases {
+        let error = load(&format!("[trust.publishers.acme]\n{keys}"), &[]).unwrap_err();
+        assert!(error.contains(expected), "{keys}: {error}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::folders::Origin;
-use super::load::Grants;
+use super::load::{Arrival, Grants};
 use super::{Connector, Refusal, Registry};
 use contract::{AuthScheme, Effect};
 
@@ -78,7 +78,7 @@ impl Registry {
             Some(live) => Asks::of(&live),
             None => match fs::read(self.versions.file(identifier, Origin::Foreign, &accepted)) {
                 Err(_) => Asks::default(),
-                Ok(module) => match self.load(&module, Some(identifier), Grants::Stored, Origin::Foreign).await {
+                Ok(module) => match self.load(&module, Some(identifier), Grants::Stored, Arrival::LookedAt).await {
                     Ok(former) => Asks::of(&former),
                     Err(refusal) if refusal.is_passing() => return Err(refusal),
                     Err(_) => Asks::default(),

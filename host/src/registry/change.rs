@@ -1,7 +1,7 @@
 //! Changes of versions by the operator: install, remove, roll back.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,8 +10,9 @@ use thiserror::Error;
 
 use super::folders::{Origin, Seen};
 use super::grants::{check_hosts, check_named};
-use super::load::Grants;
+use super::load::{Arrival, Grants};
 use super::scan::Files;
+use super::trust::signature_of;
 use super::{Connector, Refusal, Registry};
 use store::{GrantChange, StoreError};
 
@@ -99,6 +100,8 @@ pub struct Installation<'a> {
     pub accepts: bool,
     /// `true` if the module may take the place of the shipped connector of its identifier.
     pub replaces_shipped: bool,
+    /// The text of the module's signature.
+    pub signature: Option<&'a str>,
 }
 
 impl Registry {
@@ -107,11 +110,12 @@ impl Registry {
     /// # Errors
     /// If the module is refused, or if files or grants cannot be written. The live version then stays live.
     pub async fn install(&self, module: Bytes, word: Installation<'_>) -> Result<Arc<Connector>, ChangeError> {
-        let Installation { grants, accepts, replaces_shipped } = word;
+        let Installation { grants, accepts, replaces_shipped, signature } = word;
+        let arrival = Arrival::Foreign(signature);
         check_hosts(grants)?;
         loop {
             let version = self.grants_version();
-            let candidate = self.load(&module, None, Grants::Added(grants), Origin::Foreign).await.map_err(refused)?;
+            let candidate = self.load(&module, None, Grants::Added(grants), arrival).await.map_err(refused)?;
             check_named(&candidate, grants)?;
             let more = if accepts { Vec::new() } else { self.more_than_accepted(&candidate).await.map_err(refused)? };
             if !more.is_empty() {
@@ -149,8 +153,8 @@ impl Registry {
     ) -> Result<Arc<Connector>, ChangeError> {
         // Before the file, because a running gateway refuses a file that asks for more without it.
         self.folders.accept(&candidate.name(), candidate.digest())?;
-        let path = self.folders.foreign(&candidate.name());
-        store::files::write_atomically(&path, |file| file.write_all(module))?;
+        let signature = candidate.signed().map(|signed| signed.signature.as_str());
+        let path = self.folders.write(&candidate.name(), module, signature)?;
         files.settle(path.clone(), Seen::now(&path, Origin::Foreign)?);
         Ok(self.activate(candidate, module, outcome))
     }
@@ -228,10 +232,13 @@ impl Registry {
                     });
                 }
             };
-            let module = fs::read(&former.path)?;
+            let (module, signature) = (fs::read(&former.path)?, signature_of(&former.path)?);
             let granted = self.store.former_grants(identifier, &former.digest).await?;
             let grants = granted.as_deref().map_or(Grants::Stored, Grants::Exactly);
-            let candidate = self.load(&module, Some(identifier), grants, Origin::Foreign).await.map_err(refused)?;
+            let candidate = self
+                .load(&module, Some(identifier), grants, Arrival::Foreign(signature.as_deref()))
+                .await
+                .map_err(refused)?;
             let mut files = self.files.lock().await;
             if !self.is_still(identifier, live.as_ref()) || self.grants_version() != version {
                 continue;
@@ -256,7 +263,7 @@ impl Registry {
             let seen = Seen::now(&path, Origin::Shipped)?;
             let module = fs::read(&path)?;
             let candidate =
-                self.load(&module, Some(identifier), Grants::Exactly(&[]), Origin::Shipped).await.map_err(refused)?;
+                self.load(&module, Some(identifier), Grants::Exactly(&[]), Arrival::Shipped).await.map_err(refused)?;
             let mut files = self.files.lock().await;
             if !self.is_still(identifier, live.as_ref()) || self.grants_version() != version {
                 continue;

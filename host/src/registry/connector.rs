@@ -11,6 +11,7 @@ use super::folders::Origin;
 use super::places::{NoPlace, Permit, Places};
 use super::reach::{Reach, Service, reach};
 use super::refusal::Refusal;
+use super::trust::Signed;
 use super::{settings, token_hosts};
 use crate::config::{self, Config};
 use crate::metrics::{Metrics, OperationMetrics};
@@ -27,6 +28,7 @@ pub(super) struct Candidate<'a> {
     pub(super) module: Module,
     pub(super) digest: String,
     pub(super) origin: Origin,
+    pub(super) signed: Option<Signed>,
     /// The hosts that the operator granted to this identifier.
     pub(super) granted: Vec<String>,
     pub(super) config: &'a Config,
@@ -42,6 +44,7 @@ pub struct Connector {
     module: Module,
     digest: String,
     origin: Origin,
+    signed: Option<Signed>,
     live_since: SystemTime,
     operations: HashMap<String, Operation>,
     upstreams: Arc<Upstreams>,
@@ -98,7 +101,8 @@ impl Connector {
     /// # Errors
     /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the operator's settings are wrong.
     pub(super) fn build(candidate: Candidate<'_>) -> Result<Self, Refusal> {
-        let Candidate { mut manifest, module, digest, origin, granted, config, metrics, predecessor } = candidate;
+        let Candidate { mut manifest, module, digest, origin, signed, granted, config, metrics, predecessor } =
+            candidate;
         let shipped = origin == Origin::Shipped;
         let check_url = url_check(config.callbacks.allow_private_network);
         let config = config.connector(&manifest.identifier);
@@ -143,6 +147,7 @@ impl Connector {
             module,
             digest,
             origin,
+            signed,
             services,
             granted,
             missing,
@@ -193,6 +198,11 @@ impl Connector {
     /// The origin of its module.
     pub(super) fn origin(&self) -> Origin {
         self.origin
+    }
+
+    /// The signature of its module, if it has one.
+    pub fn signed(&self) -> Option<&Signed> {
+        self.signed.as_ref()
     }
 
     /// The time at which this version was loaded.

@@ -12,6 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::trust;
 use super::versions::Versions;
 use crate::config::Config;
 
@@ -37,6 +38,8 @@ pub(super) struct Seen {
     pub(super) length: u64,
     modified: SystemTime,
     inode: u64,
+    /// The same of the file with its signature.
+    signature: Option<(u64, SystemTime, u64)>,
     /// `true` if a shipped connector has the identifier, and no module was put in its place.
     reserved: bool,
 }
@@ -44,12 +47,18 @@ pub(super) struct Seen {
 impl Seen {
     /// The state of a file that stands for a connector.
     pub(super) fn now(path: &Path, origin: Origin) -> io::Result<Self> {
-        Self::of(&fs::metadata(path)?, origin)
+        Self::of(path, &fs::metadata(path)?, origin)
     }
 
-    fn of(metadata: &fs::Metadata, origin: Origin) -> io::Result<Self> {
-        let (length, modified, inode) = (metadata.len(), metadata.modified()?, metadata.ino());
-        Ok(Self { origin, length, modified, inode, reserved: false })
+    fn of(path: &Path, metadata: &fs::Metadata, origin: Origin) -> io::Result<Self> {
+        let state =
+            |metadata: &fs::Metadata| Ok::<_, io::Error>((metadata.len(), metadata.modified()?, metadata.ino()));
+        let (length, modified, inode) = state(metadata)?;
+        let signature = match origin {
+            Origin::Shipped => None,
+            Origin::Foreign => fs::metadata(trust::file(path)).ok().map(|metadata| state(&metadata)).transpose()?,
+        };
+        Ok(Self { origin, length, modified, inode, signature, reserved: false })
     }
 }
 
@@ -155,13 +164,24 @@ impl Folders {
         fs::read_to_string(self.accepted.join(identifier)).ok()
     }
 
-    /// Removes a foreign module, and the records that it takes a shipped one's place and that it was accepted.
+    /// Writes the file of a foreign module, with its signature beside it.
+    pub(super) fn write(&self, identifier: &str, module: &[u8], signature: Option<&str>) -> io::Result<PathBuf> {
+        let path = self.foreign(identifier);
+        // Before the module, because a running gateway may refuse a module without it.
+        match signature {
+            Some(text) => store::files::write_atomically(&trust::file(&path), |file| file.write_all(text.as_bytes()))?,
+            None => remove_file(&trust::file(&path))?,
+        }
+        store::files::write_atomically(&path, |file| file.write_all(module))?;
+        Ok(path)
+    }
+
+    /// Removes a foreign module, its signature, and the records that it takes a shipped one's place and that it was accepted.
     pub(super) fn remove(&self, identifier: &str) -> io::Result<()> {
-        for path in [self.foreign(identifier), self.replacements.join(identifier), self.accepted.join(identifier)] {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+        let module = self.foreign(identifier);
+        let signature = trust::file(&module);
+        for path in [module, signature, self.replacements.join(identifier), self.accepted.join(identifier)] {
+            remove_file(&path)?;
         }
         Ok(())
     }
@@ -205,6 +225,14 @@ pub fn present_module(config: &Config, identifier: &str) -> Option<PathBuf> {
     shipped.is_file().then_some(shipped)
 }
 
+/// Removes a file if it is there.
+pub(super) fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// The identifier that the name of a file gives.
 pub(super) fn identifier_of(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
@@ -246,7 +274,8 @@ fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, Seen>> {
         }
         match fs::metadata(&path) {
             Ok(metadata) if metadata.is_file() => {
-                found.insert(path, Seen::of(&metadata, origin)?);
+                let seen = Seen::of(&path, &metadata, origin)?;
+                found.insert(path, seen);
             }
             Ok(_) => {}
             // The file was removed after the folder was read.

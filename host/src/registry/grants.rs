@@ -4,13 +4,15 @@
 //! running gateway looks once a second whether grants were changed by a command or by another gateway.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::change::refused;
 use super::folders::Origin;
-use super::load::Grants;
+use super::load::{Arrival, Grants};
+use super::trust::signature_of;
 use super::{ChangeError, Connector, Registry, connector};
 use store::{GrantChange, StoreError};
 
@@ -24,9 +26,10 @@ impl Registry {
     /// If the connector is not installed or is a shipped one, or if it does not name a host. Nothing has changed then.
     pub async fn grant(&self, identifier: &str, hosts: &[String]) -> Result<Connector, ChangeError> {
         check_hosts(hosts)?;
-        let module = self.foreign_module(identifier)?;
-        let granted =
-            self.load(&module, Some(identifier), Grants::Added(hosts), Origin::Foreign).await.map_err(refused)?;
+        let path = self.foreign_module(identifier)?;
+        let (module, signature) = (fs::read(&path)?, signature_of(&path)?);
+        let arrival = Arrival::Foreign(signature.as_deref());
+        let granted = self.load(&module, Some(identifier), Grants::Added(hosts), arrival).await.map_err(refused)?;
         check_named(&granted, hosts)?;
         self.grants_changed.fetch_add(1, Ordering::Release);
         self.store.change_grants(identifier, GrantChange::Add(hosts)).await?;
@@ -83,8 +86,8 @@ impl Registry {
         Some(self.versions.newest_first(identifier).ok()?.into_iter().next()?.digest)
     }
 
-    /// The module of a foreign connector: that of its present version, else the file.
-    fn foreign_module(&self, identifier: &str) -> Result<Vec<u8>, ChangeError> {
+    /// The file with the module of a foreign connector: that of its present version, else the one in the folder.
+    fn foreign_module(&self, identifier: &str) -> Result<PathBuf, ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
         if contract::name::identifier(identifier).is_err() {
             return Err(unknown());
@@ -96,10 +99,8 @@ impl Registry {
             });
         };
         let present = self.present(identifier).unwrap_or_default();
-        match fs::read(self.versions.file(identifier, Origin::Foreign, &present)) {
-            Ok(module) => Ok(module),
-            Err(_) => Ok(fs::read(file)?),
-        }
+        let stored = self.versions.file(identifier, Origin::Foreign, &present);
+        Ok(if stored.is_file() { stored } else { file })
     }
 
     /// Loads the refused files again: a grant may have been what they lacked.
@@ -141,12 +142,14 @@ impl Registry {
     /// Returns `false` if it cannot be made now.
     async fn renew_one(&self, former: &Arc<Connector>) -> bool {
         let identifier = &*former.name();
-        let Ok(module) = fs::read(self.versions.file(identifier, Origin::Foreign, former.digest())) else {
+        let path = self.versions.file(identifier, Origin::Foreign, former.digest());
+        let (Ok(module), Ok(signature)) = (fs::read(&path), signature_of(&path)) else {
             return true;
         };
+        let arrival = Arrival::Foreign(signature.as_deref());
         loop {
             let version = self.grants_version();
-            let candidate = self.load(&module, Some(identifier), Grants::Stored, Origin::Foreign).await;
+            let candidate = self.load(&module, Some(identifier), Grants::Stored, arrival).await;
             let _files = self.files.lock().await;
             if !self.get(identifier).is_some_and(|live| Arc::ptr_eq(&live, former)) {
                 return true;

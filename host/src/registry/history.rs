@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use super::change::{ChangeError, refused};
 use super::folders::Origin;
-use super::load::Grants;
+use super::load::{Arrival, Grants};
+use super::trust::signature_of;
 use super::versions::Version;
 use super::{Connector, Registry};
 
@@ -85,8 +86,9 @@ impl Registry {
     }
 
     async fn load_version(&self, identifier: &str, version: &Version) -> Result<Connector, ChangeError> {
-        let module = fs::read(&version.path)?;
-        self.load(&module, Some(identifier), Grants::Stored, version.origin).await.map_err(refused)
+        let (module, signature) = (fs::read(&version.path)?, signature_of(&version.path)?);
+        let arrival = Arrival::of(version.origin, signature.as_deref());
+        self.load(&module, Some(identifier), Grants::Stored, arrival).await.map_err(refused)
     }
 }
 

@@ -9,7 +9,7 @@ use tracing::Instrument;
 
 use super::folders::Origin;
 use super::refusal::Refusal;
-use super::{Connector, Registry, connector, provider_names};
+use super::{Connector, Registry, connector, provider_names, trust};
 use crate::metrics::CacheLabels;
 use crate::schema::{self, Trial};
 use contract::Manifest;
@@ -41,18 +41,58 @@ pub(super) enum Grants<'a> {
     Exactly(&'a [String]),
 }
 
+/// The way in which a module arrived.
+#[derive(Clone, Copy)]
+pub(super) enum Arrival<'a> {
+    /// With the gateway.
+    Shipped,
+    /// From elsewhere, with the text of its signature.
+    Foreign(Option<&'a str>),
+    /// From elsewhere, and it is only looked at, whoever signed it.
+    LookedAt,
+}
+
+impl<'a> Arrival<'a> {
+    /// The arrival of a module of this origin.
+    pub(super) fn of(origin: Origin, signature: Option<&'a str>) -> Self {
+        match origin {
+            Origin::Shipped => Self::Shipped,
+            Origin::Foreign => Self::Foreign(signature),
+        }
+    }
+
+    fn origin(self) -> Origin {
+        match self {
+            Self::Shipped => Origin::Shipped,
+            Self::Foreign(_) | Self::LookedAt => Origin::Foreign,
+        }
+    }
+}
+
 impl Registry {
-    /// Loads a module without making it live.
+    /// Loads a module with the text of its signature, without making it live.
     ///
     /// # Errors
     /// The reason why the module would be refused.
-    pub async fn check(&self, module: &[u8]) -> Result<Connector, Refusal> {
-        let connector = self.load(module, None, Grants::Stored, Origin::Foreign).await?;
+    pub async fn check(&self, module: &[u8], signature: Option<&str>) -> Result<Connector, Refusal> {
+        let connector = self.look_at(module).await?;
+        match connector.is_shipped() {
+            true => Ok(connector),
+            false => self.load(module, None, Grants::Stored, Arrival::Foreign(signature)).await,
+        }
+    }
+
+    /// Loads a module without making it live, whoever signed it.
+    ///
+    /// # Errors
+    /// The reason why the module would be refused.
+    pub async fn look_at(&self, module: &[u8]) -> Result<Connector, Refusal> {
+        let connector = self.load(module, None, Grants::Stored, Arrival::LookedAt).await?;
         let Some(shipped) = self.folders.shipped(&connector.name()) else { return Ok(connector) };
         if self.digest_of(&shipped).await.as_deref() != Some(connector.digest()) {
             return Ok(connector);
         }
-        self.load(module, None, Grants::Stored, Origin::Shipped).await
+        self.load(module, None, Grants::Stored, Arrival::Shipped).await
     }
 
     /// `true` if a module is not the shipped one of its identifier, and would take that one's place.
@@ -71,9 +111,15 @@ impl Registry {
         module: &[u8],
         expected: Option<&str>,
         grants: Grants<'_>,
-        origin: Origin,
+        arrival: Arrival<'_>,
     ) -> Result<Connector, Refusal> {
         let digest = sha256_hex(module);
+        let origin = arrival.origin();
+        // Before the module is compiled, so that nothing of a stranger is.
+        let vouched = match arrival {
+            Arrival::Foreign(signature) => Some(trust::check(&self.config.trust, module, signature)?),
+            Arrival::Shipped | Arrival::LookedAt => None,
+        };
         let stored = match (grants, expected) {
             (Grants::Exactly(_), _) | (_, None) => None,
             // Before the module is compiled, which would be in vain without the store.
@@ -91,6 +137,7 @@ impl Registry {
                 manifest.identifier
             )));
         }
+        let signed = vouched.map(|vouched| vouched.publishes(&manifest.identifier)).transpose()?.flatten();
         let trial = Trial::of(&manifest).to_bytes().map_err(|error| format!("its schemas cannot be tried: {error}"))?;
         self.sandbox.try_schemas(&mut loaded.record, TRY_SCHEMAS, &trial).await?;
         if origin == Origin::Foreign {
@@ -114,6 +161,7 @@ impl Registry {
             module,
             digest: digest.clone(),
             origin,
+            signed,
             granted,
             config: &self.config,
             metrics: &self.metrics,

@@ -9,7 +9,7 @@
 //! compile holds up no other one.
 //!
 //! - here: the table; [`derived`]: values that are made from it; [`folders`]: the two folders; [`scan`]: their files; [`mod@load`]: from bytes to a connector; [`change`]: changes of versions by the operator;
-//!   [`grants`]: of grants; [`asks`]: updates that ask for more
+//!   [`grants`]: of grants; [`mod@trust`]: whose modules may be live; [`asks`]: updates that ask for more
 //! - [`connector`]: one connector; [`places`]: its concurrent calls; [`reach`], [`settings`], [`token_hosts`], [`provider_names`]: parts of its check
 //! - [`versions`]: former versions; [`history`]: the same for the operator; [`mod@watch`]: notices changes of the folders
 
@@ -28,6 +28,7 @@ mod refusal;
 mod scan;
 mod settings;
 mod token_hosts;
+mod trust;
 mod unused_settings;
 mod versions;
 mod watch;
@@ -53,6 +54,7 @@ pub use self::load::try_schemas;
 pub use self::places::{NoPlace, Permit};
 pub use self::reach::{GRANT_COMMAND, Service};
 pub use self::refusal::{Refusal, Refused};
+pub use self::trust::signature_of;
 pub use self::watch::watch;
 
 use self::folders::{Folders, identifier_of};
@@ -193,7 +195,8 @@ impl Registry {
             self.forget_refusal(&path);
         }
         self.count(&identifier, outcome);
-        let stored = self.versions.activated(&identifier, connector.origin(), connector.digest(), module);
+        let signature = connector.signed().map(|signed| signed.signature.as_str());
+        let stored = self.versions.activated(&identifier, connector.origin(), connector.digest(), module, signature);
         if let Err(error) = stored {
             tracing::warn!(connector = identifier, %error, "this version could not be stored, so a rollback to it is not possible");
         }
@@ -201,6 +204,7 @@ impl Registry {
             connector = identifier,
             version = connector.manifest().version,
             sha256 = connector.digest(),
+            publisher = connector.signed().and_then(|signed| signed.publisher.as_deref()),
             operations = connector.operations().count(),
             missing_grants = connector.missing_hosts().join(" "),
             us = started.elapsed().as_micros() as u64,

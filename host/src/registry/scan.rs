@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 use tokio::sync::Semaphore;
 
 use super::folders::{Origin, Seen, identifier_of};
-use super::load::Grants;
+use super::load::{Arrival, Grants};
+use super::trust::signature_of;
 use super::{Connector, Refusal, Registry, provider_names};
 use store::digest::sha256_hex;
 
@@ -139,10 +140,17 @@ impl Registry {
             }
         };
         let digest = sha256_hex(&module);
+        let signature = signature_of(path);
         loop {
             let grants = self.grants_version();
             let loaded = match self.permit(seen.origin, identifier, &digest) {
-                Ok(()) => self.load(&module, Some(identifier), Grants::Stored, seen.origin).await,
+                Ok(()) => match &signature {
+                    Ok(signature) => {
+                        let arrival = Arrival::of(seen.origin, signature.as_deref());
+                        self.load(&module, Some(identifier), Grants::Stored, arrival).await
+                    }
+                    Err(error) => Err(Refusal::Passing(format!("its signature cannot be read: {error}"))),
+                },
                 Err(refusal) => Err(refusal),
             };
             let loaded = match loaded {
@@ -228,7 +236,9 @@ impl Registry {
                 continue;
             }
             let module = fs::read(&version.path).ok()?;
-            let candidate = self.load(&module, Some(identifier), Grants::Stored, version.origin).await.ok()?;
+            let signature = signature_of(&version.path).ok()?;
+            let arrival = Arrival::of(version.origin, signature.as_deref());
+            let candidate = self.load(&module, Some(identifier), Grants::Stored, arrival).await.ok()?;
             return Some((candidate, module));
         }
         None

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::folders::Origin;
+use super::folders::{Origin, remove_file};
+use super::trust;
 
 /// Maximum number of stored versions of a connector from one origin, with the live one.
 const MAX_VERSIONS: usize = 5;
@@ -14,7 +15,7 @@ const MAX_VERSIONS: usize = 5;
 const SHIPPED: &str = "shipped";
 
 /// The files `data_dir/versions/{connector}/{sha256}.wasm`, and `…/{connector}/shipped/{sha256}.wasm` of shipped modules. The
-/// modification time of a file is the last time it became live.
+/// modification time of a file is the last time it became live. The signature of a module is beside it.
 pub(super) struct Versions {
     folder: PathBuf,
 }
@@ -41,10 +42,20 @@ impl Versions {
     }
 
     /// Stores a version that became live, and removes the oldest ones.
-    pub(super) fn activated(&self, connector: &str, origin: Origin, digest: &str, module: &[u8]) -> io::Result<()> {
+    pub(super) fn activated(
+        &self,
+        connector: &str,
+        origin: Origin,
+        digest: &str,
+        module: &[u8],
+        signature: Option<&str>,
+    ) -> io::Result<()> {
         let folder = self.folder_of(connector, origin);
         fs::create_dir_all(&folder)?;
         let path = self.file(connector, origin, digest);
+        if let Some(signature) = signature {
+            store::files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
+        }
         match fs::File::options().write(true).open(&path) {
             Ok(file) => file.set_modified(SystemTime::now())?,
             Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
@@ -52,7 +63,8 @@ impl Versions {
         let mut versions = self.from(connector, origin)?;
         versions.sort_by(|one, other| other.cmp(one));
         for old in versions.into_iter().skip(MAX_VERSIONS) {
-            fs::remove_file(old.path)?;
+            fs::remove_file(&old.path)?;
+            remove_file(&trust::file(&old.path))?;
         }
         Ok(())
     }
@@ -122,13 +134,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
         assert_eq!(before(&versions, None), None);
-        versions.activated("one", Foreign, "aa", b"a").unwrap();
+        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
         assert_eq!(before(&versions, Some((Foreign, "aa"))), None);
         sleep(Duration::from_millis(5));
-        versions.activated("one", Foreign, "bb", b"b").unwrap();
+        versions.activated("one", Foreign, "bb", b"b", None).unwrap();
         assert_eq!(before(&versions, Some((Foreign, "bb"))).as_deref(), Some(&b"a"[..]));
         sleep(Duration::from_millis(5));
-        versions.activated("one", Foreign, "aa", b"a").unwrap();
+        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
         assert_eq!(before(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"b"[..]));
         assert_eq!(versions.before("two", None).unwrap(), None);
     }
@@ -137,11 +149,26 @@ mod tests {
     fn the_version_before_may_be_of_the_other_origin() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
-        versions.activated("one", Shipped, "aa", b"shipped").unwrap();
+        versions.activated("one", Shipped, "aa", b"shipped", None).unwrap();
         sleep(Duration::from_millis(5));
-        versions.activated("one", Foreign, "aa", b"foreign").unwrap();
+        versions.activated("one", Foreign, "aa", b"foreign", None).unwrap();
         assert_eq!(before(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"shipped"[..]));
         assert_eq!(before(&versions, Some((Shipped, "aa"))).as_deref(), Some(&b"foreign"[..]));
+    }
+
+    #[test]
+    fn a_version_keeps_its_signature_until_it_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let versions = Versions::open(folder.path()).unwrap();
+        let signature = || trust::signature_of(&versions.file("one", Foreign, "aa")).unwrap();
+        versions.activated("one", Foreign, "aa", b"a", Some("signed")).unwrap();
+        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
+        assert_eq!(signature().as_deref(), Some("signed"));
+        for digest in ["b", "c", "d", "e", "f"] {
+            sleep(Duration::from_millis(5));
+            versions.activated("one", Foreign, digest, digest.as_bytes(), None).unwrap();
+        }
+        assert_eq!(signature(), None);
     }
 
     #[test]
@@ -149,7 +176,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
         for digest in ["a", "b", "c", "d", "e", "f"] {
-            versions.activated("one", Foreign, digest, digest.as_bytes()).unwrap();
+            versions.activated("one", Foreign, digest, digest.as_bytes(), None).unwrap();
             sleep(Duration::from_millis(5));
         }
         let kept: Vec<String> = versions.newest_first("one").unwrap().into_iter().map(|kept| kept.digest).collect();

@@ -71,6 +71,10 @@ pub(in crate::api) fn install() -> Value {
         },
         {"name": "accept", "in": "query", "schema": {"type": "boolean", "default": false}},
         {"name": "replace_shipped", "in": "query", "schema": {"type": "boolean", "default": false}},
+        {
+            "name": "X-Module-Signature", "in": "header", "schema": {"type": "string", "contentEncoding": "base64"},
+            "description": "The file MODULE.wasm.minisig, encoded as base64. Needed if the configuration has publishers in `[trust]`.",
+        },
     ]);
     members["requestBody"] = json!({
         "required": true,

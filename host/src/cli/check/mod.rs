@@ -25,6 +25,7 @@ use crate::registry::{Connector, Refusal, Registry, present_module};
 use crate::serve::ServeError;
 use crate::webhooks::Events;
 use sandbox::Sandbox;
+use sandbox::provenance::Provenance;
 use store::Store;
 
 /// Tries a module. `program` begins the commands that the report names.
@@ -37,12 +38,12 @@ pub(super) async fn run(
     config: &Config,
     program: &str,
 ) -> Result<Report, ConnectorsError> {
-    let Arrived { module, .. } = arrived;
+    let Arrived { module, signature, .. } = arrived;
     let trial = Trial::open(config).await?;
     let refused =
         |refusal: Refusal| ConnectorsError::Refused { module: source.to_string(), reason: refusal.to_string() };
     let started = Instant::now();
-    let connector = trial.registry.check(module).await.map_err(refused)?;
+    let connector = trial.registry.check(module, signature.as_deref()).await.map_err(refused)?;
     let size = Module {
         bytes: module.len() as u64,
         compiled_bytes: trial.compiled_bytes()?,
@@ -51,10 +52,11 @@ pub(super) async fn run(
     let before = match present_module(config, &connector.name()) {
         None => None,
         // A version that this gateway would refuse is no version to compare with.
-        Some(path) => trial.registry.check(&read(&path)?).await.ok(),
+        Some(path) => trial.registry.look_at(&read(&path)?).await.ok(),
     };
     let mut report = Report::of(&connector);
     report.module = Some(size);
+    report.provenance = Provenance::read(module);
     report.notes = notes::of(&connector);
     report.replaces_shipped = trial.registry.would_replace_shipped(&connector);
     if let Some(before) = before.filter(|before| before.digest() != connector.digest()) {

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::difference;
 use crate::registry::{Connector, Service};
 use contract::{Answer, AuthScheme};
+use sandbox::provenance::{Package, Provenance};
 
 /// The description of a module and of its demands.
 #[derive(Debug, Serialize)]
@@ -23,6 +24,11 @@ pub(in crate::cli) struct Report {
     pub(in crate::cli) author: Option<String>,
     pub(in crate::cli) license: Option<String>,
     pub(in crate::cli) homepage: Option<String>,
+    /// `None` if it is not signed.
+    signature: Option<Signature>,
+    /// The source that it says it was made of.
+    #[serde(flatten, serialize_with = "of_making")]
+    pub(super) provenance: Provenance,
     auth: &'static str,
     provider: Option<String>,
     scopes: Vec<String>,
@@ -50,6 +56,15 @@ pub(super) struct Module {
     pub(super) compiled_bytes: u64,
     /// Mostly compiling.
     pub(super) checked_in_ms: u64,
+}
+
+/// The signature of a module.
+#[derive(Debug, Serialize)]
+struct Signature {
+    /// The id of the key, as minisign writes it.
+    key: String,
+    /// The publisher whose key it is. `None` if no publisher is known: then nobody has checked the signature.
+    publisher: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -122,6 +137,10 @@ impl Report {
             author: imprint.author.clone(),
             license: Some(imprint.license.clone()).filter(|license| !license.is_empty()),
             homepage: imprint.homepage.clone(),
+            signature: connector
+                .signed()
+                .map(|signed| Signature { key: signed.key_id.clone(), publisher: signed.publisher.clone() }),
+            provenance: Provenance::default(),
             auth: manifest.auth.name(),
             provider,
             scopes,
@@ -174,9 +193,28 @@ impl Report {
         if !self.scopes.is_empty() {
             writeln!(out, "  scopes      {}", self.scopes.join(" "))?;
         }
-        for (name, text) in [("author", &self.author), ("license", &self.license), ("homepage", &self.homepage)] {
+        let Provenance { source, revision, packages } = &self.provenance;
+        for (name, text) in [
+            ("author", &self.author),
+            ("license", &self.license),
+            ("homepage", &self.homepage),
+            ("source", source),
+            ("revision", revision),
+        ] {
             if let Some(text) = text {
                 writeln!(out, "  {name:<11} {text}")?;
+            }
+        }
+        if let Some(packages) = packages {
+            writeln!(out, "  packages    made of {}, which --json lists", packages.len())?;
+        }
+        match &self.signature {
+            None => writeln!(out, "  signature   not signed")?,
+            Some(Signature { key, publisher: Some(publisher) }) => {
+                writeln!(out, "  signature   by publisher `{publisher}`, with the key {key}")?;
+            }
+            Some(Signature { key, publisher: None }) => {
+                writeln!(out, "  signature   with the key {key}, not checked: `[trust]` has no publishers")?;
             }
         }
         for Upstream { name, host, credential, .. } in &self.upstreams {
@@ -237,6 +275,18 @@ impl fmt::Display for Report {
         let reason = if self.missing_hosts.is_empty() { "to add" } else { "to grant" };
         writeln!(out, "  {reason:<11} {}", self.command)
     }
+}
+
+/// The members of a report that say how the module was made.
+fn of_making<S: Serializer>(provenance: &Provenance, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Members<'a> {
+        source: &'a Option<String>,
+        revision: &'a Option<String>,
+        packages: &'a Option<Vec<Package>>,
+    }
+    let Provenance { source, revision, packages } = provenance;
+    Members { source, revision, packages }.serialize(serializer)
 }
 
 /// Properties of an operation besides its effect, in brackets.

@@ -1,0 +1,98 @@
+//! The settings of `[trust]`: whose modules may be added.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use minisign_verify::PublicKey;
+
+use super::section::{Expected, Given, Section};
+use super::value;
+
+/// The position of the id in a key and in a signature, after the name of the algorithm.
+const KEY_ID: std::ops::Range<usize> = 2..10;
+
+/// Whose modules may be added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trust {
+    /// The publishers, by a name that the operator chose. If there are any, a module that did not come with the gateway needs a
+    /// signature of one of them.
+    pub publishers: BTreeMap<String, Publisher>,
+}
+
+/// A publisher of modules.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Publisher {
+    /// The key that its signatures are checked with.
+    pub key: PublicKey,
+    /// The key's id, as minisign writes it.
+    pub key_id: String,
+    /// The identifiers that it may publish. One that ends with `*` stands for all that begin so. Empty: all.
+    pub connectors: Vec<String>,
+}
+
+impl Publisher {
+    /// Returns `true` if it may publish a connector with this identifier.
+    pub fn may_publish(&self, identifier: &str) -> bool {
+        let fits = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(beginning) => identifier.starts_with(beginning),
+            None => identifier == pattern,
+        };
+        self.connectors.is_empty() || self.connectors.iter().any(fits)
+    }
+}
+
+/// The id of a key or of the key of a signature, in the base64 text of either, as minisign writes it.
+pub fn key_id(base64: &str) -> Option<String> {
+    let bytes = STANDARD.decode(base64.trim()).ok()?;
+    let id = bytes.get(KEY_ID)?.try_into().ok()?;
+    Some(format!("{:016X}", u64::from_le_bytes(id)))
+}
+
+pub(super) fn read(section: &mut Section<'_>, trust: &mut Trust) {
+    section.each("publishers", |name, publishers| {
+        let mut publisher = None;
+        publishers.section(name, |section| publisher = read_publisher(section));
+        trust.publishers.extend(publisher.map(|publisher| (name.to_owned(), publisher)));
+    });
+}
+
+/// Reads a section. Returns `None` if its key is empty, as in the example.
+fn read_publisher(section: &mut Section<'_>) -> Option<Publisher> {
+    let has_key = section.has("key");
+    let (mut key, mut connectors) = (None, Vec::new());
+    section.value("key", &mut key, public_key);
+    section.value("connectors", &mut connectors, identifiers);
+    let Some((key, key_id)) = key else {
+        // Without its key, the section would switch off the check that it asks for.
+        if !has_key || !connectors.is_empty() {
+            section.problem("key", "is missing; a publisher needs the second line of its minisign.pub".to_owned());
+        }
+        return None;
+    };
+    Some(Publisher { key, key_id, connectors })
+}
+
+/// A public key and its id, or `None` for an empty string.
+fn public_key(given: &Given<'_>) -> Result<Option<(PublicKey, String)>, Expected> {
+    let text = given.string().unwrap_or("?").trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match (PublicKey::from_base64(text), key_id(text)) {
+        (Ok(key), Some(id)) => Ok(Some((key, id))),
+        _ => Err("a public key of minisign: the second line of minisign.pub".to_owned()),
+    }
+}
+
+fn identifiers(given: &Given<'_>) -> Result<Vec<String>, Expected> {
+    let patterns = value::strings(given)?;
+    let is_one = |pattern: &String| {
+        let name = pattern.strip_suffix('*').unwrap_or(pattern);
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    match patterns.iter().all(is_one) {
+        true => Ok(patterns),
+        false => Err("a list of identifiers, such as [\"words\", \"acme_*\"]; empty for all".to_owned()),
+    }
+}
