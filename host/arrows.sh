@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config logging metrics registry serve webhooks
+cli           api auth config integrations jobs logging metrics pipeline recordings registry serve telemetry webhooks
 serve         api auth config gateway idempotency integrations jobs metrics registry telemetry webhooks welcome
 welcome       config registry
 fuzzing       api config schema
@@ -27,6 +27,7 @@ auth
 schema
 metrics
 idempotency
+recordings
 media_type
 caller_url
 '

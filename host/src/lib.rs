@@ -9,6 +9,7 @@
 //! - `idempotency`: calls with an idempotency key, which run once
 //! - `integrations`: accounts that users connected, and their tokens; `oauth`: requests to an OAuth provider
 //! - `registry`: the live connectors, and how they change
+//! - `recordings`: the requests and answers of one call in a file, for tests of connectors
 //! - `schema`: the schemas of bodies: compile, validate, explain
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
 //! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
@@ -39,6 +40,7 @@ mod media_type;
 mod metrics;
 mod oauth;
 mod pipeline;
+mod recordings;
 mod registry;
 mod schema;
 mod serve;

@@ -10,6 +10,7 @@ mod answers;
 mod authors;
 mod bounded_work;
 mod callers_jwt;
+mod calls;
 mod capabilities;
 mod clients;
 mod command_line;

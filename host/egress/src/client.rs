@@ -14,6 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use memory::MemoryBudget;
 
 use super::address::{Lookup, system_lookup};
+use super::carrier::Carrier;
 use super::connector::Connector;
 use super::error::EgressError;
 use super::tls;
@@ -57,6 +58,7 @@ impl Default for Settings {
 pub struct Egress {
     clients: Arc<Clients>,
     memory: MemoryBudget,
+    pub(super) carrier: Option<Arc<dyn Carrier>>,
 }
 
 struct Clients {
@@ -76,7 +78,8 @@ impl Egress {
         let tls = tls::config(Arc::new(rustls::crypto::ring::default_provider()))?;
         let connectors =
             [false, true].map(|private| Connector::new(&settings.lookup, private, &tls, settings.connect_timeout));
-        Ok(Self { clients: Arc::new(Clients::new(user_agent, connectors)), memory: settings.memory.clone() })
+        let clients = Arc::new(Clients::new(user_agent, connectors));
+        Ok(Self { clients, memory: settings.memory.clone(), carrier: None })
     }
 
     /// An egress with the same settings, and with connections of its own. A runtime that has one uses no connection that a task of
@@ -84,7 +87,14 @@ impl Egress {
     #[must_use]
     pub fn with_own_connections(&self) -> Self {
         let Clients { user_agent, connectors, .. } = &*self.clients;
-        Self { clients: Arc::new(Clients::new(user_agent.clone(), connectors.clone())), memory: self.memory.clone() }
+        let clients = Arc::new(Clients::new(user_agent.clone(), connectors.clone()));
+        Self { clients, ..self.clone() }
+    }
+
+    /// Lets `carrier` take every request.
+    #[must_use]
+    pub fn carried_by(self, carrier: Arc<dyn Carrier>) -> Self {
+        Self { carrier: Some(carrier), ..self }
     }
 
     /// The memory that calls may take together.

@@ -65,7 +65,8 @@ impl Headers {
         Self(headers)
     }
 
-    pub(super) fn map(&self) -> &HeaderMap {
+    /// The headers.
+    pub fn map(&self) -> &HeaderMap {
         &self.0
     }
 }

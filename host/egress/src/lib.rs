@@ -9,6 +9,7 @@
 //! - `request`: one request; `headers`: the headers it may have; `credential`: the user's secret, and how requests carry it;
 //!   `link`: addresses that an upstream gave.
 //! - `send`: the life of one request, top to bottom; `redirect`: the next step after a redirect; `retry`: repeated attempts.
+//! - `carrier`: a place between the gateway and the network, for tools of connectors' authors.
 //! - `journal`: what the requests of one call have met; `tracing`: the attempts in the trace of a call.
 //! - `pacing`: the queue in front of an upstream; `budget`: a limit on the number of calls in a period.
 //! - `response`: the response, read with bounded memory; `throttle`: refusals that are rate limits.
@@ -20,6 +21,7 @@
 
 mod address;
 mod budget;
+mod carrier;
 mod client;
 mod connector;
 mod credential;
@@ -46,6 +48,7 @@ mod upstream;
 
 pub use address::{Lookup, is_loopback, system_lookup};
 pub use budget::{Budget, Budgets, Left};
+pub use carrier::{Carrier, Outline, Watcher};
 pub use client::{Egress, Settings};
 pub use credential::{Credential, CredentialUse, FormField};
 pub use error::{EgressError, Owner, whole_seconds};

@@ -36,11 +36,22 @@ pub use self::integrations::callback_parameters;
 
 use crate::config::Config;
 use crate::jobs::Failure;
-use crate::registry::Registry;
+use crate::pipeline;
+use crate::registry::{Connector, Registry};
 
 /// The problem document of a job that has no result.
 pub fn job_failure(failure: Failure, connector: &str, job: &str) -> Value {
     problem::failure_problem(failure, connector).document(job)
+}
+
+/// The problem document of a call that has no answer.
+pub fn call_failure(error: pipeline::Error, connector: &str, call: &str) -> Value {
+    problem::pipeline_problem(error, connector).document(call)
+}
+
+/// The problem document of an operation that a connector does not have.
+pub fn unknown_operation(connector: &Connector, operation: &str, call: &str) -> Value {
+    operations::unknown(connector, operation).document(call)
 }
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.

@@ -174,14 +174,17 @@ async fn defer(
 
 /// The operation at a path, or a problem that names the nearest one.
 fn find<'a>(connector: &'a Arc<Connector>, path: &str) -> Result<&'a Operation, Problem> {
-    connector.operation(path).ok_or_else(|| {
-        let name = connector.name();
-        let known = nearest(path, connector.operations().map(|known| known.manifest.path.as_str()));
-        let path = shortened(path);
-        problem::UNKNOWN_OPERATION.because(match known {
-            Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
-            None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),
-        })
+    connector.operation(path).ok_or_else(|| unknown(connector, path))
+}
+
+/// The problem of an operation that the connector does not have. It names the nearest one.
+pub(super) fn unknown(connector: &Connector, path: &str) -> Problem {
+    let name = connector.name();
+    let known = nearest(path, connector.operations().map(|known| known.manifest.path.as_str()));
+    let path = shortened(path);
+    problem::UNKNOWN_OPERATION.because(match known {
+        Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
+        None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),
     })
 }
 

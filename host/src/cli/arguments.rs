@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::call::CallArguments;
 use super::new::{AuthKind, Language};
 use super::oci::ModuleReference;
 use super::source::ModuleSource;
@@ -175,6 +176,9 @@ pub enum ConnectorsCommand {
         #[command(flatten)]
         registry: RegistryArguments,
     },
+    /// Run an operation of a module without a server, as the gateway does. All hosts that the module names are granted. The answer
+    /// is printed; a failure is printed as the problem document that callers of the gateway get, and the exit code is 1
+    Call(CallArguments),
     /// Turn a core module that a toolchain built into a component
     Pack {
         /// The core module

@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use super::arguments::{ConnectorsCommand, ListArguments};
 use super::build::{BuildError, Project};
+use super::call::{self, CallError};
 use super::check;
 use super::check::report::Report;
 use super::new::{self, NewError};
@@ -59,6 +60,9 @@ pub enum ConnectorsError {
     /// The registry did not take or give the module.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// The operation was not called, or has failed.
+    #[error(transparent)]
+    Call(#[from] CallError),
     /// The module is refused.
     #[error("`{module}` is refused: {reason}")]
     Refused {
@@ -112,6 +116,7 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
             println!("{}", output.display());
             return Ok(());
         }
+        ConnectorsCommand::Call(arguments) => return call::run(arguments, &config).await,
         ConnectorsCommand::Pack { file, output } => return pack(file, output),
         ConnectorsCommand::Push(arguments) => return push::run(arguments, &config, program).await,
         ConnectorsCommand::Check { module, list, registry } => {
@@ -132,6 +137,7 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
     match command {
         ConnectorsCommand::New(_)
         | ConnectorsCommand::Build { .. }
+        | ConnectorsCommand::Call(_)
         | ConnectorsCommand::Pack { .. }
         | ConnectorsCommand::Push(_)
         | ConnectorsCommand::Check { .. } => Ok(()),

@@ -8,10 +8,12 @@
 //! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`; [`build`]: `connectors build`; [`check`]:
 //!   `connectors check`
 //! - [`source`]: the place that a module is read from; [`oci`]: modules in registries; [`push`]: `connectors push`
+//! - [`call`]: `connectors call`; [`trial`]: a module apart from all files of a gateway
 //! - [`table`]: lists for people
 
 mod arguments;
 mod build;
+mod call;
 mod check;
 mod connectors;
 mod keys;
@@ -21,6 +23,7 @@ mod push;
 mod run;
 mod source;
 mod table;
+mod trial;
 
 pub use self::arguments::Arguments;
 pub use self::run::run;

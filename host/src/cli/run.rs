@@ -5,8 +5,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use super::arguments::{Arguments, Command};
-use super::{connectors, keys};
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+
+use super::arguments::{Arguments, Command, ConnectorsCommand};
+use super::{call, connectors, keys};
 use crate::api;
 use crate::config::{self, Config};
 use crate::metrics::Metrics;
@@ -42,8 +45,10 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     let mut config = load(arguments.config.as_deref())?;
     if !matches!(arguments.command, Command::Serve) {
         // Commands print their remarks themselves. Their log is only for errors.
-        config.log =
-            tracing_subscriber::filter::Targets::new().with_default(tracing::level_filters::LevelFilter::ERROR);
+        config.log = Targets::new().with_default(LevelFilter::ERROR);
+        if let Command::Connectors(ConnectorsCommand::Call(_)) = arguments.command {
+            call::log(&mut config);
+        }
     }
     logging::start(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

@@ -35,6 +35,9 @@ pub struct Connector {
     pub oauth: Oauth,
     /// `true` if upstreams and OAuth endpoints may be at loopback and private addresses.
     pub allow_private_network: bool,
+    /// `true` if the addresses in `upstreams`, and only those, may be at loopback and private addresses. The configuration does not set
+    /// it: it is for authors who name a stand-in of the service on their own machine.
+    pub trusts_replacements: bool,
     /// Hosts that redirects and links from an upstream may lead to, besides those of the manifest. They are granted by being set.
     pub link_hosts: BTreeMap<String, Vec<String>>,
     /// Values of the settings that the connector declares. The registry validates them when it loads the connector.

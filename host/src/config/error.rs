@@ -60,6 +60,8 @@ pub enum Location {
     File(PathBuf, usize),
     /// The environment variable of this name.
     Variable(String),
+    /// The option of this name.
+    Option(&'static str),
 }
 
 impl fmt::Display for Location {
@@ -67,6 +69,7 @@ impl fmt::Display for Location {
         match self {
             Self::File(path, line) => write!(formatter, "{}:{line}", path.display()),
             Self::Variable(name) => formatter.write_str(name),
+            Self::Option(name) => formatter.write_str(name),
         }
     }
 }

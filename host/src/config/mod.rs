@@ -23,9 +23,7 @@ mod trust;
 mod value;
 
 pub use self::connector::{Connector, Limits, Oauth, PROTOCOL_PARAMETERS, Pacing, Setting};
-#[cfg(test)]
-pub use self::error::Location;
-pub use self::error::{ConfigError, Problem};
+pub use self::error::{ConfigError, Location, Problem};
 pub use self::load::environment;
 #[cfg(test)]
 pub use self::settings::Callbacks;

@@ -19,7 +19,7 @@ use sandbox::{InvocationError, Limit, http};
 use store::{Job, JobValue};
 
 /// Maximum number of requests of one job. It has more time than a call that waits, and often more to read.
-const MAX_REQUESTS: u32 = 10_000;
+pub const MAX_REQUESTS: u32 = 10_000;
 
 /// Time between two writes of progress.
 const REPORT_PAUSE: Duration = Duration::from_secs(1);

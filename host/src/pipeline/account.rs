@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::{Call, Error, RunAs, Services, UpstreamError};
+use super::{AUTHOR, Call, Error, RunAs, Services, UpstreamError};
 use crate::integrations::{ChosenIntegration, LiveCredential};
 use contract::AuthScheme;
 use sandbox::http::CredentialSource;
@@ -17,6 +17,8 @@ pub(super) enum ChosenAccount {
         /// The tenant's share of the connector's storage.
         partition: Arc<str>,
     },
+    /// An account of the connector's author, with storage of its own.
+    Author(Option<Arc<dyn CredentialSource>>),
     /// An account that is being connected.
     New(Arc<dyn CredentialSource>),
     /// A connected account.
@@ -40,6 +42,10 @@ pub(super) struct Account {
 pub(super) async fn choose(services: Services<'_>, call: &Call<'_>) -> Result<ChosenAccount, Error> {
     let (tenant, subject, user_identifier) = match &call.run_as {
         RunAs::Caller { tenant, subject, user_identifier } => (*tenant, *subject, *user_identifier),
+        RunAs::Author { credential } => {
+            let source = credential.clone().map(|credential| Arc::new(credential) as Arc<dyn CredentialSource>);
+            return Ok(ChosenAccount::Author(source));
+        }
         RunAs::NewAccount { credential, .. } => return Ok(ChosenAccount::New(Arc::new(credential.clone()))),
     };
     let manifest = call.connector.manifest();
@@ -57,7 +63,7 @@ impl ChosenAccount {
     /// The integration, if it is one.
     pub(super) fn user_identifier(&self) -> Option<&str> {
         match self {
-            Self::NotNeeded { .. } | Self::New(_) => None,
+            Self::NotNeeded { .. } | Self::Author(_) | Self::New(_) => None,
             Self::Integration(chosen) => Some(chosen.user_identifier()),
         }
     }
@@ -70,6 +76,9 @@ impl ChosenAccount {
         let chosen = match self {
             Self::NotNeeded { partition } => {
                 return Ok(Account { credentials: None, partition: Some(partition), live: None });
+            }
+            Self::Author(credentials) => {
+                return Ok(Account { credentials, partition: Some(AUTHOR.into()), live: None });
             }
             Self::New(credentials) => {
                 return Ok(Account { credentials: Some(credentials), partition: None, live: None });

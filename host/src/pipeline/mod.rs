@@ -66,6 +66,11 @@ pub enum RunAs<'a> {
         /// The integration that the caller names.
         user_identifier: Option<&'a str>,
     },
+    /// An account of the connector's author, who tries an operation without a server.
+    Author {
+        /// Its credential. `None` if the operation needs none.
+        credential: Option<Credential>,
+    },
     /// An account that is being connected, so that there is no integration yet.
     NewAccount {
         /// The tenant that connects it.
@@ -75,10 +80,14 @@ pub enum RunAs<'a> {
     },
 }
 
+/// The tenant of a connector's author.
+const AUTHOR: &str = "author";
+
 impl RunAs<'_> {
     fn tenant(&self) -> &str {
         match self {
             Self::Caller { tenant, .. } | Self::NewAccount { tenant, .. } => tenant,
+            Self::Author { .. } => AUTHOR,
         }
     }
 }

@@ -1,15 +1,19 @@
 //! From the bytes of a module to a connector that could be live.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::Instant;
 use tracing::Instrument;
+use url::Url;
 
 use super::folders::Origin;
 use super::refusal::Refusal;
-use super::{Connector, Registry, connector, provider_names, trust};
+use super::{Connector, Registry, connector, provider_names, reach, trust};
+use crate::config::{Config, Location, Setting};
 use crate::metrics::CacheLabels;
 use crate::schema::{self, Trial};
 use contract::Manifest;
@@ -39,6 +43,33 @@ pub(super) enum Grants<'a> {
     Added(&'a [String]),
     /// These.
     Exactly(&'a [String]),
+    /// All that the manifest names. The operator's settings are those of the author.
+    OfAuthor(&'a AuthorSettings),
+}
+
+/// Settings of a connector that its author tries.
+#[derive(Clone, Debug, Default)]
+pub struct AuthorSettings {
+    /// Base URLs that replace the manifest's, by upstream. They may be at loopback and private addresses.
+    pub upstreams: BTreeMap<String, Url>,
+    /// Values of the connector's settings.
+    pub settings: BTreeMap<String, Value>,
+}
+
+impl AuthorSettings {
+    /// The configuration with these settings of a connector.
+    fn applied(&self, config: &Config, identifier: &str) -> Config {
+        let mut connector = config.connector(identifier).clone();
+        connector.trusts_replacements = !self.upstreams.is_empty();
+        connector.upstreams.extend(self.upstreams.clone());
+        connector.settings.extend(self.settings.iter().map(|(name, value)| {
+            // Texts are strings to a schema that refuses them as another value.
+            let text = value.as_str().map(str::to_owned);
+            let location = Location::Option("--setting");
+            (name.clone(), Setting { value: value.clone(), text, location })
+        }));
+        Config { connectors: BTreeMap::from([(identifier.to_owned(), connector)]), ..config.clone() }
+    }
 }
 
 /// The way in which a module arrived.
@@ -95,6 +126,14 @@ impl Registry {
         self.load(module, None, Grants::Stored, Arrival::Shipped).await
     }
 
+    /// Loads a module for its author, who grants it all hosts that it names.
+    ///
+    /// # Errors
+    /// The reason why the module would be refused.
+    pub async fn try_out(&self, module: &[u8], settings: &AuthorSettings) -> Result<Connector, Refusal> {
+        self.load(module, None, Grants::OfAuthor(settings), Arrival::LookedAt).await
+    }
+
     /// `true` if a module is not the shipped one of its identifier, and would take that one's place.
     pub fn would_replace_shipped(&self, connector: &Connector) -> bool {
         !connector.is_shipped() && self.folders.shipped(&connector.name()).is_some()
@@ -121,7 +160,7 @@ impl Registry {
             Arrival::Shipped | Arrival::LookedAt => None,
         };
         let stored = match (grants, expected) {
-            (Grants::Exactly(_), _) | (_, None) => None,
+            (Grants::Exactly(_) | Grants::OfAuthor(_), _) | (_, None) => None,
             // Before the module is compiled, which would be in vain without the store.
             (_, Some(expected)) => Some(self.store.grants(expected).await.map_err(Refusal::Store)?),
         };
@@ -147,7 +186,16 @@ impl Registry {
             Some(stored) => Ok(stored),
             None => self.store.grants(&manifest.identifier).await.map_err(Refusal::Store),
         };
+        let applied;
+        let config: &Config = match grants {
+            Grants::OfAuthor(settings) => {
+                applied = settings.applied(&self.config, &manifest.identifier);
+                &applied
+            }
+            _ => &self.config,
+        };
         let mut granted = match grants {
+            Grants::OfAuthor(_) => reach::named_hosts(&manifest, config.connector(&manifest.identifier)),
             Grants::Stored => stored().await?,
             Grants::Added(hosts) => [stored().await?, hosts.to_vec()].concat(),
             Grants::Exactly(hosts) => hosts.to_vec(),
@@ -163,7 +211,7 @@ impl Registry {
             origin,
             signed,
             granted,
-            config: &self.config,
+            config,
             metrics: &self.metrics,
             predecessor: predecessor.as_deref(),
         };

@@ -50,7 +50,7 @@ pub use self::derived::Derived;
 pub use self::folders::present_module;
 pub use self::grants::follow_grants;
 pub use self::history::StoredVersion;
-pub use self::load::try_schemas;
+pub use self::load::{AuthorSettings, try_schemas};
 pub use self::places::{NoPlace, Permit};
 pub use self::reach::{GRANT_COMMAND, Service};
 pub use self::refusal::{Refusal, Refused};

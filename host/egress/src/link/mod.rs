@@ -14,6 +14,8 @@ use contract_rules::limit::PATH_BYTES;
 pub struct Link {
     upstream: Arc<str>,
     url: Url,
+    /// The address as the response gave it.
+    said: Box<str>,
     /// `true` if a response from the upstream's own origin contained the address. An address that another origin chose must not
     /// carry the credential, although it may be at the upstream's own origin.
     from_own: bool,
@@ -33,6 +35,11 @@ impl Link {
             self.upstream,
             upstream.name()
         )))
+    }
+
+    /// The address, as the response gave it.
+    pub fn address(&self) -> &str {
+        &self.said
     }
 
     /// Returns `true` if a response from the origin of the upstream contained the address, and the address is at that origin. A
@@ -70,7 +77,7 @@ impl Upstream {
         if !self.owns(&url) && credential.is_some_and(|credential| credential.is_in(&url)) {
             return Err(bad("an address at another origin that contains the user's credential"));
         }
-        Ok(Link { upstream: self.shared_name(), url, from_own: self.owns(response_url) })
+        Ok(Link { upstream: self.shared_name(), url, said: address.into(), from_own: self.owns(response_url) })
     }
 }
 

@@ -99,6 +99,44 @@ impl Response {
         })
     }
 
+    /// A response that no upstream sends, for an answer that was recorded.
+    ///
+    /// # Errors
+    /// `EgressError` if the request is not allowed, or its response is over the limit.
+    pub fn recorded(
+        upstream: &Upstream,
+        request: &Request,
+        answer: hyper::Response<Bytes>,
+        memory: &MemoryBudget,
+    ) -> Result<Self, EgressError> {
+        let hop = Hop::first(upstream, request)?;
+        let (head, body) = answer.into_parts();
+        if body.len() as u64 > request.limit {
+            return Err(EgressError::TooLarge { limit: request.limit });
+        }
+        Ok(Self {
+            is_own: hop.home,
+            location: hop.location,
+            status: head.status,
+            status_said: head.status,
+            carried_credential: hop.home && request.carried(upstream).is_some(),
+            headers: head.headers,
+            body: ResponseBody {
+                source: Source::Empty,
+                left: request.limit - body.len() as u64,
+                ahead: body,
+                mask: None,
+                limit: request.limit,
+                deadline: request.deadline,
+                alarm: None,
+                ended: Some(Ok(())),
+                permit: None,
+                upstream: upstream.shared_name(),
+                memory: memory.clone(),
+            },
+        })
+    }
+
     /// The address that answered, after redirects, without its query, which may contain the credential. Relative links are
     /// resolved against it.
     pub fn url(&self) -> Url {

@@ -24,11 +24,22 @@ use super::tracing::Beginning;
 use super::upstream::{Attempt, Observer, Upstream};
 
 impl Egress {
-    /// Sends a request. Retries it if that is safe, and follows redirects if that is allowed. Any final status is a response.
+    /// Sends a request, by the carrier if there is one. Any final status is a response.
     ///
     /// # Errors
     /// `EgressError` if there is no response, or if the response declares a body over the limit.
     pub async fn send(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
+        match &self.carrier {
+            None => self.send_itself(upstream, request).await,
+            Some(carrier) => carrier.carry(self, upstream, request).await,
+        }
+    }
+
+    /// Sends a request to the network. Retries it if that is safe, and follows redirects if that is allowed.
+    ///
+    /// # Errors
+    /// As [`Egress::send`].
+    pub async fn send_itself(&self, upstream: &Upstream, request: &Request) -> Result<Response, EgressError> {
         match timeout_at(request.deadline, self.follow(upstream, request)).await {
             Ok(result) => result,
             Err(_) => Err(EgressError::TimedOut),

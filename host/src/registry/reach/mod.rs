@@ -6,6 +6,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::connector::{Connector, Upstreams, host_of};
+use super::token_hosts;
 use crate::config;
 use crate::metrics::Metrics;
 use contract::address::below;
@@ -97,7 +98,7 @@ pub(super) fn reach(
             granted_hosts,
             link_hosts: link_hosts.clone(),
             pacing: config.pacing.as_ref().map_or(declared, |wanted| Some(no_faster(wanted, declared))),
-            allow_private_network: config.allow_private_network,
+            allow_private_network: config.allow_private_network || by_operator && config.trusts_replacements,
             grant_command: format!("{GRANT_COMMAND} {}", manifest.identifier),
         };
         let mut ready = Upstream::new(settings)
@@ -120,6 +121,19 @@ pub(super) fn reach(
         addresses.insert(upstream.name.as_str(), UpstreamAddress { base_url, by_operator });
     }
     Ok(reach)
+}
+
+/// All hosts that a manifest names: those of its upstreams and links, and those that receive its users' tokens.
+pub(super) fn named_hosts(manifest: &Manifest, config: &config::Connector) -> Vec<String> {
+    let of_upstream = |upstream: &contract::Upstream| {
+        let base = Url::parse(&upstream.base_url).ok().map(|base| host_of(&base));
+        base.into_iter().chain(upstream.link_hosts.clone())
+    };
+    let mut hosts: Vec<String> = manifest.upstreams.iter().flat_map(of_upstream).collect();
+    if let AuthScheme::Oauth2(scheme) = &manifest.auth {
+        hosts.extend(token_hosts::named(scheme, &config.oauth));
+    }
+    hosts
 }
 
 /// The name of the form field, and the other names by which the service might find a credential.

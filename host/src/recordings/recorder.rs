@@ -1,0 +1,124 @@
+//! Makes a recording of the requests that pass through egress.
+
+use futures_util::future::BoxFuture;
+use hyper::header::HeaderMap;
+use parking_lot::Mutex;
+
+use super::redaction::Redaction;
+use super::{Answer, Body, End, Exchange, FORMAT, Json, Recording, Request};
+use egress::{Carrier, Egress, EgressError, Response, Upstream};
+
+/// Headers that are kept, in lower case. No other header is, so that no credential and no cookie can be.
+const KEPT: [&str; 20] = [
+    "accept",
+    "accept-language",
+    "content-disposition",
+    "content-language",
+    "content-range",
+    "content-type",
+    "etag",
+    "if-match",
+    "if-none-match",
+    "last-modified",
+    "link",
+    "location",
+    "prefer",
+    "preference-applied",
+    "range",
+    "retry-after",
+    "x-next-page",
+    "x-page",
+    "x-total",
+    "x-total-count",
+];
+
+/// Prefixes of further headers that are kept.
+const KEPT_PREFIXES: [&str; 3] = ["ratelimit", "x-rate-limit-", "x-ratelimit-"];
+
+/// Sends requests on and keeps them with their answers.
+pub struct Recorder {
+    more_headers: Vec<String>,
+    /// In the order in which the requests began. `Err` says why a request has no answer.
+    exchanges: Mutex<Vec<Result<Exchange, String>>>,
+}
+
+impl Recorder {
+    /// Keeps headers of these names too.
+    pub fn new(more_headers: &[String]) -> Self {
+        Self {
+            more_headers: more_headers.iter().map(|name| name.to_ascii_lowercase()).collect(),
+            exchanges: Mutex::default(),
+        }
+    }
+
+    fn headers(&self, headers: &HeaderMap) -> Vec<(String, String)> {
+        let is_kept = |name: &str| {
+            KEPT.contains(&name)
+                || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                || self.more_headers.iter().any(|known| known == name)
+        };
+        let text = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
+            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+        };
+        headers.iter().filter(|(name, _)| is_kept(name.as_str())).filter_map(text).collect()
+    }
+
+    /// The recording, without personal data and secrets. `redacted` are names of further members whose values are taken out.
+    ///
+    /// # Errors
+    /// Says which request has no answer.
+    pub fn finish(
+        &self,
+        operation: &str,
+        input: Json,
+        settings: Vec<(String, Json)>,
+        end: End,
+        redacted: &[String],
+    ) -> Result<Recording, String> {
+        let exchanges: Result<Vec<Exchange>, String> = self.exchanges.lock().iter().cloned().collect();
+        let operation = operation.to_owned();
+        let exchanges = exchanges?;
+        let mut recording =
+            Recording { format: FORMAT, operation, input, settings, exchanges, answer: None, problem: None };
+        recording.set_end(end);
+        Redaction::new(redacted).apply(&mut recording);
+        Ok(recording)
+    }
+}
+
+impl Carrier for Recorder {
+    fn carry<'a>(
+        &'a self,
+        egress: &'a Egress,
+        upstream: &'a Upstream,
+        request: &'a egress::Request,
+    ) -> BoxFuture<'a, Result<Response, EgressError>> {
+        Box::pin(async move {
+            let mut asked = Request::of(upstream, request);
+            asked.headers = self.headers(request.headers.map());
+            let place = {
+                let mut exchanges = self.exchanges.lock();
+                exchanges.push(Err(format!("`{asked}` was cut off")));
+                exchanges.len() - 1
+            };
+            let end = |end: Result<Exchange, String>| {
+                if let Some(place) = self.exchanges.lock().get_mut(place) {
+                    *place = end;
+                }
+            };
+            let mut response = match egress.send_itself(upstream, request).await {
+                Ok(response) => response,
+                Err(error) => {
+                    end(Err(format!("`{asked}` has no answer: {error}")));
+                    return Err(error);
+                }
+            };
+            let (status, headers) = (response.status.as_u16(), self.headers(&response.headers));
+            end(match response.body.peek(usize::MAX).await {
+                Ok(body) => Ok(Exchange { request: asked, answer: Answer { status, headers, body: Body::of(body) } }),
+                Err(error) => Err(format!("the answer to `{asked}` cannot be read: {error}")),
+            });
+            Ok(response)
+        })
+    }
+}
