@@ -60,11 +60,9 @@ impl Rehearsal {
     ) -> Result<Self, ConnectorsError> {
         let module = read(file)?;
         let trial = Trial::apart(config).await?;
-        let connector = trial
-            .registry
-            .try_out(&module, settings)
-            .await
-            .map_err(|refusal| ConnectorsError::Refused { module: file.display().to_string(), reason: refusal.to_string() })?;
+        let connector = trial.registry.try_out(&module, settings).await.map_err(|refusal| {
+            ConnectorsError::Refused { module: file.display().to_string(), reason: refusal.to_string() }
+        })?;
         let names = || connector.services().iter().map(|service| service.name.as_str());
         if let Some(unknown) = settings.upstreams.keys().find(|name| !names().any(|known| known == *name)) {
             let known = nearest(unknown, names()).map(str::to_owned);
