@@ -8,7 +8,7 @@ use super::problem::{self, Problem};
 use crate::auth::{AuthError, Caller, JwtError, Scope};
 use crate::gateway::Gateway;
 use contract::words::sentence;
-use store::Holder;
+use store::{Holder, KeyId};
 
 /// A caller that may call the endpoint. Only [`authorize`] makes one, so that no handler can run without it.
 #[derive(Clone)]
@@ -23,6 +23,11 @@ impl AuthorizedCaller {
     /// The user that the caller speaks for; empty for the tenant itself.
     pub(super) fn subject(&self) -> &str {
         self.0.subject.as_deref().unwrap_or_default()
+    }
+
+    /// The caller's API key. `None` if the caller sent a JWT.
+    pub(super) fn key_id(&self) -> Option<&KeyId> {
+        self.0.key_id.as_ref()
     }
 
     /// Returns `true` if the caller's token has a scope.

@@ -22,6 +22,7 @@ mod once;
 mod openapi;
 mod operations;
 mod problem;
+pub mod records;
 mod route;
 mod router;
 mod routes;
@@ -31,7 +32,8 @@ mod webhooks;
 
 use serde_json::Value;
 
-pub use self::admin::version as stored_version;
+pub use self::admin::SIGNATURE;
+pub use self::connectors::record as connectors_record;
 pub use self::integrations::callback_parameters;
 
 use crate::config::Config;

@@ -243,7 +243,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::install(call))),
+            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::install(call, caller))),
             description: Some(Description {
                 id: "connectors.install",
                 summary: "Installs a module, or swaps in another version.",
@@ -257,7 +257,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::DELETE,
             takes_head: false,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::remove(call))),
+            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::remove(call, caller))),
             description: Some(Description {
                 id: "connectors.remove",
                 summary: "Removes a connector. Calls under way end on it.",
@@ -271,7 +271,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::rollback(call))),
+            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::rollback(call, caller))),
             description: Some(Description {
                 id: "connectors.rollback",
                 summary: "Swaps in the version before the present one, or another stored one.",
@@ -290,6 +290,84 @@ pub(super) static ROUTES: &[Route] = &[
                 id: "connectors.versions",
                 summary: "Stored versions of a connector, the newest first.",
                 members: gateway::versions,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/connectors/{connector}/history",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::history(call))),
+            description: Some(Description {
+                id: "connectors.history",
+                summary: "Changes of a connector with their actors, the newest first. A removed one keeps them.",
+                members: gateway::history,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/connectors/{connector}/grants",
+        family: Family::Admin,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::grants(call))),
+                description: Some(Description {
+                    id: "connectors.grants",
+                    summary: "The hosts of a connector, and if it may reach them.",
+                    members: gateway::grants,
+                }),
+            },
+            Endpoint {
+                method: Method::POST,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::grant(call, caller))),
+                description: Some(Description {
+                    id: "connectors.grant",
+                    summary: "Lets a connector reach hosts, besides those that it was granted before.",
+                    members: gateway::changed_grants,
+                }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::revoke(call, caller))),
+                description: Some(Description {
+                    id: "connectors.revoke",
+                    summary: "Lets a connector no longer reach hosts.",
+                    members: gateway::changed_grants,
+                }),
+            },
+        ],
+    },
+    Route {
+        path: "/admin/grants",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::all_grants(call))),
+            description: Some(Description {
+                id: "grants",
+                summary: "The hosts of all connectors that need grants.",
+                members: gateway::grants,
+            }),
+        }],
+    },
+    Route {
+        path: "/admin/history",
+        family: Family::Admin,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::history(call))),
+            description: Some(Description {
+                id: "history",
+                summary: "Changes of all connectors with their actors, the newest first.",
+                members: gateway::history,
             }),
         }],
     },

@@ -1,8 +1,11 @@
 //! All commands and their options. `--help` shows their texts.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use secrecy::SecretString;
+use url::Url;
 
 use super::call::CallArguments;
 use super::new::{AuthKind, Language};
@@ -90,26 +93,15 @@ pub struct CreateKeyArguments {
 /// The commands `connectors …`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ConnectorsCommand {
-    /// List the connectors in the folders of modules
-    List(ListArguments),
-    /// Check a module and copy it into the modules folder. A running gateway swaps it in
-    Add {
-        /// The module, a WebAssembly component: a file, or its name in a registry, such as
-        /// oci://registry.example.com/acme/words:1.0.0
-        module: ModuleSource,
-        /// A host that the connector may reach, besides those that it was granted before. Repeat the option for several
-        #[arg(long = "grant", value_name = "HOST")]
-        grants: Vec<String>,
-        /// Accept that the module asks for more than the version before: hosts, scopes, the user's credential for another
-        /// upstream, destructive operations
-        #[arg(long)]
-        accept: bool,
-        /// Put the module in the place of the connector of its identifier that came with the gateway
-        #[arg(long)]
-        replace_shipped: bool,
+    /// List the connectors of a gateway
+    List {
         #[command(flatten)]
-        registry: RegistryArguments,
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
     },
+    /// Check a module and add it to a gateway, or put it in the place of the version before. A running gateway swaps it in
+    Add(AddArguments),
     /// Check a module and push it into a registry, with its signature if there is one beside it
     Push(PushArguments),
     /// Let a connector reach hosts, besides those that it was granted before. A running gateway notices it within two seconds
@@ -119,6 +111,8 @@ pub enum ConnectorsCommand {
         /// The hosts, as `connectors grants` shows them
         #[arg(required = true, value_name = "HOST")]
         hosts: Vec<String>,
+        #[command(flatten)]
+        gateway: GatewayArguments,
     },
     /// Let a connector no longer reach hosts. A running gateway notices it within two seconds
     Revoke {
@@ -127,6 +121,8 @@ pub enum ConnectorsCommand {
         /// The hosts
         #[arg(required = true, value_name = "HOST")]
         hosts: Vec<String>,
+        #[command(flatten)]
+        gateway: GatewayArguments,
     },
     /// List the hosts that connectors were granted, and those that they ask for
     Grants {
@@ -134,11 +130,15 @@ pub enum ConnectorsCommand {
         id: Option<String>,
         #[command(flatten)]
         list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
     },
     /// Remove a connector and its grants. If it replaces one that came with the gateway, that one is live again
     Remove {
         /// The connector's identifier
         id: String,
+        #[command(flatten)]
+        gateway: GatewayArguments,
     },
     /// List the versions of a connector that were live and can be brought back
     Versions {
@@ -146,6 +146,8 @@ pub enum ConnectorsCommand {
         id: String,
         #[command(flatten)]
         list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
     },
     /// Bring back the version that was live before the current one, with the grants that it had
     Rollback {
@@ -154,6 +156,20 @@ pub enum ConnectorsCommand {
         /// Another version that `connectors versions` lists: its version, or at least six digits of its SHA-256
         #[arg(long, value_name = "VERSION")]
         to: Option<String>,
+        #[command(flatten)]
+        gateway: GatewayArguments,
+    },
+    /// List who changed connectors and their grants, and when. The newest change is first
+    History {
+        /// The connector's identifier, also of a removed one [default: all connectors]
+        id: Option<String>,
+        /// The most changes that are listed
+        #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        limit: u32,
+        #[command(flatten)]
+        list: ListArguments,
+        #[command(flatten)]
+        gateway: GatewayArguments,
     },
     /// Create the project of a connector, from a template or an OpenAPI document
     New(NewArguments),
@@ -187,6 +203,66 @@ pub enum ConnectorsCommand {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
+}
+
+impl ConnectorsCommand {
+    /// The gateway that the command is about. `None` if it is about none.
+    pub fn gateway(&self) -> Option<&GatewayArguments> {
+        match self {
+            Self::Add(AddArguments { gateway, .. })
+            | Self::List { gateway, .. }
+            | Self::Grant { gateway, .. }
+            | Self::Revoke { gateway, .. }
+            | Self::Grants { gateway, .. }
+            | Self::Remove { gateway, .. }
+            | Self::Versions { gateway, .. }
+            | Self::Rollback { gateway, .. }
+            | Self::History { gateway, .. } => Some(gateway),
+            Self::New(_)
+            | Self::Build { .. }
+            | Self::Call(_)
+            | Self::Check { .. }
+            | Self::Pack { .. }
+            | Self::Push(_) => None,
+        }
+    }
+}
+
+/// The options of `connectors add`.
+#[derive(Clone, Debug, Args)]
+pub struct AddArguments {
+    /// The module, a WebAssembly component: a file, or its name in a registry, such as
+    /// oci://registry.example.com/acme/words:1.0.0
+    pub module: ModuleSource,
+    /// A host that the connector may reach, besides those that it was granted before. Repeat the option for several
+    #[arg(long = "grant", value_name = "HOST")]
+    pub grants: Vec<String>,
+    /// Accept that the module asks for more than the version before: hosts, scopes, the user's credential for another
+    /// upstream, destructive operations
+    #[arg(long)]
+    pub accept: bool,
+    /// Put the module in the place of the connector of its identifier that came with the gateway
+    #[arg(long)]
+    pub replace_shipped: bool,
+    #[command(flatten)]
+    pub registry: RegistryArguments,
+    #[command(flatten)]
+    pub gateway: GatewayArguments,
+}
+
+/// The gateway that a command is about.
+#[derive(Clone, Debug, Args)]
+pub struct GatewayArguments {
+    /// The URL of a running gateway [default: the folders and the database of the configuration]
+    #[arg(long)]
+    pub url: Option<Url>,
+    /// A key of that gateway with the scope `admin`. Other users of this machine can read an argument, so better set the
+    /// environment variable
+    #[arg(long, env = "GATEWAY_KEY", hide_env_values = true, value_parser = secret)]
+    pub key: Option<SecretString>,
+    /// A file with the key, in place of --key
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
 }
 
 /// The options of `connectors new`.
@@ -303,6 +379,11 @@ impl ValueEnum for Scope {
         };
         Some(clap::builder::PossibleValue::new(self.name()).help(help))
     }
+}
+
+/// Takes a text that is never printed.
+fn secret(text: &str) -> Result<SecretString, Infallible> {
+    Ok(text.into())
 }
 
 /// Accepts a name that fits on one line of a list. Blanks at its ends would be invisible there.

@@ -6,7 +6,7 @@
 //! - [`arguments`]: all commands and their options
 //! - [`mod@run`]: starts the work of a command
 //! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`; [`build`]: `connectors build`; [`check`]:
-//!   `connectors check`
+//!   `connectors check`; [`installed`]: the connectors of a gateway, which [`gateway`] reaches
 //! - [`source`]: the place that a module is read from; [`oci`]: modules in registries; [`push`]: `connectors push`
 //! - [`call`]: `connectors call`; [`trial`]: a module apart from all files of a gateway
 //! - [`table`]: lists for people
@@ -16,6 +16,8 @@ mod build;
 mod call;
 mod check;
 mod connectors;
+mod gateway;
+mod installed;
 mod keys;
 mod new;
 mod oci;

@@ -20,7 +20,7 @@ pub(super) async fn run(arguments: &PushArguments, config: &Config, program: &st
         Some(Version::Digest(_)) => return Err(RegistryError::Digest(reference.to_string()).into()),
         Some(Version::Tag(_)) => reference.clone(),
         // A tag cannot have the sign before the build metadata of a version.
-        None => reference.at(Version::Tag(report.version.replace('+', "_"))),
+        None => reference.at(Version::Tag(report.summary.version.replace('+', "_"))),
     };
     let artifact =
         Artifact::of(arrived.module.into(), &report, arrived.signature.as_deref()).map_err(RegistryError::Json)?;

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::folders::{Origin, Seen};
 use super::grants::{check_hosts, check_named};
+use super::journal::{Action, Actor};
 use super::load::{Arrival, Grants};
 use super::scan::Files;
 use super::trust::signature_of;
@@ -109,7 +110,12 @@ impl Registry {
     ///
     /// # Errors
     /// If the module is refused, or if files or grants cannot be written. The live version then stays live.
-    pub async fn install(&self, module: Bytes, word: Installation<'_>) -> Result<Arc<Connector>, ChangeError> {
+    pub async fn install(
+        &self,
+        module: Bytes,
+        word: Installation<'_>,
+        by: &Actor,
+    ) -> Result<Arc<Connector>, ChangeError> {
         let Installation { grants, accepts, replaces_shipped, signature } = word;
         let arrival = Arrival::Foreign(signature);
         check_hosts(grants)?;
@@ -117,8 +123,8 @@ impl Registry {
             let version = self.grants_version();
             let candidate = self.load(&module, None, Grants::Added(grants), arrival).await.map_err(refused)?;
             check_named(&candidate, grants)?;
-            let more = if accepts { Vec::new() } else { self.more_than_accepted(&candidate).await.map_err(refused)? };
-            if !more.is_empty() {
+            let more = self.more_than_accepted(&candidate).await.map_err(refused)?;
+            if !accepts && !more.is_empty() {
                 let manifest = candidate.manifest();
                 let (connector, version) = (manifest.identifier.clone(), manifest.version.clone());
                 return Err(ChangeError::AsksForMore { connector, version, more });
@@ -136,6 +142,10 @@ impl Registry {
                 // Before the file, because a running gateway refuses the file without it.
                 self.folders.replace(&identifier, candidate.digest())?;
             }
+            let action = if present.is_some() { Action::Replaced } else { Action::Added };
+            let details = [("granted", grants), ("accepted", &more)].into_iter().filter(|(_, list)| !list.is_empty());
+            let details: Vec<String> = details.map(|(what, list)| format!("{what} {}", list.join(", "))).collect();
+            self.note(&candidate, action, by, details.join("; ")).await?;
             self.grants_changed.fetch_add(1, Ordering::Release);
             let added = GrantChange::Add(grants);
             self.store.swap_grants(&identifier, present.as_deref(), candidate.digest(), added).await?;
@@ -164,14 +174,14 @@ impl Registry {
     ///
     /// # Errors
     /// If it is not installed, if it is a shipped one, or if its file cannot be removed.
-    pub async fn remove(&self, identifier: &str) -> Result<(), ChangeError> {
+    pub async fn remove(&self, identifier: &str, by: &Actor) -> Result<(), ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
         if contract::name::identifier(identifier).is_err() {
             return Err(unknown());
         }
         let is_replaced = self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live));
         if is_replaced {
-            match self.restore(identifier, "restored").await {
+            match self.restore(identifier, "restored", Action::Removed, by).await {
                 Ok(_) => return Ok(self.forget_grants(identifier).await?),
                 // The module goes all the same. The shipped one is refused again when the folders are read.
                 Err(ChangeError::Refused(_)) => {}
@@ -187,6 +197,7 @@ impl Registry {
                 (None, Some(_)) => {}
             }
         }
+        self.note_removal(identifier, self.get(identifier).as_deref(), by).await?;
         self.forget_foreign(&mut files, identifier)?;
         if self.get(identifier).is_some_and(|live| !live.is_shipped()) {
             self.retire(identifier);
@@ -199,7 +210,12 @@ impl Registry {
     ///
     /// # Errors
     /// If no such version is stored, if it is refused now, or if the present one is shipped.
-    pub async fn rollback(&self, identifier: &str, to: Option<&str>) -> Result<Arc<Connector>, ChangeError> {
+    pub async fn rollback(
+        &self,
+        identifier: &str,
+        to: Option<&str>,
+        by: &Actor,
+    ) -> Result<Arc<Connector>, ChangeError> {
         if contract::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
@@ -224,7 +240,7 @@ impl Registry {
             let former = former.filter(|former| former.origin == Origin::Foreign || is_shipped);
             let former = match former {
                 Some(former) if former.origin == Origin::Foreign => former,
-                _ if is_shipped => return self.restore(identifier, "rolled_back").await,
+                _ if is_shipped => return self.restore(identifier, "rolled_back", Action::RolledBack, by).await,
                 _ => {
                     return Err(match present {
                         Some(_) => ChangeError::NoEarlierVersion(identifier.to_owned()),
@@ -246,6 +262,7 @@ impl Registry {
             if is_shipped {
                 self.folders.replace(identifier, candidate.digest())?;
             }
+            self.note(&candidate, Action::RolledBack, by, String::new()).await?;
             self.grants_changed.fetch_add(1, Ordering::Release);
             let change = granted.as_deref().map_or(GrantChange::Add(&[]), GrantChange::Set);
             let present = present.as_ref().map(|(_, digest)| digest.as_str());
@@ -255,7 +272,13 @@ impl Registry {
     }
 
     /// Makes the shipped connector live again, and removes the module that was put in its place.
-    async fn restore(&self, identifier: &str, outcome: &'static str) -> Result<Arc<Connector>, ChangeError> {
+    async fn restore(
+        &self,
+        identifier: &str,
+        outcome: &'static str,
+        action: Action,
+        by: &Actor,
+    ) -> Result<Arc<Connector>, ChangeError> {
         loop {
             let version = self.grants_version();
             let live = self.get(identifier);
@@ -268,6 +291,8 @@ impl Registry {
             if !self.is_still(identifier, live.as_ref()) || self.grants_version() != version {
                 continue;
             }
+            self.note(&candidate, action, by, "the connector that came with the gateway is live again".to_owned())
+                .await?;
             // A shipped connector needs no grants. Those of the module in its place are kept for it.
             self.grants_changed.fetch_add(1, Ordering::Release);
             let present = self.present(identifier);

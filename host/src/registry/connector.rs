@@ -83,9 +83,9 @@ impl Operation {
         let schema = Schema::compile(&operation.input_schema, operation.envelope)
             .map_err(|reason| wrong("its input-schema", &reason))?;
         if let Some(example) = &operation.example
-            && schema.read(example.as_bytes()).is_err()
+            && let Err(reason) = schema.read(example.as_bytes())
         {
-            return Err(wrong("its example", "is refused by its input-schema"));
+            return Err(wrong("its example", &format!("is refused by its input-schema: {reason}")));
         }
         let schema = if operation.background { schema.in_background(check_url) } else { schema };
         let answer_schema = operation.answer_schema.as_deref().map(ValueSchema::compile).transpose();

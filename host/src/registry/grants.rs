@@ -3,6 +3,7 @@
 //! The grants of a connector are those of its present version. If another version takes its place, they are kept for a rollback. A
 //! running gateway looks once a second whether grants were changed by a command or by another gateway.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use super::change::refused;
 use super::folders::Origin;
+use super::journal::{Action, Actor};
 use super::load::{Arrival, Grants};
 use super::trust::signature_of;
 use super::{ChangeError, Connector, Registry, connector};
@@ -19,20 +21,46 @@ use store::{GrantChange, StoreError};
 /// Time between two looks for changed grants.
 const POLL: Duration = Duration::from_secs(1);
 
+/// A host of a connector, and if the connector may reach it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostGrant {
+    /// The connector's identifier.
+    pub connector: String,
+    /// The host, as grants write it.
+    pub host: String,
+    /// Its state.
+    pub state: GrantState,
+}
+
+/// The state of a host of a connector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrantState {
+    /// The operator granted it.
+    Granted,
+    /// The configuration allows it, or the manifest of a shipped connector.
+    Configured,
+    /// The connector needs it, and nobody granted it.
+    Missing,
+    /// The operator granted it, and the connector does not name it.
+    Unnamed,
+}
+
 impl Registry {
     /// Grants hosts to a connector, besides those that are granted already. A running gateway notices it within two seconds.
     ///
     /// # Errors
     /// If the connector is not installed or is a shipped one, or if it does not name a host. Nothing has changed then.
-    pub async fn grant(&self, identifier: &str, hosts: &[String]) -> Result<Connector, ChangeError> {
+    pub async fn grant(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<Connector, ChangeError> {
         check_hosts(hosts)?;
         let path = self.foreign_module(identifier)?;
         let (module, signature) = (fs::read(&path)?, signature_of(&path)?);
         let arrival = Arrival::Foreign(signature.as_deref());
         let granted = self.load(&module, Some(identifier), Grants::Added(hosts), arrival).await.map_err(refused)?;
         check_named(&granted, hosts)?;
+        self.note(&granted, Action::Granted, by, hosts.join(", ")).await?;
         self.grants_changed.fetch_add(1, Ordering::Release);
         self.store.change_grants(identifier, GrantChange::Add(hosts)).await?;
+        self.renew().await?;
         Ok(granted)
     }
 
@@ -40,21 +68,55 @@ impl Registry {
     ///
     /// # Errors
     /// If one of the hosts is not granted. Nothing has changed then.
-    pub async fn revoke(&self, identifier: &str, hosts: &[String]) -> Result<(), ChangeError> {
+    pub async fn revoke(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<(), ChangeError> {
         let granted = self.store.grants(identifier).await?;
         if let Some(host) = hosts.iter().find(|host| !granted.contains(host)) {
             return Err(ChangeError::NotGranted { connector: identifier.to_owned(), host: host.clone() });
         }
+        self.note_revocation(identifier, by, hosts.join(", ")).await?;
         self.grants_changed.fetch_add(1, Ordering::Release);
-        Ok(self.store.change_grants(identifier, GrantChange::Remove(hosts)).await?)
+        self.store.change_grants(identifier, GrantChange::Remove(hosts)).await?;
+        self.renew().await?;
+        Ok(())
     }
 
-    /// The hosts that the operator granted to a connector, in alphabetical order.
+    /// The hosts of a live connector, or of all those that need grants.
+    ///
+    /// # Errors
+    /// If the connector is not live, or if the store does not answer.
+    pub async fn host_grants(&self, identifier: Option<&str>) -> Result<Vec<HostGrant>, ChangeError> {
+        let live = Arc::clone(&self.live());
+        if let Some(identifier) = identifier.filter(|identifier| !live.contains_key(*identifier)) {
+            return Err(ChangeError::Unknown(identifier.to_owned()));
+        }
+        let mut connectors: Vec<&Arc<Connector>> =
+            live.values().filter(|live| identifier.map_or(!live.is_shipped(), |id| *live.name() == *id)).collect();
+        connectors.sort_by_key(|connector| connector.name());
+        let mut rows = Vec::new();
+        for connector in connectors {
+            rows.extend(self.hosts_of(connector).await?);
+        }
+        Ok(rows)
+    }
+
+    /// The hosts of a connector, which need not be live.
     ///
     /// # Errors
     /// If the store does not answer.
-    pub async fn grants(&self, identifier: &str) -> Result<Vec<String>, StoreError> {
-        self.store.grants(identifier).await
+    pub async fn hosts_of(&self, connector: &Connector) -> Result<Vec<HostGrant>, StoreError> {
+        let name = connector.name().to_string();
+        let granted = self.store.grants(&name).await?;
+        let mut hosts: BTreeMap<&str, GrantState> =
+            granted.iter().map(|host| (host.as_str(), GrantState::Unnamed)).collect();
+        hosts.extend(connector.granted_hosts().into_iter().map(|host| (host, GrantState::Configured)));
+        hosts.extend(connector.missing_hosts().into_iter().map(|host| (host, GrantState::Missing)));
+        let named = connector.named_hosts();
+        for host in granted.iter().filter(|host| named.contains(*host)) {
+            hosts.insert(host, GrantState::Granted);
+        }
+        let row =
+            |(host, state): (&str, GrantState)| HostGrant { connector: name.clone(), host: host.to_owned(), state };
+        Ok(hosts.into_iter().map(row).collect())
     }
 
     /// Forgets the grants of a connector that was removed.

@@ -9,10 +9,13 @@ use super::folders::Origin;
 use super::load::{Arrival, Grants};
 use super::trust::signature_of;
 use super::versions::Version;
-use super::{Connector, Registry};
+use super::{Connector, Registry, journal};
 
 /// The shortest beginning of a digest that names a version.
 const MIN_DIGEST_CHARACTERS: usize = 6;
+
+/// Maximum number of changes in which the actor of a version is looked for.
+const MAX_CHANGES: u32 = 1000;
 
 /// A version of a connector that was live.
 pub struct StoredVersion {
@@ -26,6 +29,8 @@ pub struct StoredVersion {
     pub is_shipped: bool,
     /// `true` if it is live now.
     pub is_live: bool,
+    /// The actor that made it live last. `None` if the history no longer says so.
+    pub by: Option<String>,
 }
 
 impl Registry {
@@ -35,11 +40,14 @@ impl Registry {
     /// If there are none, or if the folder of versions cannot be read.
     pub async fn stored_versions(&self, identifier: &str) -> Result<Vec<StoredVersion>, ChangeError> {
         let live = self.get(identifier);
+        let changes = self.store.changes(Some(identifier), MAX_CHANGES).await?;
         let mut stored = Vec::new();
         for version in self.known_versions(identifier).await? {
             let loaded = self.load_version(identifier, &version).await;
             let is_live = live.as_ref().is_some_and(|live| is_same(live, &version));
+            let by = changes.iter().find(|change| change.digest == version.digest && journal::made_live(change));
             stored.push(StoredVersion {
+                by: by.map(|change| change.actor.clone()),
                 version: loaded.ok().map(|connector| connector.manifest().version.clone()),
                 digest: version.digest,
                 live_at: version.live_at,

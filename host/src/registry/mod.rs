@@ -11,7 +11,7 @@
 //! - here: the table; [`derived`]: values that are made from it; [`folders`]: the two folders; [`scan`]: their files; [`mod@load`]: from bytes to a connector; [`change`]: changes of versions by the operator;
 //!   [`grants`]: of grants; [`mod@trust`]: whose modules may be live; [`asks`]: updates that ask for more
 //! - [`connector`]: one connector; [`places`]: its concurrent calls; [`reach`], [`settings`], [`token_hosts`], [`provider_names`]: parts of its check
-//! - [`versions`]: former versions; [`history`]: the same for the operator; [`mod@watch`]: notices changes of the folders
+//! - [`versions`]: former versions; [`history`]: the same for the operator; [`journal`]: who changed what; [`mod@watch`]: notices changes of the folders
 
 mod asks;
 mod change;
@@ -20,6 +20,7 @@ mod derived;
 mod folders;
 mod grants;
 mod history;
+mod journal;
 mod load;
 mod places;
 mod provider_names;
@@ -48,8 +49,9 @@ pub use self::change::{ChangeError, Installation};
 pub use self::connector::{Connector, Operation};
 pub use self::derived::Derived;
 pub use self::folders::present_module;
-pub use self::grants::follow_grants;
+pub use self::grants::{GrantState, HostGrant, follow_grants};
 pub use self::history::StoredVersion;
+pub use self::journal::Actor;
 pub use self::load::{AuthorSettings, try_schemas};
 pub use self::places::{NoPlace, Permit};
 pub use self::reach::{GRANT_COMMAND, Service};

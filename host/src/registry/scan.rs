@@ -97,6 +97,7 @@ impl Registry {
             self.forget_refusal(&path);
             // With a file in the other folder, the connector serves until that file is loaded.
             if !found.keys().any(|other| identifier_of(other) == identifier_of(&path)) {
+                self.note_missing_file(identifier_of(&path)).await;
                 self.retire(identifier_of(&path));
             }
         }
@@ -176,6 +177,7 @@ impl Registry {
                     {
                         tracing::warn!(connector = identifier, %error, "the accepted version could not be recorded");
                     }
+                    self.note_file(&candidate).await;
                     let outcome = if self.get(identifier).is_some() { "swapped" } else { "added" };
                     self.activate(candidate, &module, outcome);
                 }

@@ -13,6 +13,7 @@ mod trial;
 mod violations;
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -97,6 +98,24 @@ pub enum InputError {
     Invalid(Vec<Violation>),
     /// The schema needs too many steps to validate the body. This is the connector's fault.
     TooCostly(TooManySteps),
+}
+
+/// The reason in words, after "is refused by its schema: ".
+impl fmt::Display for InputError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotJson(reason) => out.write_str(reason),
+            Self::TooCostly(_) => out.write_str("it would take too many steps to validate"),
+            Self::Invalid(violations) => {
+                for (number, Violation { pointer, detail }) in violations.iter().enumerate() {
+                    let separator = if number == 0 { "" } else { "; " };
+                    let place = if pointer.is_empty() { "the whole" } else { pointer };
+                    write!(out, "{separator}{place}: {}", detail.trim_end_matches('.'))?;
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Schema {

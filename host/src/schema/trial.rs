@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Schema, ValueSchema, check_module};
+use super::{InputError, Schema, ValueSchema, check_module};
 use contract::Manifest;
 
 /// Memory that all compiled schemas of a module may take.
@@ -106,24 +106,24 @@ impl Trial {
         for tried in &self.0 {
             let wrong = |reason: String| format!("{}: its {} {reason}", tried.owner, tried.part);
             let example = tried.example.as_deref();
-            let accepts = match tried.kind {
+            let refusal = match tried.kind {
                 Kind::Input { envelope, background } => {
                     let schema = Schema::compile(&tried.schema, envelope).map_err(wrong)?;
                     let schema = if background { schema.in_background(|_| Ok(())) } else { schema };
-                    let accepts = example.is_none_or(|example| schema.read(example.as_bytes()).is_ok());
+                    let refusal = example.and_then(|example| schema.read(example.as_bytes()).err());
                     inputs.push(schema);
-                    accepts
+                    refusal
                 }
                 Kind::Answer | Kind::Setting => {
                     let schema = ValueSchema::compile(&tried.schema).map_err(wrong)?;
-                    let accepts = example.is_none_or(|example| accepts(&schema, example));
+                    let refusal = example.and_then(|example| refusal_of(&schema, example));
                     values.push(schema);
-                    accepts
+                    refusal
                 }
             };
-            if !accepts {
+            if let Some(reason) = refusal {
                 let example = tried.kind.example();
-                return Err(format!("{}: its {example} is refused by its {}", tried.owner, tried.part));
+                return Err(format!("{}: its {example} is refused by its {}: {reason}", tried.owner, tried.part));
             }
             if peak_memory_kb().saturating_sub(before) > MAX_COMPILED_MB << 10 {
                 return Err(format!("its schemas take more than {MAX_COMPILED_MB} MB when they are compiled"));
@@ -133,9 +133,16 @@ impl Trial {
     }
 }
 
-fn accepts(schema: &ValueSchema, example: &str) -> bool {
-    serde_json::from_str(example)
-        .is_ok_and(|value| schema.admit(&value, example.len()).is_ok() && schema.violations(&value).is_empty())
+/// Why a schema refuses an example, which is JSON. `None` if it accepts the example.
+fn refusal_of(schema: &ValueSchema, example: &str) -> Option<InputError> {
+    let value = match serde_json::from_str(example) {
+        Ok(value) => value,
+        Err(error) => return Some(InputError::NotJson(format!("it is not JSON: {error}"))),
+    };
+    if let Err(too_many) = schema.admit(&value, example.len()) {
+        return Some(InputError::TooCostly(too_many));
+    }
+    Some(schema.violations(&value)).filter(|violations| !violations.is_empty()).map(InputError::Invalid)
 }
 
 /// Runs the trial in a file. This is the work of the limited process.
@@ -171,9 +178,19 @@ mod tests {
         let schema = r#"{"type": "object", "properties": {"a": {"type": "integer"}}}"#;
         assert_eq!(trial(schema, input, Some(r#"{"a": 1, "response_fields": ["a"]}"#)), Ok(()));
         for (schema, kind, example, words) in [
-            (schema, input, Some(r#"{"a": "1"}"#), "its example is refused by its schema"),
-            (schema, Kind::Answer, Some(r#"{"a": "1"}"#), "its answer-example is refused by its schema"),
-            (schema, Kind::Setting, Some(r#"{"a": "1"}"#), "its default is refused by its schema"),
+            (schema, input, Some(r#"{"a": "1"}"#), "its example is refused by its schema: /a: Must be an integer"),
+            (
+                schema,
+                Kind::Answer,
+                Some(r#"{"a": "1"}"#),
+                "its answer-example is refused by its schema: /a: Must be an integer",
+            ),
+            (
+                schema,
+                Kind::Setting,
+                Some(r#"{"a": "1"}"#),
+                "its default is refused by its schema: /a: Must be an integer",
+            ),
             ("{", Kind::Setting, None, "its schema is not JSON"),
             (r#"{"type": "text"}"#, Kind::Setting, None, "is not a JSON Schema"),
             (r#"{"type": "string"}"#, input, None, r#""type": "object""#),

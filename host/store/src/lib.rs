@@ -25,6 +25,7 @@
 //! - [`idempotency`]: calls with an idempotency key, and their first answers
 //! - [`data_keys`]: the keys that secrets are sealed under, and sealing secrets again under a new key
 //! - [`caps`]: the number of integrations and authorizations that one holder may have
+//! - [`changes`]: the history of connectors
 //! - [`grants`]: hosts that the operator allows connectors to reach
 //! - [`storage`]: the key-value storage that connectors use
 //! - [`webhooks`]: the secrets that webhooks are signed with, and their deliveries
@@ -49,6 +50,7 @@
 
 mod authorizations;
 mod caps;
+mod changes;
 mod connection;
 mod data_keys;
 pub mod digest;
@@ -85,6 +87,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 pub use self::authorizations::{Authorization, StateHash, TakenAuthorization};
+pub use self::changes::{Change, NewChange};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::grants::GrantChange;

@@ -90,7 +90,7 @@ pub(in crate::api) fn removed() -> Value {
 
 /// Members of a route that changes a connector and answers with it.
 pub(in crate::api) fn changed_connector() -> Value {
-    with_conflict(ok("The connector as it is live now.", reference("Connector")))
+    with_conflict(ok("The connector as it is live now.", reference("InstalledConnector")))
 }
 
 /// Members of POST /admin/connectors/{connector}/rollback.
@@ -106,6 +106,30 @@ pub(in crate::api) fn rolled_back() -> Value {
 /// Members of GET /admin/connectors/{connector}/versions.
 pub(in crate::api) fn versions() -> Value {
     ok("The versions that were live, with the present one.", reference("StoredVersions"))
+}
+
+/// Members of a route that answers with the history.
+pub(in crate::api) fn history() -> Value {
+    let mut members = ok("The changes.", reference("ConnectorHistory"));
+    members["parameters"] = json!([{
+        "name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
+    }]);
+    members
+}
+
+/// Members of a route that answers with grants.
+pub(in crate::api) fn grants() -> Value {
+    ok("The hosts.", reference("ConnectorGrants"))
+}
+
+/// Members of a route that changes grants.
+pub(in crate::api) fn changed_grants() -> Value {
+    let mut members = with_conflict(ok("The hosts of the connector now.", reference("ConnectorGrants")));
+    members["parameters"] = json!([{
+        "name": "host", "in": "query", "required": true, "style": "form", "explode": true,
+        "schema": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+    }]);
+    members
 }
 
 /// Members with one JSON answer. The problems are added where the route is known.
@@ -144,21 +168,25 @@ pub(super) fn schemas() -> Map<String, Value> {
     let mut schemas = Map::new();
     let mut add = |name: &str, schema: Value| schemas.insert(name.to_owned(), schema);
     add("Connectors", all_of(json!({"connectors": list("Connector"), "refused": list("RefusedModule")})));
-    add(
-        "Connector",
-        all_of(json!({
-            "connector": {"type": "string", "description": "Its identifier, which is a part of paths."},
-            "title": text(), "version": text(),
-            "sha256": {"type": "string", "description": "Digest of the module in hexadecimal digits."},
-            "shipped": {"type": "boolean", "description": "`true` if it came with the gateway."},
-            "live_since": {"type": "string", "format": "date-time"},
-            "auth_type": reference("AuthType"),
-            "hosts": reference("ConnectorHosts"),
-            "upstreams": list("ConnectorUpstream"),
-            "imprint": reference("ConnectorImprint"),
-            "operations": list("ConnectorOperation"),
-        })),
-    );
+    let connector = json!({
+        "connector": {"type": "string", "description": "Its identifier, which is a part of paths."},
+        "title": text(), "version": text(),
+        "sha256": {"type": "string", "description": "Digest of the module in hexadecimal digits."},
+        "shipped": {"type": "boolean", "description": "`true` if it came with the gateway."},
+        "live_since": {"type": "string", "format": "date-time"},
+        "auth_type": reference("AuthType"),
+        "hosts": reference("ConnectorHosts"),
+        "upstreams": list("ConnectorUpstream"),
+        "imprint": reference("ConnectorImprint"),
+        "operations": list("ConnectorOperation"),
+    });
+    let mut installed = connector.clone();
+    installed["signature"] = json!({"anyOf": [reference("ModuleSignature"), {"type": "null"}]});
+    installed["provider"] = maybe("The OAuth provider.");
+    installed["scopes"] = texts();
+    installed["settings"] = list("ConnectorSetting");
+    add("Connector", all_of(connector));
+    add("InstalledConnector", all_of(installed));
     add("ConnectorHosts", all_of(json!({"granted": texts(), "missing": texts()})));
     let credential = json!({"anyOf": [reference("CredentialPlace"), {"type": "null"}]});
     add(
@@ -203,8 +231,48 @@ pub(super) fn schemas() -> Map<String, Value> {
             "version": maybe("The version in its manifest; null if the module is refused now."),
             "sha256": text(),
             "live_at": {"type": "string", "format": "date-time", "description": "The last time it became live."},
+            "by": maybe("The actor that made it live; null if the history no longer says so."),
             "shipped": {"type": "boolean", "description": "True if it came with the gateway."},
             "live": {"type": "boolean", "description": "True if it is live now."},
+        })),
+    );
+    add(
+        "ModuleSignature",
+        all_of(json!({
+            "key": {"type": "string", "description": "The id of the key, as minisign writes it."},
+            "publisher": maybe("The publisher in `[trust]` whose key it is; null if the configuration has no publishers."),
+        })),
+    );
+    add("ConnectorSetting", all_of(json!({"name": text(), "default": maybe("As JSON."), "documentation": text()})));
+    add("ConnectorGrants", all_of(json!({"grants": list("HostGrant")})));
+    add(
+        "HostGrant",
+        all_of(json!({
+            "connector": text(), "host": text(),
+            "state": {
+                "type": "string", "enum": ["granted", "configured", "missing", "unnamed"],
+                "description": "`granted` by the operator; `configured`: allowed by the configuration or the manifest; `missing`: \
+                                needed and not granted; `unnamed`: granted, and no upstream names it.",
+            },
+        })),
+    );
+    add("ConnectorHistory", all_of(json!({"changes": list("ConnectorChange")})));
+    add(
+        "ConnectorChange",
+        all_of(json!({
+            "at": {"type": "string", "format": "date-time"},
+            "connector": text(),
+            "action": {"type": "string", "enum": ["added", "replaced", "removed", "rolled_back", "granted", "revoked"]},
+            "by": reference("ConnectorActor"),
+            "version": text(), "sha256": text(),
+            "detail": {"type": "string", "description": "Hosts that were granted or revoked, and what an update asked for. May be empty."},
+        })),
+    );
+    add(
+        "ConnectorActor",
+        all_of(json!({
+            "kind": {"type": "string", "enum": ["api_key", "token", "command_line", "modules_dir", "shipped_dir"]},
+            "name": text(),
         })),
     );
     add("ConnectorRemoved", all_of(json!({"connector": text(), "removed": {"type": "boolean", "const": true}})));

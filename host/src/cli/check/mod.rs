@@ -1,15 +1,17 @@
 //! `connectors check`: tries a module apart from all files of the gateway, and reports what it is.
 //!
-//! - here: the check; [`report`]: what it found; [`difference`]: the changes since the version before; [`notes`]: what its author
-//!   could do better
+//! - here: the check; [`report`]: what it found; [`summary`]: its first lines; [`difference`]: the changes since the version before;
+//!   [`notes`]: what its author could do better
 
 mod difference;
 mod notes;
 pub(super) mod report;
+pub(super) mod summary;
 
 use std::time::Instant;
 
-use self::report::{Module, Report};
+use self::report::Report;
+use self::summary::Module;
 use super::connectors::{ConnectorsError, read};
 use super::source::{Arrived, ModuleSource};
 use super::trial::Trial;
@@ -44,8 +46,8 @@ pub(super) async fn run(
         Some(path) => trial.registry.look_at(&read(&path)?).await.ok(),
     };
     let mut report = Report::of(&connector);
-    report.module = Some(size);
-    report.provenance = Provenance::read(module);
+    report.summary.module = Some(size);
+    report.summary.provenance = Provenance::read(module);
     report.notes = notes::of(&connector);
     report.replaces_shipped = trial.registry.would_replace_shipped(&connector);
     if let Some(before) = before.filter(|before| before.digest() != connector.digest()) {

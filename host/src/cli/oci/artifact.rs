@@ -41,7 +41,7 @@ impl Artifact {
         let Interfaces { imports, exports } = Interfaces::read(&module);
         let config = json!({
             "created": CREATED,
-            "author": report.author,
+            "author": report.summary.author,
             "architecture": "wasm",
             "os": "wasip2",
             "layerDigests": [digest(&module)],
@@ -73,12 +73,12 @@ impl Artifact {
 fn annotations(module: &[u8], report: &Report) -> BTreeMap<&'static str, String> {
     let Provenance { source, revision, .. } = Provenance::read(module);
     let known = [
-        ("org.opencontainers.image.title", Some(report.title.clone())),
-        ("org.opencontainers.image.version", Some(report.version.clone())),
+        ("org.opencontainers.image.title", Some(report.summary.title.clone())),
+        ("org.opencontainers.image.version", Some(report.summary.version.clone())),
         ("org.opencontainers.image.description", Some(report.description.clone())),
-        ("org.opencontainers.image.licenses", report.license.clone()),
-        ("org.opencontainers.image.vendor", report.author.clone()),
-        ("org.opencontainers.image.url", report.homepage.clone()),
+        ("org.opencontainers.image.licenses", report.summary.license.clone()),
+        ("org.opencontainers.image.vendor", report.summary.author.clone()),
+        ("org.opencontainers.image.url", report.summary.homepage.clone()),
         ("org.opencontainers.image.source", source),
         ("org.opencontainers.image.revision", revision),
     ];

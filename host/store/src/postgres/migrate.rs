@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/postgres/0005_accounts.sql"),
     include_str!("../migrations/postgres/0006_idempotency.sql"),
     include_str!("../migrations/postgres/0007_former_grants.sql"),
+    include_str!("../migrations/postgres/0008_connector_changes.sql"),
 ];
 
 /// Runs the missing migrations.

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/sqlite/0005_accounts.sql"),
     include_str!("../migrations/sqlite/0006_idempotency.sql"),
     include_str!("../migrations/sqlite/0007_former_grants.sql"),
+    include_str!("../migrations/sqlite/0008_connector_changes.sql"),
 ];
 
 /// Marks the file as a database of the gateway: "cgw1" in ASCII.

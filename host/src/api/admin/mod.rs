@@ -1,0 +1,250 @@
+//! The operator's routes: install, remove and roll back connectors, their grants and their history.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::Response;
+use hyper::header::HeaderMap;
+use serde_json::json;
+
+use super::answer::json_answer;
+use super::authorize::AuthorizedCaller;
+use super::body;
+use super::problem::{self, Problem};
+use super::records::{ChangeRecord, GrantRecord, InstalledRecord, VersionRecord};
+use super::route::HttpCall;
+use crate::gateway::Gateway;
+use crate::pipeline::body::Body;
+use crate::registry::{Actor, ChangeError, HostGrant, Installation};
+use contract::words::sentence;
+
+/// Number of changes in the history that a caller gets without asking for more.
+const DEFAULT_CHANGES: u32 = 100;
+
+/// The most changes of the history in one answer.
+const MAX_CHANGES: u32 = 1000;
+
+/// The header with the signature of a module.
+pub const SIGNATURE: &str = "X-Module-Signature";
+
+/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, `?accept=true` lets it ask
+/// for more than the version before, and `?replace_shipped=true` lets it take the place of a shipped connector.
+pub(super) async fn install(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let HttpCall { gateway, request, arrived, .. } = call;
+    let Parameters { grants, accepts, replaces_shipped } = parameters(request.uri().query().unwrap_or_default())?;
+    let limit_mb = gateway.config.compile.max_module_mb;
+    let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
+    let (head, body) = request.into_parts();
+    let advice = "raise `compile.max_module_mb` if you trust the module";
+    let module = body::read(
+        &head.headers,
+        body,
+        limit_mb,
+        advice,
+        gateway.egress.memory(),
+        arrived + gateway.config.caller_timeout,
+    )
+    .await?;
+    let signature = signature(&head.headers)?;
+    let word = Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref() };
+    let by = actor(gateway, &caller).await?;
+    let installed = gateway.registry.install(module, word, &by).await.map_err(change_problem)?;
+    Ok(json_answer(&json!(InstalledRecord::from(&*installed))))
+}
+
+/// The text of the module's signature, if the caller sends it.
+fn signature(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get(SIGNATURE) else { return Ok(None) };
+    let text = STANDARD.decode(value.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    text.map(Some).ok_or_else(|| {
+        problem::BAD_REQUEST
+            .because(format!("The header `{SIGNATURE}` is the base64 form of the file MODULE.wasm.minisig."))
+    })
+}
+
+/// DELETE /admin/connectors/{connector}: calls under way end on it.
+pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let connector = call.arguments.connector;
+    let by = actor(call.gateway, &caller).await?;
+    call.gateway.registry.remove(connector, &by).await.map_err(change_problem)?;
+    Ok(json_answer(&json!({"connector": connector, "removed": true})))
+}
+
+/// POST /admin/connectors/{connector}/rollback: swaps in the version before the present one, or the one that `?to=…` names.
+pub(super) async fn rollback(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let mut to = None;
+    for (name, value) in query(&call) {
+        match &*name {
+            "to" => to = Some(value),
+            _ => {
+                return Err(problem::BAD_REQUEST
+                    .because(format!("This route has no parameter `{name}`; name a version with ?to=1.0.0.")));
+            }
+        }
+    }
+    let by = actor(call.gateway, &caller).await?;
+    let live = call.gateway.registry.rollback(call.arguments.connector, to.as_deref(), &by).await;
+    Ok(json_answer(&json!(InstalledRecord::from(&*live.map_err(change_problem)?))))
+}
+
+/// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
+pub(super) async fn versions(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let stored = call.gateway.registry.stored_versions(call.arguments.connector).await.map_err(change_problem)?;
+    let versions: Vec<VersionRecord> = stored.iter().map(VersionRecord::from).collect();
+    Ok(json_answer(&json!({"versions": versions})))
+}
+
+/// GET /admin/connectors/{connector}/history, and GET /admin/history for all connectors: the last changes, the newest first.
+pub(super) async fn history(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let mut limit = DEFAULT_CHANGES;
+    for (name, value) in query(&call) {
+        match (&*name, value.parse()) {
+            ("limit", Ok(number)) if (1..=MAX_CHANGES).contains(&number) => limit = number,
+            ("limit", _) => {
+                return Err(problem::BAD_REQUEST
+                    .because(format!("The parameter `limit` is a number between 1 and {MAX_CHANGES}.")));
+            }
+            _ => {
+                return Err(problem::BAD_REQUEST
+                    .because(format!("This route has no parameter `{name}`; ask for more changes with ?limit=1000.")));
+            }
+        }
+    }
+    let connector = Some(call.arguments.connector).filter(|connector| !connector.is_empty());
+    let changes = call.gateway.registry.history(connector, limit).await;
+    let changes = changes.map_err(|error| change_problem(ChangeError::Store(error)))?;
+    if let Some(connector) = connector.filter(|_| changes.is_empty()) {
+        return Err(change_problem(ChangeError::Unknown(connector.to_owned())));
+    }
+    let changes: Vec<ChangeRecord> = changes.into_iter().map(ChangeRecord::from).collect();
+    Ok(json_answer(&json!({"changes": changes})))
+}
+
+/// GET /admin/grants: the hosts of the connectors that need grants.
+pub(super) async fn all_grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    grants_answer(call.gateway.registry.host_grants(None).await)
+}
+
+/// GET /admin/connectors/{connector}/grants: the hosts of one connector.
+pub(super) async fn grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    grants_answer(call.gateway.registry.host_grants(Some(call.arguments.connector)).await)
+}
+
+/// POST /admin/connectors/{connector}/grants?host=…: lets it reach hosts too.
+pub(super) async fn grant(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let hosts = hosts(&call)?;
+    let by = actor(call.gateway, &caller).await?;
+    let registry = &call.gateway.registry;
+    let granted = registry.grant(call.arguments.connector, &hosts, &by).await.map_err(change_problem)?;
+    grants_answer(registry.hosts_of(&granted).await.map_err(ChangeError::Store))
+}
+
+/// DELETE /admin/connectors/{connector}/grants?host=…: lets it no longer reach hosts.
+pub(super) async fn revoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let hosts = hosts(&call)?;
+    let by = actor(call.gateway, &caller).await?;
+    let (registry, connector) = (&call.gateway.registry, call.arguments.connector);
+    registry.revoke(connector, &hosts, &by).await.map_err(change_problem)?;
+    match registry.get(connector) {
+        Some(live) => grants_answer(registry.hosts_of(&live).await.map_err(ChangeError::Store)),
+        None => grants_answer(Ok(Vec::new())),
+    }
+}
+
+fn grants_answer(grants: Result<Vec<HostGrant>, ChangeError>) -> Result<Response<Body>, Problem> {
+    let grants: Vec<GrantRecord> = grants.map_err(change_problem)?.iter().map(GrantRecord::from).collect();
+    Ok(json_answer(&json!({"grants": grants})))
+}
+
+/// The hosts in the query of a route.
+fn hosts(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
+    const ADVICE: &str = "name a host with ?host=api.example.com.";
+    let mut hosts = Vec::new();
+    for (name, value) in query(call) {
+        if name != "host" {
+            return Err(problem::BAD_REQUEST.because(format!("This route has no parameter `{name}`; {ADVICE}")));
+        }
+        hosts.push(value);
+    }
+    if hosts.is_empty() {
+        return Err(problem::BAD_REQUEST.because(format!("This route needs the parameter `host`; {ADVICE}")));
+    }
+    Ok(hosts)
+}
+
+fn query(call: &HttpCall<'_>) -> Vec<(String, String)> {
+    let query = call.request.uri().query().unwrap_or_default();
+    url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+}
+
+/// The caller, as the history names it.
+async fn actor(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor, Problem> {
+    let Some(id) = caller.key_id() else {
+        let subject = Some(caller.subject()).filter(|subject| !subject.is_empty());
+        return Ok(Actor::Token { tenant: caller.tenant().to_owned(), subject: subject.map(str::to_owned) });
+    };
+    let keys = gateway.store.keys().await.map_err(|error| change_problem(ChangeError::Store(error)))?;
+    let name = keys.into_iter().find(|key| key.id == *id).map(|key| key.name).unwrap_or_default();
+    Ok(Actor::ApiKey { id: id.to_string(), name })
+}
+
+/// The query of the route.
+#[derive(Default)]
+struct Parameters {
+    grants: Vec<String>,
+    accepts: bool,
+    replaces_shipped: bool,
+}
+
+fn parameters(query: &str) -> Result<Parameters, Problem> {
+    let mut parameters = Parameters::default();
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        match (&*name, &*value) {
+            ("grant", _) => parameters.grants.push(value.into_owned()),
+            ("accept", "true" | "false") => parameters.accepts = value == "true",
+            ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
+            ("accept" | "replace_shipped", _) => {
+                return Err(problem::BAD_REQUEST.because(format!("The parameter `{name}` is `true` or `false`.")));
+            }
+            _ => {
+                return Err(problem::BAD_REQUEST.because(format!(
+                    "This route has no parameter `{name}`; grant hosts with ?grant=api.example.com."
+                )));
+            }
+        }
+    }
+    Ok(parameters)
+}
+
+fn change_problem(error: ChangeError) -> Problem {
+    match error {
+        ChangeError::Refused(reason) => problem::MODULE_REFUSED.because(sentence(&reason)),
+        ChangeError::NotNow(reason) => {
+            problem::BUSY.because(format!("The module cannot be checked now, so try again: {reason}.")).retry_after(1)
+        }
+        ChangeError::AsksForMore { connector, version, more } => problem::MODULE_REFUSED
+            .because(format!(
+                "`{connector}` {version} asks for more than the version before, which stays. If `asks_for` is right, send it with \
+                 ?accept=true."
+            ))
+            .with("asks_for", more),
+        ChangeError::Unknown(connector) => problem::UNKNOWN_CONNECTOR
+            .because(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
+        error @ ChangeError::NoSuchVersion { .. } => problem::NO_EARLIER_VERSION.because(sentence(&error.to_string())),
+        ChangeError::NoEarlierVersion(connector) => {
+            problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
+        }
+        error @ (ChangeError::Shipped(_) | ChangeError::NeedsNoGrants(_)) => {
+            problem::SHIPPED.because(sentence(&error.to_string()))
+        }
+        ChangeError::InvalidHost(host) => problem::BAD_REQUEST.because(format!(
+            "`{host}` is not a host name; write it like api.example.com, or *.example.com for link hosts."
+        )),
+        error @ (ChangeError::UnnamedHost { .. } | ChangeError::NotGranted { .. }) => {
+            problem::BAD_REQUEST.because(sentence(&error.to_string()))
+        }
+        ChangeError::Io(error) => problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}.")),
+        ChangeError::Store(error) => {
+            problem::store_problem(&error, "The grants cannot be read or written now; try again.")
+        }
+    }
+}

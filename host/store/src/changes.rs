@@ -1,0 +1,211 @@
+//! The history of connectors: each change with its time and its actor.
+
+use std::time::SystemTime;
+
+use crate::connection::{Connection, Durability};
+use crate::value::{FromRow, Row, values};
+use crate::{Store, StoreError};
+
+/// Maximum number of changes of one connector that are kept.
+const MAX_CHANGES: i64 = 1000;
+
+const COLUMNS: &str = "changed_at, connector, action, actor_kind, actor, version, digest, installed, detail";
+
+/// A change of a connector. The store does not interpret the texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewChange {
+    /// The connector's identifier.
+    pub connector: String,
+    /// The name of the kind of change.
+    pub action: &'static str,
+    /// The kind of actor.
+    pub actor_kind: &'static str,
+    /// The name of the actor.
+    pub actor: String,
+    /// The version in the manifest of the module. Empty if it is not known.
+    pub version: String,
+    /// SHA-256 of the module in hexadecimal digits. Empty if it is not known.
+    pub digest: String,
+    /// `true` if this module is the connector's after the change, `false` if the connector is removed.
+    pub installed: bool,
+    /// More about the change. May be empty.
+    pub detail: String,
+}
+
+/// A change in the history. The fields are those of [`NewChange`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Time of the change.
+    pub at: SystemTime,
+    /// See [`NewChange::connector`].
+    pub connector: String,
+    /// See [`NewChange::action`].
+    pub action: String,
+    /// See [`NewChange::actor_kind`].
+    pub actor_kind: String,
+    /// See [`NewChange::actor`].
+    pub actor: String,
+    /// See [`NewChange::version`].
+    pub version: String,
+    /// See [`NewChange::digest`].
+    pub digest: String,
+    /// See [`NewChange::installed`].
+    pub installed: bool,
+    /// See [`NewChange::detail`].
+    pub detail: String,
+}
+
+impl FromRow for Change {
+    fn from_row(row: &mut Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            at: row.read()?,
+            connector: row.read()?,
+            action: row.read()?,
+            actor_kind: row.read()?,
+            actor: row.read()?,
+            version: row.read()?,
+            digest: row.read()?,
+            installed: row.read()?,
+            detail: row.read()?,
+        })
+    }
+}
+
+impl Store {
+    /// Adds a change to the history of its connector, and forgets the oldest ones.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn note_change(&self, change: NewChange) -> Result<(), StoreError> {
+        self.write(Durability::PowerLoss, move |connection| insert(connection, &change)).await
+    }
+
+    /// Adds a change that this process has only noticed. Nothing is added if the history ends with the state that the change leads
+    /// to: the process that made the change, or another one that noticed it, has added it then.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn note_noticed_change(&self, change: NewChange) -> Result<(), StoreError> {
+        let seen = change.clone();
+        if self.read(move |connection| is_known(connection, &seen)).await? {
+            return Ok(());
+        }
+        self.write(Durability::ProcessKill, move |connection| {
+            connection.lock(&format!("history {}", change.connector))?;
+            if is_known(connection, &change)? { Ok(()) } else { insert(connection, &change) }
+        })
+        .await
+    }
+
+    /// The last changes of one connector, or of all of them. The newest is first.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn changes(&self, connector: Option<&str>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        let connector = connector.map(str::to_owned);
+        self.read(move |connection| match connector {
+            Some(connector) => connection.all(
+                &format!("SELECT {COLUMNS} FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT $2"),
+                values![&connector, limit],
+            ),
+            None => connection
+                .all(&format!("SELECT {COLUMNS} FROM connector_changes ORDER BY number DESC LIMIT $1"), values![limit]),
+        })
+        .await
+    }
+}
+
+/// `true` if the history ends with the state that a change leads to.
+fn is_known(connection: &mut dyn Connection, change: &NewChange) -> Result<bool, StoreError> {
+    let last: Option<(String, bool)> = connection.optional(
+        "SELECT digest, installed FROM connector_changes WHERE connector = $1 ORDER BY number DESC LIMIT 1",
+        values![&change.connector],
+    )?;
+    Ok(last.is_some_and(|(digest, installed)| installed == change.installed && (!installed || digest == change.digest)))
+}
+
+fn insert(connection: &mut dyn Connection, change: &NewChange) -> Result<(), StoreError> {
+    let NewChange { connector, action, actor_kind, actor, version, digest, installed, detail } = change;
+    connection.execute(
+        &format!("INSERT INTO connector_changes ({COLUMNS}) VALUES (now_ms(), $1, $2, $3, $4, $5, $6, $7, $8)"),
+        values![connector, *action, *actor_kind, actor, version, digest, *installed, detail],
+    )?;
+    connection.execute(
+        "DELETE FROM connector_changes WHERE connector = $1 AND number <= (SELECT number FROM connector_changes \
+         WHERE connector = $1 ORDER BY number DESC LIMIT 1 OFFSET $2)",
+        values![connector, MAX_CHANGES],
+    )?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NewChange;
+    use crate::testing::{Site, on_every_database};
+
+    on_every_database!(
+        changes_are_kept_with_their_actors_and_the_newest_is_first,
+        a_change_that_several_processes_notice_is_noted_once,
+        the_oldest_changes_are_forgotten,
+    );
+
+    fn change(connector: &str, digest: &str, installed: bool) -> NewChange {
+        NewChange {
+            connector: connector.to_owned(),
+            action: if installed { "added" } else { "removed" },
+            actor_kind: "api_key",
+            actor: "ci (k1)".to_owned(),
+            version: "1.0.0".to_owned(),
+            digest: digest.to_owned(),
+            installed,
+            detail: String::new(),
+        }
+    }
+
+    async fn changes_are_kept_with_their_actors_and_the_newest_is_first(site: Site) {
+        let store = &site.store;
+        for new in [change("one", "aa", true), change("two", "bb", true), change("one", "aa", false)] {
+            store.note_change(new).await.unwrap();
+        }
+        let of_one = store.changes(Some("one"), 10).await.unwrap();
+        let seen: Vec<_> = of_one.iter().map(|change| (change.action.as_str(), change.installed)).collect();
+        assert_eq!(seen, [("removed", false), ("added", true)]);
+        assert_eq!((&*of_one[0].actor_kind, &*of_one[0].actor, &*of_one[0].digest), ("api_key", "ci (k1)", "aa"));
+        let all = store.changes(None, 2).await.unwrap();
+        let seen: Vec<_> = all.iter().map(|change| &*change.connector).collect();
+        assert_eq!(seen, ["one", "two"]);
+    }
+
+    async fn a_change_that_several_processes_notice_is_noted_once(site: Site) {
+        let (store, other) = (&site.store, site.open_again().await);
+        for (new, expected) in [
+            (change("one", "aa", true), 1),
+            (change("one", "bb", true), 2),
+            (change("one", "bb", false), 3),
+            (change("one", "bb", true), 4),
+        ] {
+            let (one, two) = tokio::join!(store.note_noticed_change(new.clone()), other.note_noticed_change(new));
+            one.unwrap();
+            two.unwrap();
+            assert_eq!(store.changes(Some("one"), 10).await.unwrap().len(), expected);
+        }
+        store.note_change(change("one", "", false)).await.unwrap();
+        store.note_noticed_change(change("one", "bb", false)).await.unwrap();
+        assert_eq!(store.changes(Some("one"), 10).await.unwrap().len(), 5);
+    }
+
+    async fn the_oldest_changes_are_forgotten(site: Site) {
+        let store = &site.store;
+        store.note_change(change("other", "aa", true)).await.unwrap();
+        site.execute(
+            "INSERT INTO connector_changes (connector, changed_at, action, actor_kind, actor, version, digest, installed, detail) \
+             WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1005) \
+             SELECT 'one', 0, 'added', 'file', '', '', '', TRUE, '' FROM numbers",
+        )
+        .await;
+        store.note_change(change("one", "bb", true)).await.unwrap();
+        let kept = store.changes(Some("one"), 2000).await.unwrap();
+        assert_eq!((kept.len(), &*kept[0].digest), (1000, "bb"));
+        assert_eq!(store.changes(Some("other"), 10).await.unwrap().len(), 1);
+    }
+}
