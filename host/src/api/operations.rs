@@ -115,7 +115,7 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
         background: None,
         trace: trace.clone(),
     };
-    let submitted = pipeline::submit(gateway.services(), call).await;
+    let submitted = pipeline::submit(gateway.services(), &call).await;
     let explain = |error: pipeline::Error| {
         let trap = error.trap().filter(|_| wishes.wants_debug() && caller.may(Scope::Admin)).map(ToString::to_string);
         let problem = pipeline_problem(error, &connector.name());

@@ -180,7 +180,7 @@ impl Jobs {
         };
         trace.calls(&job.connector, &job.operation);
         trace.is_of(&job.tenant);
-        let result = run_to_result(self.services(), call).await;
+        let result = run_to_result(self.services(), &call).await;
         trace.end(result.is_ok());
         Ok(result?)
     }

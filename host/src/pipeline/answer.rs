@@ -79,12 +79,12 @@ impl Answer {
 /// `Upstream` for a status that is not a success, `NotUnderstood` for a response that is not JSON though the operation answers
 /// JSON, and errors of reading the body.
 pub(super) async fn of_response(
-    mut response: egress::Response,
+    mut response: Box<egress::Response>,
     form: &Form<'_>,
     permit: Permit,
 ) -> Result<Answer, Error> {
     if !response.status.is_success() {
-        return Err(upstream_error(response).await);
+        return Err(upstream_error(*response).await);
     }
     let is_json = match form.operation.manifest.answer {
         Kind::Json => true,
@@ -103,7 +103,7 @@ pub(super) async fn of_response(
 }
 
 /// Answers with a file that an upstream sends, or with the part of it that the caller wants.
-async fn of_download(response: egress::Response, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+async fn of_download(response: Box<egress::Response>, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     let part = response.headers.get(CONTENT_RANGE).filter(|_| response.status == StatusCode::PARTIAL_CONTENT).cloned();
     let accepts_ranges = response.headers.get(ACCEPT_RANGES).cloned();
     let file = downloaded(response, form);
@@ -123,7 +123,11 @@ async fn of_download(response: egress::Response, form: &Form<'_>, permit: Permit
 }
 
 /// Answers with a response that must be JSON. It is streamed if nothing is to be done with it. An empty body becomes `{}`.
-async fn of_json_response(mut response: egress::Response, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
+async fn of_json_response(
+    mut response: Box<egress::Response>,
+    form: &Form<'_>,
+    permit: Permit,
+) -> Result<Answer, Error> {
     let first = if has_no_content(&response) { None } else { first_byte(&mut response.body).await? };
     let Some(first) = first else { return of_json(Bytes::from_static(b"{}"), form, permit).await };
     let media_type = media_type(&response.headers);
@@ -151,7 +155,7 @@ async fn of_json_response(mut response: egress::Response, form: &Form<'_>, permi
 }
 
 /// The response as a file.
-fn downloaded(response: egress::Response, form: &Form<'_>) -> File {
+fn downloaded(response: Box<egress::Response>, form: &Form<'_>) -> File {
     let media_type = media_type(&response.headers);
     let name = response.headers.get(CONTENT_DISPOSITION).and_then(file_name);
     File {
@@ -162,7 +166,7 @@ fn downloaded(response: egress::Response, form: &Form<'_>) -> File {
             "" => "application/octet-stream".to_owned(),
             media_type => media_type.to_ascii_lowercase(),
         },
-        content: Content::Response(Box::new(response.into())),
+        content: Content::Response(Box::new((*response).into())),
         members: String::new(),
         digest: false,
         max_bytes: 0,

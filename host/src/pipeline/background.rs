@@ -11,7 +11,7 @@ use egress::EgressError;
 ///
 /// # Errors
 /// See [`enum@Error`].
-pub async fn run_to_result(services: Services<'_>, call: Call<'_>) -> Result<Box<RawValue>, Error> {
+pub async fn run_to_result(services: Services<'_>, call: &Call<'_>) -> Result<Box<RawValue>, Error> {
     let limit = call.connector.limits().response_bytes;
     let answer = run(services, call).await?;
     let body = Limited::new(answer.body, usize::try_from(limit).unwrap_or(usize::MAX)).collect().await;

@@ -161,7 +161,7 @@ async fn ask(
         background: None,
         trace: Trace::default(),
     };
-    let answer = run(services, call).await?;
+    let answer = run(services, &call).await?;
     let body = Limited::new(answer.body, MAX_ANSWER_BYTES).collect().await;
     let body = body.map_err(|error| Error::NotUnderstood(format!("the service's answer cannot be read: {error}")))?;
     Ok(body.to_bytes())

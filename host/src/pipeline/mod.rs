@@ -153,8 +153,8 @@ pub struct Deferred {
 ///
 /// # Errors
 /// See [`enum@Error`].
-pub async fn submit(services: Services<'_>, call: Call<'_>) -> Result<Submitted, Error> {
-    let (input, chosen) = prepare(services, &call).await?;
+pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted, Error> {
+    let (input, chosen) = prepare(services, call).await?;
     if let Some(background) = input.background {
         let user_identifier = chosen.user_identifier().map(str::to_owned);
         return Ok(Submitted::Deferred(Deferred { user_identifier, callback_urls: background.callback_urls }));
@@ -166,8 +166,8 @@ pub async fn submit(services: Services<'_>, call: Call<'_>) -> Result<Submitted,
 ///
 /// # Errors
 /// See [`enum@Error`].
-pub async fn run(services: Services<'_>, call: Call<'_>) -> Result<Answer, Error> {
-    let (input, chosen) = prepare(services, &call).await?;
+pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<Answer, Error> {
+    let (input, chosen) = prepare(services, call).await?;
     complete(services, call, input, chosen).await
 }
 
@@ -198,7 +198,7 @@ async fn compute<T>(bytes: usize, deadline: Instant, work: impl FnOnce() -> T) -
 /// Runs a call whose body is valid and whose account is chosen.
 async fn complete(
     services: Services<'_>,
-    call: Call<'_>,
+    call: &Call<'_>,
     input: Input<'_>,
     chosen: ChosenAccount,
 ) -> Result<Answer, Error> {
@@ -210,7 +210,7 @@ async fn complete(
     let (permit, left) = admit(connector, operation, call.run_as.tenant())?;
     stages.next(&metrics.credential);
 
-    let account = chosen.ready(services, &call).await?;
+    let account = chosen.ready(services, call).await?;
     stages.end();
 
     let mut outbound = Outbound::new(
@@ -222,7 +222,7 @@ async fn complete(
     if operation.manifest.background {
         outbound = outbound.waiting_for_rate_limits();
     }
-    let answer = answer(services, &call, &input, &account, &mut outbound, permit).await;
+    let answer = answer(services, call, &input, &account, &mut outbound, permit).await;
     let mut answer = answer.map_err(|error| error.after(outbound.journal(), operation.manifest.effect))?;
     if let Some(left) = left {
         rate::tell(&mut answer.headers, &left);
@@ -265,7 +265,8 @@ async fn answer(
             };
             let stages = Stages::begin(&call.trace, &operation.metrics.upstream);
             outbound.trace(stages.span().tracing());
-            let response = outbound.send(request, limits.download_bytes).await?;
+            // In a box, because it passes through several futures, and each would have room for it.
+            let response = Box::new(outbound.send(request, limits.download_bytes).await?);
             stages.end();
             let carried_credential = response.carried_credential;
             let mut upstream_headers = HeaderMap::new();

@@ -166,19 +166,7 @@ impl Outbound {
     pub async fn send(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
         let (way, upstream) = self.upstream(&request.upstream)?;
         let used = way.credentials.as_ref().map(|source| source.credential());
-        let mut request = egress::Request {
-            method: method(request.method),
-            target: request.target,
-            headers: Headers::untrusted(request.headers.iter().map(|(name, value)| (name, value)))?,
-            body: body(request.body),
-            credential: used.clone(),
-            omit_credential: request.omit_credential,
-            deadline: way.deadline,
-            limit,
-            waits_for_rate_limit: way.waits_for_rate_limits,
-            journal: Some(Arc::clone(&self.journal)),
-            trace: way.trace.clone(),
-        };
+        let mut request = self.request(way, request, used.clone(), limit)?;
         self.journal.request_begins();
         let response = way.egress.send(upstream, &request).await?;
         let (StatusCode::UNAUTHORIZED, true, Some(source), Some(used)) =
@@ -193,6 +181,29 @@ impl Outbound {
         drop(response);
         request.credential = Some(better);
         way.egress.send(upstream, &request).await
+    }
+
+    /// A request as `egress` takes it.
+    fn request(
+        &self,
+        way: &Way,
+        request: Request,
+        credential: Option<egress::Credential>,
+        limit: u64,
+    ) -> Result<egress::Request, EgressError> {
+        Ok(egress::Request {
+            method: method(request.method),
+            target: request.target,
+            headers: Headers::untrusted(request.headers.iter().map(|(name, value)| (name, value)))?,
+            body: body(request.body),
+            credential,
+            omit_credential: request.omit_credential,
+            deadline: way.deadline,
+            limit,
+            waits_for_rate_limit: way.waits_for_rate_limits,
+            journal: Some(Arc::clone(&self.journal)),
+            trace: way.trace.clone(),
+        })
     }
 
     /// The link to an address in a response that `upstream` sent from `response_url`.

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::Either;
 use hyper::body::Incoming;
 use hyper::{Request, Response, Version};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -74,11 +76,8 @@ impl Cores {
         let core = &self.cores[home];
         let counted = Counted::new(Arc::clone(&core.connections));
         let task = task(Home { cores: Arc::clone(&self.cores), home });
-        let task = core.runtime.spawn(async move {
-            let _counted = counted;
-            task.await;
-        });
-        task.abort_handle()
+        // An async block would hold the task twice: as it was given, and as it runs.
+        core.runtime.spawn(task.map(move |()| drop(counted))).abort_handle()
     }
 }
 
@@ -104,25 +103,28 @@ impl Home {
     ///
     /// # Errors
     /// If the request panics on another core, or the gateway stops.
-    pub(super) async fn answer(self, door: Door, request: Request<Incoming>) -> Result<Response<Body>, JoinError> {
+    pub(super) fn answer(
+        self,
+        door: Door,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Result<Response<Body>, JoinError>> {
         let number = if request.version() == Version::HTTP_2 { self.least_busy() } else { self.home };
         if number == self.home {
-            return Ok(self.cores[number].answer(door, request).await);
+            return Either::Left(self.answer_on(number, door, request).map(Ok));
         }
         let runtime = self.cores[number].runtime.clone();
-        AbortOnDropHandle::new(runtime.spawn(async move { self.cores[number].answer(door, request).await })).await
+        Either::Right(AbortOnDropHandle::new(runtime.spawn(self.answer_on(number, door, request))))
+    }
+
+    async fn answer_on(self, number: usize, door: Door, request: Request<Incoming>) -> Response<Body> {
+        let core = &self.cores[number];
+        let _counted = Counted::new(&core.requests);
+        router::answer(&core.gateway, door, request).await
     }
 
     fn least_busy(&self) -> usize {
         let load = |number: usize| (self.cores[number].requests.load(Ordering::Relaxed), number != self.home);
         (0..self.cores.len()).min_by_key(|number| load(*number)).unwrap_or(self.home)
-    }
-}
-
-impl Core {
-    async fn answer(&self, door: Door, request: Request<Incoming>) -> Response<Body> {
-        let _counted = Counted::new(&self.requests);
-        router::answer(&self.gateway, door, request).await
     }
 }
 

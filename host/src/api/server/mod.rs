@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -169,8 +170,7 @@ async fn serve_connection(
 ) {
     let service = service_fn(|request: Request<Incoming>| {
         let exchange = connection.begin();
-        let answering = home.clone().answer(door, request);
-        async move { answering.await.map(|response| exchange.deliver(response)) }
+        home.clone().answer(door, request).map(|answer| answer.map(|response| exchange.deliver(response)))
     });
     let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
     if let Err(error) = serving.await {
