@@ -11,6 +11,9 @@ use super::paths::{Paths, StopId, head_of};
 use super::scan::{Name, Scanner};
 use super::text::decoded;
 
+/// The size of the document for each node that is made room for, in bytes. Few documents and shapes need more nodes.
+const BYTES_PER_NODE: usize = 48;
+
 /// A value that a path leads to, by its position in the document.
 ///
 /// Neighbouring scalars of a list share one node, because only a filter on the whole list reads them one by one.
@@ -61,7 +64,10 @@ pub(super) fn read(document: &[u8], position: usize, paths: &Paths, keep_all: bo
     if u32::try_from(document.len()).is_err() {
         return Err(ShapeError::TooLarge);
     }
-    let mut reader = Reader { scanner: Scanner::new(document, position), paths, nodes: Vec::new(), open: Vec::new() };
+    // Without room from the beginning, the nodes would move each time that their number doubles, and each move takes new memory from
+    // the system. Room that stays unused is address space only.
+    let nodes = Vec::with_capacity(document.len() / BYTES_PER_NODE);
+    let mut reader = Reader { scanner: Scanner::new(document, position), paths, nodes, open: Vec::new() };
     reader.scanner.whitespace();
     let keep = if keep_all || kind_of(reader.scanner.peek()) == Kind::Scalar { Keep::Whole } else { Keep::Part };
     reader.response(keep)?;
