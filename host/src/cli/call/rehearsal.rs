@@ -128,7 +128,7 @@ impl Rehearsal {
             trace: Trace::default(),
         };
         let running = async {
-            let answer = pipeline::run(services, call).await?;
+            let answer = pipeline::run(services, &call).await?;
             Ok(Reply::Answer(answer.body.collect().await?.to_bytes()))
         };
         tokio::pin!(running);
