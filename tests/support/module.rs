@@ -131,9 +131,14 @@ pub fn compile_bomb(head: &str, locals: usize, loops: usize) -> Vec<u8> {
 
 /// The module with a custom section added. It behaves as before, but its digest differs.
 pub fn with_note(module: &[u8], note: &str) -> Vec<u8> {
-    let mut content = leb128(4);
-    content.extend(b"note");
-    content.extend(note.as_bytes());
+    with_custom(module, "note", note.as_bytes())
+}
+
+/// The module with a custom section of this name added.
+pub fn with_custom(module: &[u8], name: &str, data: &[u8]) -> Vec<u8> {
+    let mut content = leb128(name.len());
+    content.extend(name.as_bytes());
+    content.extend(data);
     with_section(module, CUSTOM_SECTION, &content)
 }
 

@@ -80,6 +80,20 @@ impl Project {
         Ok(Self { folder, language, name })
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.language
+    }
+
+    /// The program that runs Python for the project: that of its virtual environment, if it has one.
+    pub(super) fn python(&self) -> PathBuf {
+        let own = self.folder.join("venv/bin/python");
+        if own.is_file() { own } else { "python3".into() }
+    }
+
     /// The file for the module, unless the author names another one.
     pub fn module(&self) -> PathBuf {
         self.folder.join(format!("{}.wasm", self.name))
@@ -99,10 +113,13 @@ impl Project {
                 run("npx", arguments.into_iter().chain([output]), &self.folder, Stdio::inherit())?;
             }
             Language::Python => {
-                let own = self.folder.join("venv/bin/python");
-                let python = own.to_str().filter(|_| own.is_file()).unwrap_or("python3");
                 let arguments = ["-m", "connector_sdk.build", "connector.py", "--output"].map(OsStr::new);
-                run(python, arguments.into_iter().chain([output]), &self.folder, Stdio::inherit())?;
+                run(
+                    &self.python().to_string_lossy(),
+                    arguments.into_iter().chain([output]),
+                    &self.folder,
+                    Stdio::inherit(),
+                )?;
             }
         }
         Ok(None)
@@ -139,14 +156,17 @@ fn core_module(folder: &Path) -> Result<PathBuf, BuildError> {
     Ok(Path::new(root).join(file))
 }
 
-struct Package {
+/// A package of the Cargo workspace.
+pub(super) struct Package {
+    /// Its name in the answer of `cargo metadata`.
+    pub(super) id: String,
     name: String,
     /// The name of the library that becomes the module.
     library: String,
 }
 
 /// The package of a manifest, if its library is a module.
-fn package(metadata: &Value, manifest: &Path) -> Option<Package> {
+pub(super) fn package(metadata: &Value, manifest: &Path) -> Option<Package> {
     let manifest = manifest.canonicalize().ok()?;
     let mut packages = metadata.get("packages")?.as_array()?.iter();
     let is_own = |package: &&Value| {
@@ -160,6 +180,7 @@ fn package(metadata: &Value, manifest: &Path) -> Option<Package> {
     };
     let library = package.get("targets")?.as_array()?.iter().find(is_module)?;
     Some(Package {
+        id: package.get("id")?.as_str()?.to_owned(),
         name: package.get("name")?.as_str()?.to_owned(),
         library: library.get("name")?.as_str()?.replace('-', "_"),
     })
@@ -212,7 +233,7 @@ mod tests {
         std::fs::write(&manifest, "").unwrap();
         let metadata = |kind: &str| {
             serde_json::json!({"packages": [{
-                "name": "my-words", "manifest_path": manifest,
+                "id": "my-words 1.0.0", "name": "my-words", "manifest_path": manifest,
                 "targets": [{"name": "my-words", "crate_types": [kind]}],
             }]})
         };

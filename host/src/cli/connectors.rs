@@ -15,7 +15,7 @@ use super::gateway::remote::RemoteError;
 use super::new::{self, NewError};
 use super::oci::RegistryError;
 use super::source;
-use super::{check, installed, push};
+use super::{check, installed, provenance, push};
 use crate::config::Config;
 use crate::registry::ChangeError;
 use crate::serve::ServeError;
@@ -99,9 +99,13 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
         ConnectorsCommand::Build { folder, output } => {
             let project = Project::find(folder)?;
             let output = output.clone().unwrap_or_else(|| project.module());
-            if let Some(core_module) = project.build(&output)? {
-                pack(&core_module, &output)?;
-            }
+            let mut component = match project.build(&output)? {
+                Some(core_module) => component_of(&core_module)?,
+                None => read(&output)?,
+            };
+            let added = provenance::of(&project).write(&mut component);
+            added.map_err(|source| ConnectorsError::File { file: output.clone(), source })?;
+            write_module(&output, &component)?;
             println!("{}", output.display());
             Ok(())
         }
@@ -126,10 +130,17 @@ pub(super) fn read(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
 }
 
 pub(super) fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
-    let component = sandbox::pack(&read(file)?).map_err(|error| ConnectorsError::Refused {
-        module: file.display().to_string(),
-        reason: format!("{error:#}"),
-    })?;
+    write_module(output, &component_of(file)?)
+}
+
+/// The component of a core module.
+fn component_of(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
+    sandbox::pack(&read(file)?)
+        .map_err(|error| ConnectorsError::Refused { module: file.display().to_string(), reason: format!("{error:#}") })
+}
+
+/// Writes a module.
+fn write_module(output: &Path, component: &[u8]) -> Result<(), ConnectorsError> {
     // An unchanged file is left alone, so that a gateway that watches the folder does not load it again.
     if fs::read(output).is_ok_and(|present| present == component) {
         return Ok(());
@@ -137,7 +148,7 @@ pub(super) fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
     let write = |file: &mut fs::File| {
         // Readable for all: a module is no secret, and the gateway may run as another user than the builder.
         file.set_permissions(Permissions::from_mode(0o644))?;
-        file.write_all(&component)
+        file.write_all(component)
     };
     store::files::write_atomically(output, write)
         .map_err(|source| ConnectorsError::File { file: output.to_owned(), source })

@@ -5,8 +5,9 @@
 //!
 //! - [`arguments`]: all commands and their options
 //! - [`mod@run`]: starts the work of a command
-//! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`; [`build`]: `connectors build`; [`check`]:
-//!   `connectors check`; [`installed`]: the connectors of a gateway, which [`gateway`] reaches
+//! - [`keys`], [`connectors`]: the commands of that name; [`new`]: `connectors new`; [`build`]: `connectors build`, and
+//!   [`provenance`]: what it writes about the making of a module; [`check`]: `connectors check`; [`installed`]: the connectors of a
+//!   gateway, which [`gateway`] reaches
 //! - [`source`]: the place that a module is read from; [`oci`]: modules in registries; [`push`]: `connectors push`
 //! - [`call`]: `connectors call`; [`trial`]: a module apart from all files of a gateway
 //! - [`table`]: lists for people
@@ -21,6 +22,7 @@ mod installed;
 mod keys;
 mod new;
 mod oci;
+mod provenance;
 mod push;
 mod run;
 mod source;

@@ -55,6 +55,18 @@ impl Project {
         fs::read_to_string(self.folder.join(file)).unwrap()
     }
 
+    pub(super) fn write(&self, file: &str, text: &str) {
+        fs::write(self.folder.join(file), text).unwrap();
+    }
+
+    /// Runs git in the project, and returns what it prints.
+    #[track_caller]
+    pub(super) fn git(&self, arguments: &[&str]) -> String {
+        let finished = process::run(Command::new("git").args(arguments).current_dir(&self.folder));
+        assert_eq!(finished.code, Some(0), "{arguments:?}: {}", finished.stderr);
+        finished.stdout
+    }
+
     /// Runs the project's own tests.
     #[track_caller]
     pub(super) fn test(&self) {

@@ -28,3 +28,46 @@ fn projects_with_accounts_build_and_are_valid() {
         assert!(report.contains(words), "{report}");
     }
 }
+
+#[test]
+fn a_module_says_which_commit_and_packages_it_was_built_of() {
+    let (project, _) = Project::new(&["words"]);
+    let report = || {
+        let (module, _) = project.build();
+        let home = Setup::new().prepare();
+        let file = crate::command_line::file(&home, "words.wasm", &module);
+        let report = home.run_ok(&["connectors", "check", crate::command_line::path(&file), "--json"]);
+        serde_json::from_str::<serde_json::Value>(&report).unwrap()
+    };
+    let ignored = report();
+    assert_eq!(
+        (&ignored["source"], &ignored["revision"]),
+        (&json!(null), &json!(null)),
+        "the folder is in no repository"
+    );
+    let packages = ignored["packages"].as_array().unwrap();
+    for (name, source) in [("words", "local"), ("serde_json", "crates.io")] {
+        assert!(packages.iter().any(|package| package["name"] == name && package["source"] == source), "{packages:?}");
+    }
+
+    project.git(&["init", "--quiet"]);
+    project.git(&["remote", "add", "origin", "https://user:secret@git.example.com/acme/words.git"]);
+    project.git(&["add", "."]);
+    project.git(&[
+        "-c",
+        "user.name=Ada",
+        "-c",
+        "user.email=ada@example.com",
+        "commit",
+        "--quiet",
+        "--message",
+        "First",
+    ]);
+    let commit = project.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let clean = report();
+    assert_eq!(clean["source"], "https://git.example.com/acme/words.git");
+    assert_eq!(clean["revision"], commit);
+    assert_eq!(report()["sha256"], clean["sha256"], "the same source makes the same module");
+    project.write("notes.txt", "not committed");
+    assert_eq!(report()["revision"], format!("{commit}-dirty"));
+}

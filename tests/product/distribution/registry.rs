@@ -39,12 +39,14 @@ fn a_module_is_pushed_and_added_by_version_and_by_digest() {
 fn the_layout_is_that_of_webassembly_artifacts() {
     let registry = Registry::start();
     let home = Setup::new().prepare();
-    let name = push(&home, "1.0.0", &registry.name("acme/liar"));
+    let bytes = module::with_custom(&module::liar("version=1.0.0"), "source", b"https://git.example.com/acme/liar");
+    let bytes = module::with_custom(&bytes, "revision", b"0123456789abcdef");
+    let pushed = file(&home, "liar.wasm", &bytes);
+    let name = home.run_ok(&["connectors", "push", path(&pushed), &registry.name("acme/liar")]).trim().to_owned();
     let digest = name.rsplit('@').next().unwrap();
     let manifest = registry.get("acme/liar/manifests/1.0.0");
     assert_eq!(module::digest(&fs::read(registry.blob(digest)).unwrap()), digest.trim_start_matches("sha256:"));
 
-    let bytes = module::liar("version=1.0.0");
     let layer = format!("sha256:{}", module::digest(&bytes));
     let config = manifest["config"]["digest"].as_str().unwrap();
     let config_bytes = fs::read(registry.blob(config)).unwrap();
@@ -61,6 +63,8 @@ fn the_layout_is_that_of_webassembly_artifacts() {
                 "org.opencontainers.image.title": "Liar",
                 "org.opencontainers.image.version": "1.0.0",
                 "org.opencontainers.image.licenses": "Apache-2.0",
+                "org.opencontainers.image.source": "https://git.example.com/acme/liar",
+                "org.opencontainers.image.revision": "0123456789abcdef",
             },
         })
     );
@@ -178,4 +182,29 @@ fn a_registry_with_passwords_gets_those_of_docker_or_of_the_command_line() {
     let (code, said) = run(&["connectors", "add", &name], "");
     assert_eq!(code, Some(0), "{said}");
     assert!(home.module("liar").exists());
+}
+
+#[test]
+fn what_a_module_says_of_its_making_cannot_mislead_the_reader_of_a_report() {
+    let home = Setup::new().prepare();
+    let mut zeros = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    zeros.write_all(&vec![0; 64 << 20]).unwrap();
+    let bomb = zeros.finish().unwrap();
+    let cases: [(&str, &[u8]); 5] = [
+        ("source", b"https://x\x1b[2J"),
+        ("source", &[b'x'; 4096]),
+        ("revision", b"\xff\xfe"),
+        (".dep-v0", b"garbage"),
+        (".dep-v0", &bomb),
+    ];
+    for (name, data) in cases {
+        let module = file(&home, "liar.wasm", &module::with_custom(&module::liar("version=1.0.0"), name, data));
+        let report = home.run_ok(&["connectors", "check", path(&module), "--json"]);
+        let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+        for member in ["source", "revision", "packages"] {
+            assert_eq!(report[member], json!(null), "{name}");
+        }
+        let text = home.run_ok(&["connectors", "check", path(&module)]);
+        assert!(!text.contains('\u{1b}') && !text.contains("  source "), "{text}");
+    }
 }
