@@ -62,9 +62,8 @@ fn revision(folder: &Path) -> Option<String> {
 
 /// The URL of a repository, without credentials. `None` if it is on this machine.
 fn repository(remote: &str) -> Option<String> {
-    if let Ok(mut url) = Url::parse(remote)
-        && url.has_host()
-    {
+    if remote.contains("://") {
+        let mut url = Url::parse(remote).ok().filter(Url::has_host)?;
         url.set_password(None).ok()?;
         match url.scheme() {
             // The user of the transport, which is `git` at most services.

@@ -19,7 +19,7 @@ const PACKAGES: [&str; 3] = ["connector-gateway-rules", "connector-gateway-sdk-m
 static FOLDER: Mutex<()> = Mutex::new(());
 
 /// A project outside of the source tree. Only one exists at a time.
-pub(super) struct Project {
+pub(crate) struct Project {
     home: Home,
     folder: PathBuf,
     _only: MutexGuard<'static, ()>,
@@ -28,7 +28,7 @@ pub(super) struct Project {
 impl Project {
     /// A project that `connectors new` makes with these arguments, and what it said.
     #[track_caller]
-    pub(super) fn new(arguments: &[&str]) -> (Self, String) {
+    pub(crate) fn new(arguments: &[&str]) -> (Self, String) {
         let only = FOLDER.lock();
         let authors = module::root().canonicalize().unwrap().join("target/authors");
         publish(&authors);
@@ -51,8 +51,13 @@ impl Project {
         (Self { home, folder, _only: only }, made.stderr)
     }
 
-    pub(super) fn read(&self, file: &str) -> String {
+    pub(crate) fn read(&self, file: &str) -> String {
         fs::read_to_string(self.folder.join(file)).unwrap()
+    }
+
+    /// The folder of the project.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(super) fn write(&self, file: &str, text: &str) {
