@@ -5,6 +5,7 @@ use std::fs;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use support::setup::KEY;
 use support::signer::signature_file;
 use support::{Answer, Gateway, Registry, Setup, Signer, module};
 
@@ -60,10 +61,20 @@ fn a_signed_module_is_added_by_command_over_http_in_the_folder_and_from_a_regist
     home.run_ok(&["connectors", "add", &name]);
     gateway.wait_for_version("liar", "4.0.0");
 
+    let fifth = file(home, "fifth.wasm", &liar("5.0.0"));
+    signer.sign_file(&fifth);
+    let name = registry.name("acme/liar:5.0.0");
+    home.run_ok(&["connectors", "push", path(&fifth), &name]);
+    let far_away = Setup::new().variable("GATEWAY_KEY", KEY).prepare();
+    let refused = far_away.run(&["connectors", "add", &registry.name("acme/liar:6.0.0"), "--url", &gateway.address()]);
+    assert!(refused.stderr.contains("the registry has no such module"), "{}", refused.stderr);
+    far_away.run_ok(&["connectors", "add", &name, "--url", &gateway.address()]);
+    gateway.wait_for_version("liar", "5.0.0");
+
     home.run_ok(&["connectors", "revoke", "liar", "api.example"]);
     home.run_ok(&["connectors", "grant", "liar", "api.example"]);
     let gateway = gateway.start_again();
-    assert_eq!(gateway.connector("liar").unwrap()["version"], "4.0.0");
+    assert_eq!(gateway.connector("liar").unwrap()["version"], "5.0.0");
     assert_eq!(gateway.connector("liar").unwrap()["hosts"]["granted"], json!(["api.example"]));
 }
 
