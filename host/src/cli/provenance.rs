@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_crates_of_a_module_are_those_that_are_built_into_it() {
-        let registry = "registry+https://github.com/rust-lang/crates.io-index";
+        let registry = "registry+https://git.example.com/crates.io-index";
         let package = |id: &str, source: Value| json!({"id": id, "name": id, "version": "1.0.0", "source": source});
         let dependency = |id: &str, kind: Value| json!({"pkg": id, "dep_kinds": [{"kind": kind}]});
         let metadata = json!({
