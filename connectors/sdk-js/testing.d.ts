@@ -7,6 +7,12 @@ export interface Answer {
 }
 export function answer(status: number, body?: unknown, headers?: Record<string, string>): Answer;
 
+/**
+ * Runs the operation of a recording, answers its requests from the recording, and checks that it sends the recorded requests and ends
+ * as recorded. A file as an answer is not compared, and of a problem only that there is one. Throws an error with the differences.
+ */
+export function replay(table: Table, file: string | URL): void;
+
 /** The gateway that the code under test calls, until the next one is made. */
 export class Gateway {
   requests: { method: string; upstream: string; target: { tag: "path" | "link"; val: string }; headers: [string, string][]; body?: { tag: string; val: any } }[];

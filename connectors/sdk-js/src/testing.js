@@ -1,13 +1,31 @@
 // Tests of connectors without a gateway: `new Gateway()` takes its place, gives the answers that the test has prepared, and keeps
 // the requests.
 
+import { readFileSync } from "node:fs";
+
 import { setHost } from "./host.js";
+import { HttpError } from "./http.js";
 import { Fault } from "./outcome.js";
 import { items, members, scalar } from "./reader.js";
+import { Recording } from "./recording.js";
 
 /** An answer of a service. A body that is not text is written as JSON. */
 export function answer(status, body = "", headers = {}) {
   return { status, headers, body: typeof body === "string" ? body : JSON.stringify(body) };
+}
+
+/**
+ * Runs the operation of a recording, answers its requests from the recording, and checks that it sends the recorded requests and ends
+ * as recorded. A file as an answer is not compared, and of a problem only that there is one. Throws an error with the differences.
+ */
+export function replay(table, file) {
+  try {
+    const recording = new Recording(readFileSync(file, "utf8"));
+    const gateway = new Gateway(recording);
+    recording.compare(() => gateway.invoke(table, recording.operation, recording.input));
+  } catch (error) {
+    throw new Error(`${file}: ${error.message}`, { cause: error });
+  }
 }
 
 /** The gateway that the code under test calls, until the next one is made. */
@@ -23,8 +41,12 @@ export class Gateway {
   #answers = [];
   #settings = new Map();
   #now = 0;
+  #recording;
 
-  constructor() {
+  /** A recording answers in place of prepared answers. */
+  constructor(recording) {
+    this.#recording = recording;
+    for (const [name, json] of recording?.settings ?? []) this.#settings.set(name, json);
     setHost({
       http: { send: (request) => this.#send(request), sendAll: (requests) => requests.map((request) => this.#result(request)) },
       Document: StandInDocument,
@@ -81,9 +103,19 @@ export class Gateway {
 
   #send(request) {
     this.requests.push(request);
+    if (this.#recording) return new StandInResponse(this.#recorded(request));
     const prepared = this.#answers.shift() ?? { error: { tag: "failed", val: `the test has no answer for ${request.upstream} ${request.target.val}` } };
     if (prepared.error) throw { payload: prepared.error };
     return new StandInResponse(prepared);
+  }
+
+  #recorded(request) {
+    try {
+      return this.#recording.take(request);
+    } catch (error) {
+      if (error instanceof HttpError) throw { payload: error.error };
+      throw error;
+    }
   }
 
   #result(request) {
@@ -108,7 +140,8 @@ class StandInResponse {
 
   header(name) {
     const same = ([known]) => known.toLowerCase() === name.toLowerCase();
-    return Object.entries(this.#answer.headers).filter(same).map(([, value]) => value);
+    const { headers } = this.#answer;
+    return (Array.isArray(headers) ? headers : Object.entries(headers)).filter(same).map(([, value]) => value);
   }
 
   headerLink(name) {
@@ -124,16 +157,17 @@ class StandInResponse {
   }
 
   bytes() {
-    return new TextEncoder().encode(this.#answer.body);
+    const { body } = this.#answer;
+    return typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body);
   }
 
   text() {
-    return this.#answer.body;
+    return new TextDecoder().decode(this.bytes());
   }
 
   document() {
     try {
-      return StandInDocument.parse(this.#answer.body || "{}");
+      return StandInDocument.parse(this.text() || "{}");
     } catch (error) {
       throw { payload: { tag: "bad-answer", val: error.payload } };
     }

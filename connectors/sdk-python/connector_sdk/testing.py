@@ -6,12 +6,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from . import reader
 from .host import set_host
 from .http import HttpError, Request
 from .outcome import Fault
+from .recording import Recording
 from .table import Connector
 
 
@@ -21,7 +23,21 @@ class Answer:
 
     status: int
     body: Any = ""
-    headers: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] | list[tuple[str, str]] = field(default_factory=dict)
+
+
+def replay(connector: Connector, file: str | Path) -> None:
+    """Runs the operation of a recording, answers its requests from the recording, and checks that it sends the recorded requests and
+    ends as recorded. A file as an answer is not compared, and of a problem only that there is one. Raises an `AssertionError` with the
+    differences."""
+    try:
+        recording = Recording(Path(file).read_text(encoding="utf-8"))
+        gateway = Gateway()
+        gateway._recording = recording
+        gateway._settings.update(recording.settings)
+        recording.compare(lambda: gateway.invoke(connector, recording.operation, recording.input))
+    except AssertionError as difference:
+        raise AssertionError(f"{file}: {difference}") from None
 
 
 class Gateway:
@@ -35,6 +51,7 @@ class Gateway:
         self._answers: list[Answer | HttpError] = []
         self._settings: dict[str, str] = {}
         self._now = 0
+        self._recording: Recording | None = None
         set_host(_Host(self))
 
     def answer(self, status: int, body: Any = "", headers: dict[str, str] | None = None) -> Gateway:
@@ -88,6 +105,8 @@ class _Host:
 
     def send(self, request: Request) -> _Response:
         self.gateway.requests.append(request)
+        if self.gateway._recording is not None:
+            return _Response(Answer(*self.gateway._recording.take(request)))
         missing = HttpError("failed", f"the test has no answer for {request.upstream} {request.path}")
         found = self.gateway._answers.pop(0) if self.gateway._answers else missing
         if isinstance(found, HttpError):
@@ -122,13 +141,17 @@ class _Host:
 class _Response:
     def __init__(self, answer: Answer):
         self._answer = answer
-        self._text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
+        body = answer.body
+        self._bytes = body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
+        self._text = self._bytes.decode(errors="replace")
 
     def status(self) -> int:
         return self._answer.status
 
     def header(self, name: str) -> list[str]:
-        return [value for known, value in self._answer.headers.items() if known.lower() == name.lower()]
+        headers = self._answer.headers
+        pairs = headers.items() if isinstance(headers, dict) else headers
+        return [value for known, value in pairs if known.lower() == name.lower()]
 
     def header_link(self, name: str) -> str | None:
         return next(iter(self.header(name)), None)
@@ -141,7 +164,7 @@ class _Response:
         return self.bytes()[:length]
 
     def bytes(self) -> bytes:
-        return self._text.encode()
+        return self._bytes
 
     def text(self) -> str:
         return self._text

@@ -10,6 +10,7 @@ use url::Url;
 use super::call::CallArguments;
 use super::new::{AuthKind, Language};
 use super::oci::ModuleReference;
+use super::project_tests::TestArguments;
 use super::source::ModuleSource;
 use crate::auth::Scope;
 use sandbox::child::ChildLimits;
@@ -195,6 +196,9 @@ pub enum ConnectorsCommand {
     /// Run an operation of a module without a server, as the gateway does. All hosts that the module names are granted. The answer
     /// is printed; a failure is printed as the problem document that callers of the gateway get, and the exit code is 1
     Call(CallArguments),
+    /// Build a project, replay its recordings in the folder `recordings` against the module, and run its own tests (`cargo test`,
+    /// `node --test` or `python -m unittest`). The exit code is 1 if a recording differs or a test fails
+    Test(TestArguments),
     /// Turn a core module that a toolchain built into a component
     Pack {
         /// The core module

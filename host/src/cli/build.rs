@@ -124,6 +124,20 @@ impl Project {
         }
         Ok(None)
     }
+
+    /// Runs the project's own tests. They write to standard output and standard error.
+    ///
+    /// # Errors
+    /// `Failed` if a test fails, `Tool` if a tool is missing.
+    pub fn run_tests(&self) -> Result<(), BuildError> {
+        let python = self.python().to_string_lossy().into_owned();
+        let (program, arguments): (&str, &[&str]) = match self.language {
+            Language::Rust => ("cargo", &["test", "--quiet"]),
+            Language::Javascript => ("node", &["--test"]),
+            Language::Python => (&python, &["-m", "unittest"]),
+        };
+        run(program, arguments.iter().map(OsStr::new), &self.folder, Stdio::inherit()).map(drop)
+    }
 }
 
 /// The name in the project's manifest. Python has no manifest, so the folder gives the name.

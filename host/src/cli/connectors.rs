@@ -15,7 +15,7 @@ use super::gateway::remote::RemoteError;
 use super::new::{self, NewError};
 use super::oci::RegistryError;
 use super::source;
-use super::{check, installed, provenance, push};
+use super::{check, installed, project_tests, provenance, push};
 use crate::config::Config;
 use crate::registry::ChangeError;
 use crate::serve::ServeError;
@@ -99,17 +99,12 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
         ConnectorsCommand::Build { folder, output } => {
             let project = Project::find(folder)?;
             let output = output.clone().unwrap_or_else(|| project.module());
-            let mut component = match project.build(&output)? {
-                Some(core_module) => component_of(&core_module)?,
-                None => read(&output)?,
-            };
-            let added = provenance::of(&project).write(&mut component);
-            added.map_err(|source| ConnectorsError::File { file: output.clone(), source })?;
-            write_module(&output, &component)?;
+            build(&project, &output)?;
             println!("{}", output.display());
             Ok(())
         }
         ConnectorsCommand::Call(arguments) => call::run(arguments, &config).await,
+        ConnectorsCommand::Test(arguments) => project_tests::run(arguments, &config).await,
         ConnectorsCommand::Pack { file, output } => pack(file, output),
         ConnectorsCommand::Push(arguments) => push::run(arguments, &config, program).await,
         ConnectorsCommand::Check { module, list, registry } => {
@@ -127,6 +122,17 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
 
 pub(super) fn read(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
     fs::read(file).map_err(|source| ConnectorsError::File { file: file.to_owned(), source })
+}
+
+/// Builds a project, and writes its module.
+pub(super) fn build(project: &Project, output: &Path) -> Result<(), ConnectorsError> {
+    let mut component = match project.build(output)? {
+        Some(core_module) => component_of(&core_module)?,
+        None => read(output)?,
+    };
+    let added = provenance::of(project).write(&mut component);
+    added.map_err(|source| ConnectorsError::File { file: output.to_owned(), source })?;
+    write_module(output, &component)
 }
 
 pub(super) fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {

@@ -9,7 +9,7 @@
 //!   [`provenance`]: what it writes about the making of a module; [`check`]: `connectors check`; [`installed`]: the connectors of a
 //!   gateway, which [`gateway`] reaches
 //! - [`source`]: the place that a module is read from; [`oci`]: modules in registries; [`push`]: `connectors push`
-//! - [`call`]: `connectors call`; [`trial`]: a module apart from all files of a gateway
+//! - [`call`]: `connectors call`; [`project_tests`]: `connectors test`; [`trial`]: a module apart from all files of a gateway
 //! - [`table`]: lists for people
 
 mod arguments;
@@ -22,6 +22,7 @@ mod installed;
 mod keys;
 mod new;
 mod oci;
+mod project_tests;
 mod provenance;
 mod push;
 mod run;

@@ -46,7 +46,7 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     if !matches!(arguments.command, Command::Serve) {
         // Commands print their remarks themselves. Their log is only for errors.
         config.log = Targets::new().with_default(LevelFilter::ERROR);
-        if let Command::Connectors(ConnectorsCommand::Call(_)) = arguments.command {
+        if let Command::Connectors(ConnectorsCommand::Call(_) | ConnectorsCommand::Test(_)) = arguments.command {
             call::log(&mut config);
         }
     }

@@ -3,14 +3,17 @@
 //! The projects use the SDK as it is published: the packages that `cargo package` makes, and nothing of the tree beside them. They are
 //! built in one folder, one after the other, so that Cargo builds what they share once.
 
+mod languages;
 mod openapi;
 mod rust;
+mod testing_page;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use parking_lot::{Mutex, MutexGuard};
+use support::process::Finished;
 use support::{Home, Setup, module, process};
 
 /// The packages of the SDK.
@@ -77,6 +80,11 @@ impl Project {
     pub(super) fn test(&self) {
         let finished = process::run(Command::new("cargo").args(["test", "--quiet"]).current_dir(&self.folder));
         assert_eq!(finished.code, Some(0), "{}\n{}", finished.stdout, finished.stderr);
+    }
+
+    /// Runs `connectors test` with more arguments.
+    pub(super) fn test_recordings(&self, arguments: &[&str]) -> Finished {
+        self.home.run(&[&["connectors", "test", self.folder.to_str().unwrap()], arguments].concat())
     }
 
     /// Builds the module, checks it, and returns it with what `connectors check` printed.

@@ -71,3 +71,32 @@ fn a_module_says_which_commit_and_packages_it_was_built_of() {
     project.write("notes.txt", "not committed");
     assert_eq!(report()["revision"], format!("{commit}-dirty"));
 }
+
+#[test]
+fn a_recording_is_replayed_against_the_built_module_and_shows_what_changed() {
+    let (project, _) = Project::new(&["words"]);
+    let finished = project.test_recordings(&[]);
+    assert_eq!(finished.code, Some(0), "{}\n{}", finished.stdout, finished.stderr);
+    for words in ["recordings/define.json", "1 recordings, 0 failed", "test result: ok. 3 passed"] {
+        assert!(finished.stdout.contains(words), "{words} in\n{}", finished.stdout);
+    }
+
+    let recording = project.read("recordings/define.json");
+    let (start, end) = recording.rsplit_once("A greeting.").unwrap();
+    project.write("recordings/define.json", &format!("{start}An old greeting.{end}"));
+    let finished = project.test_recordings(&["--only-recordings"]);
+    assert_eq!(finished.code, Some(1));
+    let difference = r#"/0/meanings/0/definitions/0/definition: recorded "An old greeting.", now "A greeting.""#;
+    assert!(finished.stdout.contains(difference), "{}", finished.stdout);
+    assert_eq!(project.test_recordings(&["--only-recordings", "--update"]).code, Some(0));
+    assert_eq!(project.read("recordings/define.json"), recording);
+
+    let table = project.read("src/lib.rs");
+    project.write("src/lib.rs", &table.replace("/entries/en/", "/v3/entries/en/"));
+    let finished = project.test_recordings(&["--only-recordings", "--update"]);
+    assert_eq!(finished.code, Some(1));
+    for words in ["no request GET api /v3/entries/en/hello", "the nearest one is     GET api /entries/en/hello"] {
+        assert!(finished.stdout.contains(words), "{words} in\n{}", finished.stdout);
+    }
+    assert_eq!(project.read("recordings/define.json"), recording, "another request is not an answer to update");
+}

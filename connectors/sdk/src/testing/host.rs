@@ -22,7 +22,11 @@ pub(crate) mod http {
         let mut state = state.borrow_mut();
         check(&state, &request)?;
         let unprepared = format!("the test has no answer for {} {}", request.upstream, request.path);
-        state.requests.push(Rc::new(request));
+        let request = Rc::new(request);
+        state.requests.push(Rc::clone(&request));
+        if let Some(recorded) = &mut state.recorded {
+            return recorded.take(&request).map(Response);
+        }
         state.answers.pop_front().unwrap_or(Err(Error::Failed(unprepared))).map(Response)
     }
 

@@ -13,12 +13,13 @@
 //! # Layout
 //! - here: [`Gateway`], its prepared answers, and how a test invokes an operation.
 //! - `host`: the functions of the contract. `document`: its JSON documents. `check`: the rules for a manifest.
-//! - `listing`: a table as lines of text.
+//! - `listing`: a table as lines of text. `recording`: tests against recorded answers.
 
 mod check;
 mod document;
 pub(crate) mod host;
 mod listing;
+mod recording;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,6 +28,7 @@ use std::rc::Rc;
 pub use check::check;
 pub use host::http::Response;
 pub use listing::{examples, pages};
+pub use recording::replay;
 
 use crate::http::{Error, Link, Request};
 use crate::table::{Connector, Upstream};
@@ -42,6 +44,8 @@ struct State {
     /// The upstreams of the connector that the test has invoked last. Empty before.
     upstreams: &'static [Upstream],
     answers: VecDeque<Result<Answer, Error>>,
+    /// Answers in place of the prepared ones.
+    recorded: Option<recording::Answers>,
     requests: Vec<Rc<Request>>,
     settings: BTreeMap<String, String>,
     storage: BTreeMap<String, Vec<u8>>,

@@ -81,6 +81,17 @@ pub enum CallError {
     /// The requests are not the recorded ones. They were listed.
     #[error("the call is not the one of `{}`; change the input, or record it again with --record", .0.display())]
     Differs(PathBuf),
+    /// Recordings differ from what the module does now. They were listed.
+    #[error(
+        "{failed} of {of} recordings differ; repair the connector, record them again with `connectors call --record`, or write the answers \
+             of now with --update"
+    )]
+    Differ {
+        /// The number of those that differ.
+        failed: usize,
+        /// The number of all.
+        of: usize,
+    },
     /// The operation answered with a problem. It was printed.
     #[error("the operation failed: {0}")]
     Failed(String),
@@ -143,39 +154,42 @@ pub(super) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
     let recording = recorder
         .finish(called, recorded_input, settings, end, &arguments.redacted)
         .map_err(|reason| CallError::NotRecorded { file: file.clone(), reason })?;
-    let differences = replay(&rehearsal, &recording).await;
+    let Replayed { requests, differences, .. } = replay_to_end(&rehearsal, &recording).await;
     write_recording(file, &recording)?;
     let count = recording.exchanges.len();
-    let requests = if count == 1 { "request" } else { "requests" };
-    eprintln!("Recorded {count} {requests} in `{}`.", file.display());
-    if !differences.is_empty() {
+    let noun = if count == 1 { "request" } else { "requests" };
+    eprintln!("Recorded {count} {noun} in `{}`.", file.display());
+    if !requests.is_empty() || !differences.is_empty() {
         eprintln!("A replay of the recording differs, so a test of it fails:");
-        differences.iter().for_each(|line| eprintln!("  {line}"));
+        requests.iter().chain(&differences).for_each(|line| eprintln!("  {line}"));
     }
     Ok(printed?)
 }
 
-/// Replays a recording. Returns the lines in which the call differs from it.
-pub(super) async fn replay(rehearsal: &Rehearsal, recording: &Recording) -> Vec<String> {
-    replay_to_end(rehearsal, recording).await.0
+/// A call whose requests were answered from a recording.
+pub(super) struct Replayed {
+    /// The differences between its requests and the recorded ones.
+    pub(super) requests: Vec<String>,
+    /// The differences between its end and the recorded one. Empty if the requests differ.
+    pub(super) differences: Vec<String>,
+    /// `None` if the answer is not JSON.
+    pub(super) end: Option<End>,
 }
 
-/// As [`replay`], with the end of the call.
-pub(super) async fn replay_to_end(rehearsal: &Rehearsal, recording: &Recording) -> (Vec<String>, Result<End, String>) {
+/// Calls the operation of a recording, and answers its requests from the recording.
+pub(super) async fn replay_to_end(rehearsal: &Rehearsal, recording: &Recording) -> Replayed {
     let player = Arc::new(Player::new(recording));
     let input = recording.input.to_string();
     let carrier: Arc<dyn Carrier> = Arc::<Player>::clone(&player);
     let reply = rehearsal.call(&recording.operation, input.as_bytes(), None, carrier).await;
-    let mut differences = player.differences();
-    let end = reply.end();
+    let requests = player.differences();
+    let (end, differences) = match reply.end() {
+        Ok(end) => (Some(end.clone()), recording.differences(&end)),
+        Err(reason) => (None, vec![reason]),
+    };
     // A request that the recording lacks fails, and so does what follows.
-    if differences.is_empty() {
-        match &end {
-            Ok(end) => differences.extend(recording.differences(end)),
-            Err(reason) => differences.push(reason.clone()),
-        }
-    }
-    (differences, end)
+    let differences = if requests.is_empty() { differences } else { Vec::new() };
+    Replayed { requests, differences, end }
 }
 
 /// Writes an outline of each request to standard error.

@@ -1,6 +1,6 @@
 //! A connector that runs without a server: the real registry, sandbox, pipeline and egress, in a folder that is removed afterwards.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -34,6 +34,8 @@ const INSTANCE: &str = "call";
 /// A connector that is ready to be called by its author.
 pub(in crate::cli) struct Rehearsal {
     trial: Trial,
+    file: PathBuf,
+    module: Vec<u8>,
     connector: Arc<Connector>,
     integrations: Arc<Integrations>,
     egress: Egress,
@@ -60,15 +62,7 @@ impl Rehearsal {
     ) -> Result<Self, ConnectorsError> {
         let module = read(file)?;
         let trial = Trial::apart(config).await?;
-        let connector = trial.registry.try_out(&module, settings).await.map_err(|refusal| {
-            ConnectorsError::Refused { module: file.display().to_string(), reason: refusal.to_string() }
-        })?;
-        let names = || connector.services().iter().map(|service| service.name.as_str());
-        if let Some(unknown) = settings.upstreams.keys().find(|name| !names().any(|known| known == *name)) {
-            let known = nearest(unknown, names()).map(str::to_owned);
-            let known = known.unwrap_or_else(|| names().collect::<Vec<_>>().join(", "));
-            return Err(CallError::Upstream { name: unknown.clone(), known }.into());
-        }
+        let connector = load(&trial, file, &module, settings).await?;
         let memory = MemoryBudget::new(trial.config.memory_bytes);
         let egress = Egress::new(&egress::Settings { memory, ..egress::Settings::default() })
             .map_err(|error| ConnectorsError::Start(ServeError::Egress(error)))?;
@@ -82,7 +76,16 @@ impl Rehearsal {
             Arc::clone(&trial.metrics),
             Events::default(),
         ));
-        Ok(Self { connector: Arc::new(connector), integrations, egress, trial })
+        Ok(Self { file: file.to_owned(), module, connector, integrations, egress, trial })
+    }
+
+    /// Loads the module again with other settings. It is not compiled again.
+    ///
+    /// # Errors
+    /// As [`Rehearsal::open`].
+    pub(in crate::cli) async fn configure(&mut self, settings: &AuthorSettings) -> Result<(), ConnectorsError> {
+        self.connector = load(&self.trial, &self.file, &self.module, settings).await?;
+        Ok(())
     }
 
     /// The connector.
@@ -151,6 +154,25 @@ impl Rehearsal {
             Reply::Problem(api::call_failure(error, &connector.name(), INSTANCE))
         })
     }
+}
+
+async fn load(
+    trial: &Trial,
+    file: &Path,
+    module: &[u8],
+    settings: &AuthorSettings,
+) -> Result<Arc<Connector>, ConnectorsError> {
+    let connector = trial.registry.try_out(module, settings).await.map_err(|refusal| ConnectorsError::Refused {
+        module: file.display().to_string(),
+        reason: refusal.to_string(),
+    })?;
+    let names = || connector.services().iter().map(|service| service.name.as_str());
+    if let Some(unknown) = settings.upstreams.keys().find(|name| !names().any(|known| known == *name)) {
+        let known = nearest(unknown, names()).map(str::to_owned);
+        let known = known.unwrap_or_else(|| names().collect::<Vec<_>>().join(", "));
+        return Err(CallError::Upstream { name: unknown.clone(), known }.into());
+    }
+    Ok(Arc::new(connector))
 }
 
 /// The report of a trap for the connector's author: the cause, and the last lines that the connector wrote.

@@ -79,10 +79,14 @@ pub(super) struct OpenapiTemplate {
     test: &'static str,
 }
 
+/// A recording of the operation that every template has.
+const RECORDING: (&str, &str) = ("recordings/define.json", include_str!("templates/recording.json"));
+
 const RUST: Template = Template {
     files: &[
         ("Cargo.toml", include_str!("templates/rust/Cargo.toml")),
         ("src/lib.rs", include_str!("templates/rust/src/lib.rs")),
+        RECORDING,
         ("README.md", include_str!("templates/rust/README.md")),
         (".gitignore", include_str!("templates/rust/gitignore")),
     ],
@@ -104,6 +108,7 @@ const JAVASCRIPT: Template = Template {
         ("package.json", include_str!("templates/javascript/package.json")),
         ("connector.js", include_str!("templates/javascript/connector.js")),
         ("connector.test.js", include_str!("templates/javascript/connector.test.js")),
+        RECORDING,
         ("README.md", include_str!("templates/javascript/README.md")),
         (".gitignore", include_str!("templates/javascript/gitignore")),
     ],
@@ -127,6 +132,7 @@ const PYTHON: Template = Template {
         ("requirements.txt", include_str!("templates/python/requirements.txt")),
         ("connector.py", include_str!("templates/python/connector.py")),
         ("test_connector.py", include_str!("templates/python/test_connector.py")),
+        RECORDING,
         ("README.md", include_str!("templates/python/README.md")),
         (".gitignore", include_str!("templates/python/gitignore")),
     ],
@@ -191,6 +197,7 @@ impl Template {
             ("path", path),
         ];
         let mut files = self.filled(identifier, &values, None);
+        files.retain(|(name, _)| *name != RECORDING.0);
         let (name, text) = openapi.table;
         if let Some((_, content)) = files.iter_mut().find(|(known, _)| *known == name) {
             *content = fill(text, identifier, &values).trim_end().to_owned() + "\n";

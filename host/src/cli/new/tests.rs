@@ -46,7 +46,7 @@ fn a_project_is_a_workspace_of_its_own_with_every_placeholder_filled() {
         let created = write(&NewArguments { auth: Some(auth), ..arguments("word_list", folder.clone()) }).unwrap();
         assert_eq!(created.folder, folder);
         let files = files(&folder);
-        assert_eq!(files.len(), 4, "{files:?}");
+        assert_eq!(files.len(), 5, "{files:?}");
         for (path, content) in &files {
             assert!(!content.contains("{{"), "{path}:\n{content}");
         }
@@ -122,7 +122,7 @@ fn a_name_that_is_not_an_identifier_of_a_crate_is_refused() {
 fn projects_in_other_languages_have_their_sdk_and_every_placeholder_filled() {
     let outside = tempfile::tempdir().unwrap();
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../connectors").canonicalize().unwrap();
-    for (lang, sdk, count) in [(Language::Javascript, "sdk-js", 5), (Language::Python, "sdk-python", 5)] {
+    for (lang, sdk, count) in [(Language::Javascript, "sdk-js", 6), (Language::Python, "sdk-python", 6)] {
         let sdk = tree.join(sdk);
         for with_sdk in [None, Some(sdk.clone())] {
             let folder = outside.path().join(format!("{lang:?}/{}", with_sdk.is_some()));

@@ -11,12 +11,17 @@ connector_sdk::connector! {
 
 #[cfg(test)]
 mod tests {
-    use connector_sdk::testing::forwarded;
+    use connector_sdk::testing::{forwarded, replay};
 
     use super::CONNECTOR;
 
     #[test]
     fn the_path_contains_the_word() {
         assert_eq!(forwarded(&CONNECTOR, "define", r#"{"word": "hello"}"#).path, "/entries/en/hello");
+    }
+
+    #[test]
+    fn a_word_is_defined_as_recorded() {
+        replay(&CONNECTOR, "recordings/define.json");
     }
 }

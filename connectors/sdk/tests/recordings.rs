@@ -1,0 +1,30 @@
+//! The recordings in `shared/recordings`, and the words with which a replay of each fails. The tests of the SDKs for other languages
+//! replay the same files.
+
+#![expect(clippy::expect_used, reason = "a test fails by panicking")]
+
+#[path = "shared/rows.rs"]
+mod rows;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::panic::catch_unwind;
+
+use connector_sdk::testing::replay;
+use rows::CONNECTOR;
+
+#[test]
+fn a_replay_fails_if_the_call_is_not_the_recorded_one() {
+    let expected = fs::read("tests/shared/recordings.json").expect("the file is there");
+    let expected: BTreeMap<String, Option<String>> = serde_json::from_slice(&expected).expect("it is JSON");
+    assert!(expected.len() > 10);
+    for (name, words) in expected {
+        let file = format!("tests/shared/recordings/{name}.json");
+        let failure = catch_unwind(|| replay(&CONNECTOR, &file)).err();
+        let said = failure.and_then(|failure| failure.downcast::<String>().ok()).map(|said| *said);
+        match words {
+            None => assert_eq!(said, None, "{name}"),
+            Some(words) => assert!(said.clone().is_some_and(|said| said.contains(&words)), "{name}: {said:?}"),
+        }
+    }
+}

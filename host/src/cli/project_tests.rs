@@ -1,0 +1,96 @@
+//! `connectors test`: builds a project, replays its recordings against the module, and runs its own tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::Value;
+
+use super::build::Project;
+use super::call::{CallError, Rehearsal, read_recording, replay_to_end, write_recording};
+use super::connectors::{ConnectorsError, build};
+use crate::config::Config;
+use crate::registry::AuthorSettings;
+
+/// The folder of a project's recordings.
+const RECORDINGS: &str = "recordings";
+
+/// The options of `connectors test`.
+#[derive(Clone, Debug, Args)]
+pub struct TestArguments {
+    /// The project's folder
+    #[arg(default_value = ".")]
+    pub folder: PathBuf,
+    /// Write the answers of now into the recordings, where the requests are the recorded ones
+    #[arg(long)]
+    pub update: bool,
+    /// Leave out the project's own tests
+    #[arg(long)]
+    pub only_recordings: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// `Differ` if a recording differs, and the errors of building and of the project's own tests.
+pub(super) async fn run(arguments: &TestArguments, config: &Config) -> Result<(), ConnectorsError> {
+    let project = Project::find(&arguments.folder)?;
+    let module = project.module();
+    build(&project, &module)?;
+    let files = recordings(&arguments.folder.join(RECORDINGS))?;
+    let mut failed = 0;
+    if files.is_empty() {
+        eprintln!(
+            "No recordings in `{}`; `connectors call --record` makes one.",
+            arguments.folder.join(RECORDINGS).display()
+        );
+    } else {
+        let mut rehearsal = Rehearsal::open(&module, config, &AuthorSettings::default()).await?;
+        for file in &files {
+            let differences = match test(&mut rehearsal, file, arguments.update).await {
+                Ok(differences) => differences,
+                Err(error) => vec![error.to_string()],
+            };
+            println!("{} {}", if differences.is_empty() { "ok    " } else { "FAILED" }, file.display());
+            differences.iter().for_each(|line| println!("         {line}"));
+            failed += usize::from(!differences.is_empty());
+        }
+        println!("{} recordings, {failed} failed", files.len());
+    }
+    if !arguments.only_recordings {
+        project.run_tests()?;
+    }
+    match failed {
+        0 => Ok(()),
+        failed => Err(CallError::Differ { failed, of: files.len() }.into()),
+    }
+}
+
+/// Replays a recording. Returns the lines in which the call differs from it.
+async fn test(rehearsal: &mut Rehearsal, file: &Path, update: bool) -> Result<Vec<String>, ConnectorsError> {
+    let mut recording = read_recording(file)?;
+    let settings = recording.settings.iter().map(|(name, value)| (name.clone(), Value::from(value))).collect();
+    rehearsal.configure(&AuthorSettings { settings, ..AuthorSettings::default() }).await?;
+    let replayed = replay_to_end(rehearsal, &recording).await;
+    match replayed.end {
+        Some(end) if update && replayed.requests.is_empty() && !replayed.differences.is_empty() => {
+            recording.set_end(end);
+            write_recording(file, &recording)?;
+            Ok(Vec::new())
+        }
+        _ => Ok([replayed.requests, replayed.differences].concat()),
+    }
+}
+
+/// The recordings in a folder, sorted. Empty if there is no folder.
+fn recordings(folder: &Path) -> Result<Vec<PathBuf>, ConnectorsError> {
+    let failed = |source| ConnectorsError::File { file: folder.to_owned(), source };
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(failed)?;
+    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    Ok(files)
+}

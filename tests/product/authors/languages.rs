@@ -1,0 +1,33 @@
+//! New projects in JavaScript and Python: their own tests, which replay the recording of the template.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use support::{Setup, module, process};
+
+#[test]
+fn a_new_project_in_javascript_passes_its_tests() {
+    let home = Setup::new().prepare();
+    let folder = home.config().with_file_name("words");
+    home.run_ok(&["connectors", "new", "words", "--lang", "javascript", "--folder", folder.to_str().unwrap()]);
+    let packages = folder.join("node_modules/@connector-gateway");
+    fs::create_dir_all(&packages).unwrap();
+    symlink(module::root().canonicalize().unwrap().join("connectors/sdk-js"), packages.join("sdk")).unwrap();
+    let finished = process::run(Command::new("node").args(["--test", "--test-reporter=tap"]).current_dir(&folder));
+    assert_eq!(finished.code, Some(0), "{}", finished.stdout);
+    assert!(finished.stdout.contains("a word is defined as recorded"), "{}", finished.stdout);
+}
+
+#[test]
+fn a_new_project_in_python_passes_its_tests() {
+    let home = Setup::new().prepare();
+    let folder = home.config().with_file_name("words");
+    home.run_ok(&["connectors", "new", "words", "--lang", "python", "--folder", folder.to_str().unwrap()]);
+    let sdk = module::root().canonicalize().unwrap().join("connectors/sdk-python");
+    let mut tests = Command::new("python3");
+    let finished =
+        process::run(tests.args(["-m", "unittest", "--verbose"]).env("PYTHONPATH", sdk).current_dir(&folder));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(finished.stderr.contains("a_word_is_defined_as_recorded"), "{}", finished.stderr);
+}
