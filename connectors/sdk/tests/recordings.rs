@@ -1,8 +1,6 @@
 //! The recordings in `shared/recordings`, and the words with which a replay of each fails. The tests of the SDKs for other languages
 //! replay the same files.
 
-#![expect(clippy::expect_used, reason = "a test fails by panicking")]
-
 #[path = "shared/rows.rs"]
 mod rows;
 

@@ -225,6 +225,7 @@ impl ConnectorsCommand {
             Self::New(_)
             | Self::Build { .. }
             | Self::Call(_)
+            | Self::Test(_)
             | Self::Check { .. }
             | Self::Pack { .. }
             | Self::Push(_) => None,

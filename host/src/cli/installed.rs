@@ -84,6 +84,7 @@ pub(super) async fn run(command: &ConnectorsCommand, config: Config, program: &s
         | ConnectorsCommand::Build { .. }
         | ConnectorsCommand::Pack { .. }
         | ConnectorsCommand::Call(_)
+        | ConnectorsCommand::Test(_)
         | ConnectorsCommand::Push(_)
         | ConnectorsCommand::Check { .. } => {}
     }
