@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.."
 # add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config integrations jobs logging metrics pipeline recordings registry serve telemetry webhooks
-serve         api auth config gateway idempotency integrations jobs metrics registry telemetry webhooks welcome
+cli           api auth config integrations jobs logging metrics pipeline recordings registry serve telemetry webhooks welcome
+serve         api auth config gateway idempotency integrations jobs metrics registry telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
 api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema telemetry webhooks

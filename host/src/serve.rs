@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
+use secrecy::SecretString;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -20,8 +21,7 @@ use crate::metrics::Metrics;
 use crate::registry::{self, Registry};
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
-use crate::welcome;
-use egress::{Egress, EgressError};
+use egress::{Carrier, Egress, EgressError};
 use memory::MemoryBudget;
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
@@ -71,11 +71,23 @@ pub fn open_registry(
     Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?))
 }
 
+/// The parts of a gateway that a command adds.
+pub struct Extras {
+    /// Takes every request to upstreams and providers in place of the network.
+    pub carrier: Option<Arc<dyn Carrier>>,
+    /// Runs once the gateway serves, with the first key if one was made.
+    pub ready: Ready,
+}
+
+/// See [`Extras::ready`].
+pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Send>;
+
 /// Serves until SIGTERM or SIGINT, then waits for requests under way to end.
 ///
 /// # Errors
 /// See [`ServeError`]. Once the gateway serves, it does not fail.
-pub async fn serve(mut config: Config) -> Result<(), ServeError> {
+pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
+    let Extras { carrier, ready } = extras;
     let started = Instant::now();
     // Without a handler, a write over the limit of file sizes that the operator has set (`ulimit -f`) ends the process. With one,
     // the write fails.
@@ -93,6 +105,10 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
         memory: MemoryBudget::new(config.memory_bytes),
         ..egress::Settings::default()
     })?;
+    let egress = match carrier {
+        Some(carrier) => egress.carried_by(carrier),
+        None => egress,
+    };
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
     let vault = Vault::open(&config.master_key_path(), &store).await?;
     let webhooks =
@@ -175,7 +191,7 @@ pub async fn serve(mut config: Config) -> Result<(), ServeError> {
                         ms = started.elapsed().as_millis() as u64,
                         "serving"
                     );
-                    welcome::print(&config, &registry, first_key.as_ref());
+                    ready(&config, &registry, first_key.as_ref());
                     // These need the connectors.
                     background.extend([
                         tokio::spawn(Arc::clone(&integrations).sweep()),

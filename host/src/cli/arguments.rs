@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::call::CallArguments;
+use super::dev::DevArguments;
 use super::new::{AuthKind, Language};
 use super::oci::ModuleReference;
 use super::project_tests::TestArguments;
@@ -199,6 +200,9 @@ pub enum ConnectorsCommand {
     /// Build a project, replay its recordings in the folder `recordings` against the module, and run its own tests (`cargo test`,
     /// `node --test` or `python -m unittest`). The exit code is 1 if a recording differs or a test fails
     Test(TestArguments),
+    /// Build a project whenever a source is saved, and swap the module into a gateway that this command runs, or into another one
+    /// (--url). The log of the connector, its requests and the compiler's messages are on the screen. Ctrl-C ends it
+    Dev(DevArguments),
     /// Turn a core module that a toolchain built into a component
     Pack {
         /// The core module
@@ -226,6 +230,7 @@ impl ConnectorsCommand {
             | Self::Build { .. }
             | Self::Call(_)
             | Self::Test(_)
+            | Self::Dev(_)
             | Self::Check { .. }
             | Self::Pack { .. }
             | Self::Push(_) => None,

@@ -11,6 +11,7 @@ use thiserror::Error;
 use super::arguments::ConnectorsCommand;
 use super::build::{BuildError, Project};
 use super::call::{self, CallError};
+use super::dev::{self, DevError};
 use super::gateway::remote::RemoteError;
 use super::new::{self, NewError};
 use super::oci::RegistryError;
@@ -37,6 +38,9 @@ pub enum ConnectorsError {
     /// The change was not made.
     #[error(transparent)]
     Change(#[from] ChangeError),
+    /// `connectors dev` ended early.
+    #[error(transparent)]
+    Dev(#[from] DevError),
     /// Another gateway did not make the change.
     #[error(transparent)]
     Remote(#[from] RemoteError),
@@ -105,6 +109,7 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
         }
         ConnectorsCommand::Call(arguments) => call::run(arguments, &config).await,
         ConnectorsCommand::Test(arguments) => project_tests::run(arguments, &config).await,
+        ConnectorsCommand::Dev(arguments) => dev::run(arguments, config).await,
         ConnectorsCommand::Pack { file, output } => pack(file, output),
         ConnectorsCommand::Push(arguments) => push::run(arguments, &config, program).await,
         ConnectorsCommand::Check { module, list, registry } => {
@@ -135,12 +140,12 @@ pub(super) fn build(project: &Project, output: &Path) -> Result<(), ConnectorsEr
     write_module(output, &component)
 }
 
-pub(super) fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
+fn pack(file: &Path, output: &Path) -> Result<(), ConnectorsError> {
     write_module(output, &component_of(file)?)
 }
 
 /// The component of a core module.
-fn component_of(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
+pub(super) fn component_of(file: &Path) -> Result<Vec<u8>, ConnectorsError> {
     sandbox::pack(&read(file)?)
         .map_err(|error| ConnectorsError::Refused { module: file.display().to_string(), reason: format!("{error:#}") })
 }

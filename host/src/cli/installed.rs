@@ -85,6 +85,7 @@ pub(super) async fn run(command: &ConnectorsCommand, config: Config, program: &s
         | ConnectorsCommand::Pack { .. }
         | ConnectorsCommand::Call(_)
         | ConnectorsCommand::Test(_)
+        | ConnectorsCommand::Dev(_)
         | ConnectorsCommand::Push(_)
         | ConnectorsCommand::Check { .. } => {}
     }

@@ -10,6 +10,7 @@
 //!   gateway, which [`gateway`] reaches
 //! - [`source`]: the place that a module is read from; [`oci`]: modules in registries; [`push`]: `connectors push`
 //! - [`call`]: `connectors call`; [`project_tests`]: `connectors test`; [`trial`]: a module apart from all files of a gateway
+//! - [`mod@dev`]: `connectors dev`
 //! - [`table`]: lists for people
 
 mod arguments;
@@ -17,6 +18,7 @@ mod build;
 mod call;
 mod check;
 mod connectors;
+mod dev;
 mod gateway;
 mod installed;
 mod keys;

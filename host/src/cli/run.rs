@@ -9,12 +9,12 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
 use super::arguments::{Arguments, Command, ConnectorsCommand};
-use super::{call, connectors, keys};
+use super::{call, connectors, dev, keys};
 use crate::api;
 use crate::config::{self, Config};
 use crate::metrics::Metrics;
 use crate::webhooks::Events;
-use crate::{logging, registry, serve};
+use crate::{logging, registry, serve, welcome};
 use store::Store;
 use store::vault::Vault;
 
@@ -46,8 +46,10 @@ fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     if !matches!(arguments.command, Command::Serve) {
         // Commands print their remarks themselves. Their log is only for errors.
         config.log = Targets::new().with_default(LevelFilter::ERROR);
-        if let Command::Connectors(ConnectorsCommand::Call(_) | ConnectorsCommand::Test(_)) = arguments.command {
-            call::log(&mut config);
+        match arguments.command {
+            Command::Connectors(ConnectorsCommand::Call(_) | ConnectorsCommand::Test(_)) => call::log(&mut config),
+            Command::Connectors(ConnectorsCommand::Dev(_)) => dev::log(&mut config),
+            _ => {}
         }
     }
     logging::start(&config)?;
@@ -72,7 +74,10 @@ fn program(arguments: &Arguments) -> String {
 
 async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError> {
     match &arguments.command {
-        Command::Serve => serve::serve(config).await?,
+        Command::Serve => {
+            let ready = Box::new(welcome::print);
+            serve::serve(config, serve::Extras { carrier: None, ready }).await?;
+        }
         Command::Keys(command) => {
             let store = Store::connect(&config.store()).await?;
             keys::run(command, &config, &store, &mut io::stdout(), &mut io::stderr()).await?;

@@ -58,7 +58,7 @@ pub struct AuthorSettings {
 
 impl AuthorSettings {
     /// The configuration with these settings of a connector.
-    fn applied(&self, config: &Config, identifier: &str) -> Config {
+    pub fn applied(&self, config: &Config, identifier: &str) -> Config {
         let mut connector = config.connector(identifier).clone();
         connector.trusts_replacements = !self.upstreams.is_empty();
         connector.upstreams.extend(self.upstreams.clone());

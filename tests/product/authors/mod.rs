@@ -3,6 +3,7 @@
 //! The projects use the SDK as it is published: the packages that `cargo package` makes, and nothing of the tree beside them. They are
 //! built in one folder, one after the other, so that Cargo builds what they share once.
 
+mod dev;
 mod languages;
 mod openapi;
 mod rust;

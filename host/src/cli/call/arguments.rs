@@ -48,7 +48,7 @@ pub struct SurroundingsArguments {
 
 impl SurroundingsArguments {
     /// The settings of the connector.
-    pub(super) fn settings(&self) -> AuthorSettings {
+    pub(in crate::cli) fn settings(&self) -> AuthorSettings {
         AuthorSettings {
             upstreams: self.upstreams.iter().cloned().collect(),
             settings: self.settings.iter().cloned().collect(),

@@ -17,7 +17,7 @@ use thiserror::Error;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
-pub use self::arguments::CallArguments;
+pub use self::arguments::{CallArguments, SurroundingsArguments};
 pub(super) use self::rehearsal::{Rehearsal, Reply};
 
 use super::build::Project;

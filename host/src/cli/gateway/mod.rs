@@ -9,6 +9,7 @@ pub(super) mod remote;
 use std::fmt;
 
 use secrecy::SecretString;
+use url::Url;
 
 use self::local::Local;
 use self::remote::{Remote, RemoteError};
@@ -47,6 +48,14 @@ impl Gateway {
             (None, None) => return Err(RemoteError::NoKey.into()),
         };
         Ok(Self::Remote(Remote::new(url.clone(), key)?))
+    }
+
+    /// A running gateway.
+    ///
+    /// # Errors
+    /// If the URL or the key is not one of a gateway.
+    pub(super) fn at(url: Url, key: SecretString) -> Result<Self, ConnectorsError> {
+        Ok(Self::Remote(Remote::new(url, key)?))
     }
 
     /// Adds a module.

@@ -1,0 +1,69 @@
+//! Connects an account with the author's own credential.
+
+use std::path::Path;
+use std::time::Duration;
+
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use super::DevError;
+use super::provider::Provider;
+use crate::cli::connectors::{ConnectorsError, read};
+use contract::{AuthScheme, KeyPlacement};
+
+/// The longest time for connecting an account. The service may be asked for the account's name.
+const CONNECT: Duration = Duration::from_secs(60);
+
+/// The credential in a file, without the line break at its end.
+pub(super) fn credential(file: &Path) -> Result<SecretString, ConnectorsError> {
+    Ok(String::from_utf8_lossy(&read(file)?).trim().into())
+}
+
+/// Connects an account at a running gateway, as a user does.
+pub(super) async fn connect(
+    address: &str,
+    key: &SecretString,
+    connector: &str,
+    scheme: &AuthScheme,
+    credential: &SecretString,
+    provider: Option<&Provider>,
+) -> Result<(), DevError> {
+    let failed = |error: reqwest::Error| DevError::Account(error.without_url().to_string());
+    let client = Client::builder().no_proxy().timeout(CONNECT).build().map_err(failed)?;
+    let text = credential.expose_secret();
+    let body = match (scheme, provider) {
+        (AuthScheme::Oauth2(_), Some(provider)) => json!({"auth_type": "oauth2", "callback_url": provider.page()}),
+        (AuthScheme::ApiKey(scheme), _) => {
+            let credentials = match scheme.placement {
+                KeyPlacement::Basic => {
+                    let (username, password) = text.split_once(':').unwrap_or((text, ""));
+                    json!({"username": username, "password": password})
+                }
+                KeyPlacement::Header(_) | KeyPlacement::Query(_) => json!({"api_key": text}),
+            };
+            json!({"auth_type": "api_key", "credentials": credentials})
+        }
+        _ => {
+            return Err(DevError::Account(
+                "users of this connector need no account; leave the credential out".to_owned(),
+            ));
+        }
+    };
+    let begin = client.post(format!("{address}/connectors/{connector}/integrations")).bearer_auth(key.expose_secret());
+    let begun = begin.header("content-type", "application/json").body(body.to_string()).send().await.map_err(failed)?;
+    let is_begun = begun.status().is_success();
+    let answer: Value = serde_json::from_slice(&begun.bytes().await.map_err(failed)?).unwrap_or_default();
+    if !is_begun {
+        return Err(DevError::Account(answer["detail"].as_str().unwrap_or("the gateway refused it").to_owned()));
+    }
+    if let Some(url) = answer["authorization_url"].as_str() {
+        let page = client.get(url).send().await.map_err(failed)?;
+        let is_connected = page.status().is_success();
+        let text = page.text().await.map_err(failed)?;
+        if !is_connected || !text.contains("status=success") {
+            return Err(DevError::Account(text));
+        }
+    }
+    Ok(())
+}
