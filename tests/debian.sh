@@ -3,8 +3,8 @@
 #
 #   tests/debian.sh FOLDER PACKAGE...
 #
-# A program is at FOLDER/usr/bin/NAME afterwards, and its libraries are below FOLDER/usr/lib. Without Debian's tools the script says
-# so and succeeds: tests that need a program fail by name, and all others run.
+# A program is at FOLDER/usr/bin/NAME afterwards, and its libraries are below FOLDER/usr/lib. Without Debian's tools or a network the
+# script says so, makes no folder and succeeds: tests that need a program fail by name, and all others run.
 set -eu
 
 [ $# -gt 1 ] || { echo "usage: tests/debian.sh FOLDER PACKAGE..." >&2; exit 2; }
@@ -22,8 +22,9 @@ if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg >/dev/null 2>&1; th
     echo "debian.sh: this machine has no apt-get, so the tests that need $* fail: install these programs" >&2
 elif download "$@" || { [ "$(id -u)" = 0 ] && apt-get update -qq >/dev/null 2>&1 && download "$@"; }; then
     for package in "$new"/packages/*.deb; do dpkg -x "$package" "$new"; done
+    rm -rf "$new/packages"
+    mv "$new" "$folder"
 else
     echo "debian.sh: $* cannot be downloaded, so the tests that need them fail. As root, try: apt-get update" >&2
 fi
-rm -rf "$new/packages"
-mv "$new" "$folder"
+rm -rf "$new"

@@ -243,6 +243,28 @@ mod tests {
     }
 
     #[test]
+    fn a_component_with_any_changed_byte_is_read_to_an_end() {
+        let package = Package { name: "serde".to_owned(), version: "1.0.0".to_owned(), source: "crates.io".to_owned() };
+        let provenance = Provenance {
+            source: Some("https://git.example.com".to_owned()),
+            revision: Some("abc".to_owned()),
+            packages: Some(vec![package]),
+        };
+        let mut component = EMPTY.to_vec();
+        provenance.write(&mut component).unwrap();
+        for position in 0..component.len() {
+            for value in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut changed = component.clone();
+                changed[position] = value;
+                let read = Provenance::read(&changed);
+                assert!(read.source.is_none_or(|text| is_printable(&text)), "{position}");
+                Provenance::read(&component[..position]);
+                Interfaces::read(&changed);
+            }
+        }
+    }
+
+    #[test]
     fn bytes_that_are_no_component_say_nothing() {
         for bytes in [&b""[..], b"garbage", &EMPTY[..5], b"\0asm\x0d\0\x01\0\0\xff\xff\xff\xff\x0f"] {
             assert_eq!(Provenance::read(bytes), Provenance::default());

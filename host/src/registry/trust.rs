@@ -189,6 +189,23 @@ ObkBpCHLXuDmoIEG5Dl1KHOeKY6M603O7qazVW8p66r6CIfYRht0fHioc2cW5XJVh9NMuS/06229uE0d
     }
 
     #[test]
+    fn a_signature_with_any_changed_byte_is_refused_or_changed_in_its_first_comment() {
+        let trust = trust(&[("acme", KEY, &[])]);
+        let first_line = SIGNATURE.lines().next().unwrap().len();
+        for position in 0..SIGNATURE.trim_end().len() {
+            for value in *b" \nA=\xc3" {
+                let mut changed = SIGNATURE.as_bytes().to_vec();
+                if changed[position] == value {
+                    continue;
+                }
+                changed[position] = value;
+                let passes = check(&trust, MODULE, Some(&String::from_utf8_lossy(&changed))).is_ok();
+                assert!(!passes || position < first_line, "byte {position} as {value}");
+            }
+        }
+    }
+
+    #[test]
     fn without_publishers_every_module_passes() {
         for signature in [None, Some("garbage"), Some(SIGNATURE)] {
             assert_eq!(signed(&Trust::default(), b"another", signature), Ok(None));

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use serde_json::json;
@@ -161,7 +162,9 @@ fn a_registry_with_passwords_gets_those_of_docker_or_of_the_command_line() {
     fs::create_dir(&docker).unwrap();
     let run = |arguments: &[&str], input: &str| {
         let mut command = home.command(arguments);
-        command.env("DOCKER_CONFIG", &docker).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let path = format!("{}:{}", docker.display(), std::env::var("PATH").unwrap());
+        command.env("DOCKER_CONFIG", &docker).env("PATH", path);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let finished = child.wait_with_output().unwrap();
@@ -182,6 +185,16 @@ fn a_registry_with_passwords_gets_those_of_docker_or_of_the_command_line() {
     let (code, said) = run(&["connectors", "add", &name], "");
     assert_eq!(code, Some(0), "{said}");
     assert!(home.module("liar").exists());
+
+    // A keychain answers in the place of the file.
+    let answer = json!({"ServerURL": host, "Username": USER, "Secret": PASSWORD});
+    let helper = docker.join("docker-credential-keychain");
+    let script = format!("#!/bin/sh\n[ \"$1 $(cat)\" = 'get {host}' ] && echo '{answer}'\n");
+    fs::write(&helper, script).unwrap();
+    fs::set_permissions(&helper, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::write(docker.join("config.json"), json!({"credsStore": "keychain"}).to_string()).unwrap();
+    let (code, said) = run(&["connectors", "check", &name], "");
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

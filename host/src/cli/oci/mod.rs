@@ -1,6 +1,6 @@
 //! Modules in registries of the Open Container Initiative. Only the command line asks them: a gateway that serves fetches nothing.
 //!
-//! - here: push and pull; [`reference`]: names of modules; [`artifact`]: the layout; [`credentials`]: who asks
+//! - here: push and pull; [`mod@reference`]: names of modules; [`artifact`]: the layout; [`credentials`]: who asks
 
 mod artifact;
 mod credentials;
