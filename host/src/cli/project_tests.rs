@@ -55,7 +55,7 @@ pub(super) async fn run(arguments: &TestArguments, config: &Config) -> Result<()
             differences.iter().for_each(|line| println!("         {line}"));
             failed += usize::from(!differences.is_empty());
         }
-        println!("{} recordings, {failed} failed", files.len());
+        println!("recordings: {}, failed: {failed}", files.len());
     }
     if !arguments.only_recordings {
         project.run_tests()?;

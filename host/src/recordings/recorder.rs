@@ -122,3 +122,16 @@ impl Carrier for Recorder {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_has_every_header_that_is_kept() {
+        let page = include_str!("../../../connectors/docs/testing.md");
+        for name in KEPT.iter().chain(&KEPT_PREFIXES) {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}

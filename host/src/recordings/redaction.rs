@@ -120,7 +120,10 @@ impl Redaction {
                 *target = self.target(target);
             }
             let headers = request.headers.iter_mut().chain(&mut exchange.answer.headers);
-            headers.for_each(|(_, value)| *value = self.text(value));
+            headers.for_each(|(name, value)| {
+                let has_addresses = matches!(name.as_str(), "link" | "location");
+                *value = if has_addresses { self.target(value) } else { self.text(value) };
+            });
             for body in request.body.iter_mut().chain(&mut exchange.answer.body) {
                 match body {
                     Body::Json(json) => self.replace(json),
@@ -240,7 +243,8 @@ impl Redaction {
     fn value(&mut self, text: &str) -> String {
         match self.values.get(text) {
             Some(stand_in) => stand_in.clone(),
-            None if text.starts_with("https://") || text.starts_with("http://") => self.target(text),
+            // Addresses, which requests may follow.
+            None if ["https://", "http://", "/"].iter().any(|start| text.starts_with(start)) => self.target(text),
             None => self.text(text),
         }
     }

@@ -79,6 +79,29 @@ fn texts_that_are_no_addresses_stay() {
     assert!(redacted(&everywhere(text), &[]).contains(text));
 }
 
+#[test]
+fn an_address_that_a_request_follows_has_the_same_stand_ins_as_the_request() {
+    let text = redacted(
+        r#"{"format": 1, "operation": "o", "input": {"login": "ada"}, "exchanges": [
+            {"request": {"method": "GET", "upstream": "api", "path": "/users/ada"},
+             "answer": {"status": 200, "headers": [["link", "<https://x.example/users/ada?page=2>; rel=\"next\""]],
+                        "body": {"json": {"next": "/users/ada?page=2"}}}},
+            {"request": {"method": "GET", "upstream": "api", "link": "/users/ada?page=2"}, "answer": {"status": 204}}
+        ], "answer": {}}"#,
+        &[],
+    );
+    assert!(!text.contains("ada"), "{text}");
+    assert_eq!(text.matches("/users/redacted-1").count(), 4, "{text}");
+}
+
+#[test]
+fn the_documentation_has_every_name_of_the_rule() {
+    let page = include_str!("../../../connectors/docs/testing.md").replace('_', "");
+    for name in PERSONAL.iter().chain(&WHOLE) {
+        assert!(page.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_address_survives(before in "[ -~é]{0,12}", local in "[a-z0-9]{1,8}", domain in "[a-z0-9]{3,9}", after in "[ -~]{0,12}") {

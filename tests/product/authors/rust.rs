@@ -77,7 +77,7 @@ fn a_recording_is_replayed_against_the_built_module_and_shows_what_changed() {
     let (project, _) = Project::new(&["words"]);
     let finished = project.test_recordings(&[]);
     assert_eq!(finished.code, Some(0), "{}\n{}", finished.stdout, finished.stderr);
-    for words in ["recordings/define.json", "1 recordings, 0 failed", "test result: ok. 3 passed"] {
+    for words in ["recordings/define.json", "recordings: 1, failed: 0", "test result: ok. 3 passed"] {
         assert!(finished.stdout.contains(words), "{words} in\n{}", finished.stdout);
     }
 
