@@ -11,8 +11,8 @@ use tokio::time::timeout;
 /// A build begins when no source has changed for this time. Editors write a file in several steps.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Folders that tools fill. The name of a hidden folder begins with a dot.
-const OF_TOOLS: [&str; 5] = ["target", "node_modules", "venv", "dist", "__pycache__"];
+/// Folders that tools fill, and the folder of recordings. The name of a hidden folder begins with a dot.
+const OF_TOOLS: [&str; 6] = ["target", "node_modules", "venv", "dist", "__pycache__", "recordings"];
 
 /// Files that a build writes beside the sources.
 const BUILT: [&str; 2] = ["wasm", "pyc"];
@@ -103,6 +103,7 @@ mod tests {
         for other in [
             "target/x/y.rs",
             "node_modules/a.js",
+            "recordings/define.json",
             "venv/b.py",
             ".git/HEAD",
             "words.wasm",
