@@ -21,6 +21,7 @@ mod crash;
 mod deadlines;
 mod distribution;
 mod docs;
+mod documentation;
 mod errors;
 mod front_door;
 mod frozen;

@@ -63,6 +63,11 @@ impl Registry {
         Self { address, folder, _process: process }
     }
 
+    /// The port.
+    pub fn port(&self) -> &str {
+        self.address.rsplit(':').next().unwrap_or_default()
+    }
+
     /// The name of a module in this registry.
     pub fn name(&self, repository_and_version: &str) -> String {
         format!("oci://{}/{repository_and_version}", self.address)

@@ -1,0 +1,47 @@
+//! The pages of `connectors/docs`: their commands are run, one page in one folder, and must answer what the page says.
+//!
+//! A page is a list of fenced blocks. [`page`] reads them, [`reader`] does what they say.
+
+mod page;
+mod reader;
+
+use std::fs;
+
+use support::module;
+
+use self::reader::Reader;
+
+/// The pages with commands, each with the test that follows it.
+macro_rules! pages {
+    ($($test:ident $file:literal),+ $(,)?) => {
+        const PAGES: &[&str] = &[$($file),+];
+        $(
+            #[test]
+            fn $test() {
+                Reader::new($file).follow();
+            }
+        )+
+    };
+}
+
+pages! {
+    composed "composed.md",
+    debugging "debugging.md",
+    oauth2 "oauth2.md",
+    first_connector "first-connector.md",
+    from_openapi "from-openapi.md",
+    other_languages "other-languages.md",
+    other_repository "other-repository.md",
+}
+
+/// Pages with commands that tests beside those of the feature follow.
+const FOLLOWED_ELSEWHERE: &[&str] = &["dev.md", "publishing.md", "testing.md"];
+
+#[test]
+fn every_page_is_followed_by_a_test() {
+    for entry in fs::read_dir(module::root().join("connectors/docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let is_followed = PAGES.contains(&&*name) || FOLLOWED_ELSEWHERE.contains(&&*name);
+        assert!(is_followed || !page::text(&name).contains("\n```"), "{name} has commands, and no test follows it");
+    }
+}

@@ -1,0 +1,223 @@
+//! A reader who does what a page says, in a folder of their own.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
+use support::process::{self, Process};
+use support::provider::free_port;
+use support::registry::Registry;
+use support::{module, wait_at_most};
+
+use super::page::{self, Block, Kind};
+
+/// Time for lines in the other terminal. To build and to compile a module may take minutes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Ports that pages name. Each stands for a free one.
+const PORTS: [&str; 3] = ["8080", "8081", "8900"];
+/// The port of the registry of modules.
+const REGISTRY_PORT: &str = "5000";
+
+/// Readers take turns, because they all work in one folder: Cargo then builds what their projects share once.
+static FOLDER: Mutex<()> = Mutex::new(());
+
+/// The folder of the project that pages make.
+const PROJECT: &str = "dictionary";
+
+pub(super) struct Reader {
+    page: &'static str,
+    folder: PathBuf,
+    ports: BTreeMap<&'static str, String>,
+    /// The other terminals, the newest last, each with the number of its lines that were read.
+    beside: Vec<(Process, usize)>,
+    /// What the last commands printed.
+    output: String,
+    _registry: Option<Registry>,
+    _only: MutexGuard<'static, ()>,
+}
+
+impl Reader {
+    pub(super) fn new(page: &'static str) -> Self {
+        let only = FOLDER.lock();
+        let own = module::root().canonicalize().unwrap().join("target/documentation");
+        let folder = own.join("page");
+        let _ = fs::rename(folder.join(PROJECT).join("target"), own.join("built"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join(".bin")).unwrap();
+        symlink(process::binary(), folder.join(".bin/connector-gateway")).unwrap();
+        fs::write(folder.join(".state"), "").unwrap();
+        let mut ports: BTreeMap<_, _> = PORTS.map(|port| (port, free_port().to_string())).into();
+        let registry = page::text(page).contains(REGISTRY_PORT).then(Registry::start);
+        ports.extend(registry.iter().map(|registry| (REGISTRY_PORT, registry.port().to_owned())));
+        Self { page, folder, ports, beside: Vec::new(), output: String::new(), _registry: registry, _only: only }
+    }
+
+    pub(super) fn follow(mut self) {
+        for block in page::read(self.page) {
+            match &block.kind {
+                Kind::Commands { beside: false, installs: false } => self.run(&block),
+                Kind::Commands { beside: true, .. } => {
+                    let commands = self.replaced(&block.text);
+                    let process = Process::start(&mut self.shell(&format!("exec 2>&1\n{commands}")));
+                    self.beside.push((process, 0));
+                }
+                Kind::Commands { installs: true, .. } => self.install(),
+                Kind::Output { beside: false } => self.compare(&block),
+                Kind::Output { beside: true } => self.wait_for(&block),
+                Kind::File(path) => {
+                    let path = self.directory().join(path);
+                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    fs::write(path, self.replaced(&block.text)).unwrap();
+                }
+            }
+        }
+    }
+
+    /// The text with the ports of this reader.
+    fn replaced(&self, text: &str) -> String {
+        // In two steps, because the digits of a free port may be those of another one.
+        let marked = self.ports.keys().fold(text.to_owned(), |text, port| text.replace(port, &format!("\0{port}\0")));
+        self.ports.iter().fold(marked, |text, (port, own)| text.replace(&format!("\0{port}\0"), own))
+    }
+
+    /// A shell in the present directory, with the variables and functions of the commands before.
+    fn shell(&self, script: &str) -> Command {
+        let root = module::root().canonicalize().unwrap();
+        let path = format!("{}:{}", self.folder.join(".bin").display(), std::env::var("PATH").unwrap_or_default());
+        let mut command = Command::new("bash");
+        command.args(["-euo", "pipefail", "-c", &format!("source {:?}\nset -a\n{script}", self.folder.join(".state"))]);
+        command.current_dir(&self.folder).env("PATH", path).env("SOURCE", &root);
+        command.env("CARGO_NET_OFFLINE", "true").env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    }
+
+    /// The present directory.
+    fn directory(&self) -> PathBuf {
+        let pwd = process::run(&mut self.shell("pwd"));
+        PathBuf::from(pwd.stdout.trim())
+    }
+
+    #[track_caller]
+    fn run(&mut self, block: &Block) {
+        let state = self.folder.join(".state");
+        let commands = self.replaced(&block.text);
+        let script =
+            format!("exec 2>&1\n{commands}\n{{ export -p; declare -f; printf 'cd %q\\n' \"$PWD\"; }} >{state:?}");
+        let finished = process::run(&mut self.shell(&script));
+        self.output = finished.stdout;
+        assert_eq!(finished.code, Some(0), "{}:{}:\n{commands}\n{}", self.page, block.line, self.told());
+        self.bring_what_was_built();
+    }
+
+    /// Gives a new project what Cargo has built for the one of an earlier page.
+    fn bring_what_was_built(&self) {
+        let target = self.folder.join(PROJECT).join("target");
+        if self.folder.join(PROJECT).join("Cargo.toml").is_file() && !target.exists() {
+            let _ = fs::rename(self.folder.join("../built"), target);
+        }
+    }
+
+    #[track_caller]
+    fn compare(&self, block: &Block) {
+        let expected = self.replaced(&block.text);
+        let (expected, found): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), self.output.lines().collect());
+        assert!(
+            is_like(&expected, &found),
+            "{}:{}: the page says\n{}\nand the commands printed\n{}",
+            self.page,
+            block.line,
+            block.text,
+            self.told()
+        );
+    }
+
+    /// Waits until the other terminal has shown these lines, in this order, after those that were read before.
+    #[track_caller]
+    fn wait_for(&mut self, block: &Block) {
+        let expected = self.replaced(&block.text);
+        let (terminal, read) = self.beside.last_mut().expect("a page starts another terminal before it shows it");
+        for line in expected.lines() {
+            let deadline = Instant::now() + PATIENCE;
+            *read = wait_at_most(PATIENCE * 2, line, || {
+                let lines = terminal.lines();
+                let found = lines.iter().skip(*read).position(|found| is_same(line, found));
+                let may_come = terminal.ended().is_none() && Instant::now() < deadline;
+                let place = format!("{}:{}", self.page, block.line);
+                assert!(found.is_some() || may_come, "{place}: `{line}` did not come:\n{}", lines.join("\n"));
+                found.map(|found| *read + found + 1)
+            });
+        }
+    }
+
+    /// Links what `make` installed from the package registries: a test does not leave this machine.
+    fn install(&self) {
+        let (root, directory) = (module::root().canonicalize().unwrap(), self.directory());
+        if directory.join("package.json").is_file() {
+            let modules = directory.join("node_modules");
+            fs::create_dir_all(modules.join("@connector-gateway")).unwrap();
+            fs::create_dir_all(modules.join(".bin")).unwrap();
+            symlink(root.join("connectors/sdk-js"), modules.join("@connector-gateway/sdk")).unwrap();
+            // npm makes the file executable.
+            let program = modules.join(".bin/connector-build");
+            let script = root.join("connectors/sdk-js/bin/connector-build.js");
+            fs::write(&program, format!("#!/bin/sh\nexec node {script:?} \"$@\"\n")).unwrap();
+            fs::set_permissions(program, Permissions::from_mode(0o755)).unwrap();
+        } else {
+            let paths = format!(
+                "{}:{}",
+                root.join("connectors/sdk-python").display(),
+                root.join("target/sdk-python").display()
+            );
+            let state = fs::read_to_string(self.folder.join(".state")).unwrap();
+            fs::write(self.folder.join(".state"), format!("{state}\nexport PYTHONPATH={paths:?}\n")).unwrap();
+        }
+    }
+
+    /// What the commands and the other terminals printed.
+    fn told(&self) -> String {
+        let beside =
+            self.beside.iter().map(|(process, _)| format!("\nin another terminal:\n{}", process.lines().join("\n")));
+        self.output.clone() + &beside.collect::<String>()
+    }
+}
+
+/// Whether lines are those that the page shows.
+fn is_like(expected: &[&str], found: &[&str]) -> bool {
+    match expected {
+        [] => found.is_empty(),
+        ["…", rest @ ..] => (0..=found.len()).any(|skipped| is_like(rest, &found[skipped..])),
+        [line, rest @ ..] => {
+            found.split_first().is_some_and(|(first, others)| is_same(line, first) && is_like(rest, others))
+        }
+    }
+}
+
+/// Whether a line is the one that the page shows, with any text for each `…`.
+fn is_same(expected: &str, found: &str) -> bool {
+    let mut parts = expected.split('…');
+    let Some(mut rest) = parts.next().and_then(|first| found.strip_prefix(first)) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(part) = last.replace(part) {
+            let Some(at) = rest.find(part) else { return false };
+            rest = &rest[at + str::len(part)..];
+        }
+    }
+    last.map_or(rest.is_empty(), |last| rest.ends_with(last))
+}
+
+#[test]
+fn a_line_is_compared_with_its_gaps() {
+    for (expected, found) in [("a", "a"), ("a…", "abc"), ("…c", "abc"), ("a…c", "abc"), ("a…b…d", "aXbYbd"), ("…", "")]
+    {
+        assert!(is_same(expected, found), "{expected} {found}");
+    }
+    for (expected, found) in [("a", "ab"), ("…b", "bc"), ("a…c", "ab"), ("ab…b", "ab")] {
+        assert!(!is_same(expected, found), "{expected} {found}");
+    }
+    assert!(is_like(&["a", "…", "c"], &["a", "b", "b", "c"]) && !is_like(&["a"], &["a", "b"]));
+}
