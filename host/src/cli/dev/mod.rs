@@ -1,7 +1,7 @@
 //! `connectors dev`: builds a project whenever its author saves, and swaps the module into a gateway.
 //!
 //! - here: the loop of builds; [`arguments`]: the options; [`watch`]: notices saved sources
-//! - [`throwaway`]: the gateway of the command; [`provider`]: the stand-in for an OAuth provider; [`account`]: an account of the author's
+//! - [`throwaway`]: the gateway of the command; [`mod@provider`]: the stand-in for an OAuth provider; [`account`]: an account of the author's
 //!   own; [`greeting`]: requests to try
 
 mod account;
