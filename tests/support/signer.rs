@@ -33,13 +33,13 @@ impl Signer {
         file.lines().nth(1).unwrap().to_owned()
     }
 
-    /// The key's id, as the first line of its file has it.
+    /// The key's id, as the first line of its file has it. Some versions of `minisign` write leading zeros.
     ///
     /// # Panics
     /// When the key's file is gone.
     pub fn key_id(&self) -> String {
         let file = fs::read_to_string(self.folder.path().join("key.pub")).unwrap();
-        file.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned()
+        file.lines().next().unwrap().rsplit(' ').next().unwrap().trim_start_matches('0').to_owned()
     }
 
     /// The text of the signature of a module.

@@ -42,11 +42,11 @@ impl Publisher {
     }
 }
 
-/// The id of a key or of the key of a signature, in the base64 text of either, as minisign writes it.
+/// The id of a key or of the key of a signature, in the base64 text of either, as minisign writes it: without leading zeros.
 pub fn key_id(base64: &str) -> Option<String> {
     let bytes = STANDARD.decode(base64.trim()).ok()?;
     let id = bytes.get(KEY_ID)?.try_into().ok()?;
-    Some(format!("{:016X}", u64::from_le_bytes(id)))
+    Some(format!("{:X}", u64::from_le_bytes(id)))
 }
 
 pub(super) fn read(section: &mut Section<'_>, trust: &mut Trust) {
@@ -94,5 +94,16 @@ fn identifiers(given: &Given<'_>) -> Result<Vec<String>, Expected> {
     match patterns.iter().all(is_one) {
         true => Ok(patterns),
         false => Err("a list of identifiers, such as [\"words\", \"acme_*\"]; empty for all".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_key_has_no_leading_zeros() {
+        let key = [b"Ed".as_slice(), &[0xC9, 0xDE, 0x9C, 0xA7, 0x23, 0xDE, 0x84, 0x09], &[0; 32]].concat();
+        assert_eq!(key_id(&STANDARD.encode(key)).as_deref(), Some("984DE23A79CDEC9"));
     }
 }
