@@ -13,30 +13,32 @@ TEMPLATE = ROOT.parents[1] / "host/src/cli/new/templates/python"
 
 
 class Folders(unittest.TestCase):
-    def passes(self, files: dict[str, str]):
-        """Runs the test that is among these files."""
+    def passes(self, files: dict[str, str], count: int):
+        """Runs the tests that are among these files, and expects so many."""
         with TemporaryDirectory() as folder:
             for name, content in files.items():
-                Path(folder, name).write_text(content)
+                path = Path(folder, name)
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(content)
             environment = {**os.environ, "PYTHONPATH": str(ROOT)}
             done = subprocess.run([sys.executable, "-m", "unittest"], cwd=folder, env=environment, capture_output=True, text=True)
-        self.assertIn("Ran 1 test", done.stderr)
+        self.assertRegex(done.stderr, rf"Ran {count} tests? ")
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_test_of_the_readme_passes(self):
         connector, test = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-        self.passes({"dictionary.py": connector, "test_dictionary.py": test})
+        self.passes({"dictionary.py": connector, "test_dictionary.py": test}, 1)
 
     def test_the_test_of_a_new_connector_passes(self):
         for auth in ("none", "api-key", "oauth2"):
             # A text of several lines gets the indentation of the line with the placeholder.
             indented = (TEMPLATE / "auth" / f"{auth}.py").read_text().strip().replace("\n", "\n    ")
-            files = {}
+            files = {"recordings/define.json": (TEMPLATE.parent / "recording.json").read_text()}
             for name in ("connector.py", "test_connector.py"):
                 text = (TEMPLATE / name).read_text().replace("{{auth}}", indented)
                 files[name] = text.replace("{{identifier}}", "words").replace("{{title}}", "Words")
             with self.subTest(auth=auth):
-                self.passes(files)
+                self.passes(files, 2)
 
 
 if __name__ == "__main__":
