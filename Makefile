@@ -39,7 +39,7 @@ export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 
 # Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and Python and Node.js for the tools
 # of the tests.
-PACKAGES := gcc g++ libc6-dev make python3 python3-pip nodejs npm
+PACKAGES := gcc g++ libc6-dev make curl git python3 python3-pip nodejs npm
 
 .PHONY: help setup build shipped guests run demo check languages frozen test test-unit test-sdks test-product test-conformance soak fuzz fuzz-api audit browser bench dist lint clean
 
@@ -48,7 +48,7 @@ help: ## List the targets
 
 setup: ## Check the toolchain and install missing packages
 	@command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs), then run this command again." >&2; exit 1; }
-	@for tool in cc c++ python3 npm; do \
+	@for tool in cc c++ curl git python3 npm; do \
 	  command -v $$tool >/dev/null && continue; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); \
