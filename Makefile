@@ -37,8 +37,8 @@ CARGO_DENY := 0.20.2
 # Product tests mostly wait for processes and sockets, so two of them share a core.
 export RUST_TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 
-# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, and Python and Node.js for the tools
-# of the tests.
+# Debian packages that a fresh machine needs: a C compiler for SQLite and the TLS library, curl and git for the commands of the pages,
+# and Python and Node.js for the tools of the tests.
 PACKAGES := gcc g++ libc6-dev make curl git python3 python3-pip nodejs npm
 
 .PHONY: help setup build shipped guests run demo check languages frozen test test-unit test-sdks test-product test-conformance soak fuzz fuzz-api audit browser bench dist lint clean
