@@ -16,7 +16,7 @@ use support::{module, wait_at_most};
 use super::page::{self, Block, Kind};
 
 /// Time for lines in the other terminal. To build and to compile a module may take minutes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(900);
 /// Ports that pages name. Each stands for a free one.
 const PORTS: [&str; 3] = ["8080", "8081", "8900"];
 /// The port of the registry of modules.
