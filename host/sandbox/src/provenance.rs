@@ -54,19 +54,14 @@ impl Provenance {
     /// Reads the sections of a component. Those of the modules inside of it are not meant.
     pub fn read(component: &[u8]) -> Self {
         let mut found = Self::default();
-        let mut depth = 0_u32;
-        for payload in Parser::new(0).parse_all(component) {
-            match payload {
-                Ok(Payload::Version { encoding: Encoding::Module | Encoding::Component, .. }) => depth += 1,
-                Ok(Payload::End(_)) => depth = depth.saturating_sub(1),
-                Ok(Payload::CustomSection(section)) if depth == 1 => match section.name() {
+        for payload in own_payloads(component) {
+            if let Payload::CustomSection(section) = payload {
+                match section.name() {
                     SOURCE => found.source = text(section.data()),
                     REVISION => found.revision = text(section.data()),
                     PACKAGES => found.packages = packages(section.data()),
                     _ => {}
-                },
-                Ok(_) => {}
-                Err(_) => break,
+                }
             }
         }
         found
@@ -108,23 +103,32 @@ impl Interfaces {
     /// Reads the imports and exports of a component.
     pub fn read(component: &[u8]) -> Self {
         let mut found = Self::default();
-        let mut depth = 0_u32;
-        for payload in Parser::new(0).parse_all(component) {
+        for payload in own_payloads(component) {
             match payload {
-                Ok(Payload::Version { encoding: Encoding::Module | Encoding::Component, .. }) => depth += 1,
-                Ok(Payload::End(_)) => depth = depth.saturating_sub(1),
-                Ok(Payload::ComponentImportSection(imports)) if depth == 1 => {
+                Payload::ComponentImportSection(imports) => {
                     found.imports.extend(imports.into_iter().flatten().map(|one| one.name.name.to_owned()));
                 }
-                Ok(Payload::ComponentExportSection(exports)) if depth == 1 => {
+                Payload::ComponentExportSection(exports) => {
                     found.exports.extend(exports.into_iter().flatten().map(|one| one.name.name.to_owned()));
                 }
-                Ok(_) => {}
-                Err(_) => break,
+                _ => {}
             }
         }
         found
     }
+}
+
+/// The payloads of a component itself, and not those of the modules inside of it, up to the first that cannot be parsed.
+fn own_payloads(component: &[u8]) -> impl Iterator<Item = Payload<'_>> {
+    let mut depth = 0_u32;
+    Parser::new(0).parse_all(component).map_while(Result::ok).filter(move |payload| {
+        match payload {
+            Payload::Version { encoding: Encoding::Module | Encoding::Component, .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 1
+    })
 }
 
 /// A text of one line. `None` if it is none.
