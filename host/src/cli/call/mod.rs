@@ -110,7 +110,9 @@ pub(super) fn log(config: &mut Config) {
     config.log = Targets::new()
         .with_default(LevelFilter::ERROR)
         .with_target("connector_gateway::api::problem", LevelFilter::OFF)
-        .with_target("connector", LevelFilter::DEBUG);
+        .with_target("connector", LevelFilter::DEBUG)
+        // The name before is also the beginning of this one.
+        .with_target("connector_gateway", LevelFilter::ERROR);
 }
 
 /// Runs the command.
