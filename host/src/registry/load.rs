@@ -79,7 +79,7 @@ pub(super) enum Arrival<'a> {
     Shipped,
     /// From elsewhere, with the text of its signature.
     Foreign(Option<&'a str>),
-    /// From elsewhere, and it is only looked at, whoever signed it.
+    /// From elsewhere, and it is only looked at. No signature is asked for.
     LookedAt,
 }
 
@@ -113,7 +113,7 @@ impl Registry {
         }
     }
 
-    /// Loads a module without making it live, whoever signed it.
+    /// Loads a module without making it live. No signature is asked for.
     ///
     /// # Errors
     /// The reason why the module would be refused.

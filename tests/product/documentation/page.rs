@@ -4,7 +4,7 @@ use std::fs;
 
 use support::module;
 
-/// What a reader does with a block.
+/// The use of a block for a reader.
 #[derive(Debug, PartialEq)]
 pub(super) enum Kind {
     /// ` ```sh `: commands.

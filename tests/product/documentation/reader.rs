@@ -34,7 +34,7 @@ pub(super) struct Reader {
     ports: BTreeMap<&'static str, String>,
     /// The other terminals, the newest last, each with the number of its lines that were read.
     beside: Vec<(Process, usize)>,
-    /// What the last commands printed.
+    /// The output of the last commands.
     output: String,
     _registry: Option<Registry>,
     _only: MutexGuard<'static, ()>,
@@ -177,7 +177,7 @@ impl Reader {
         }
     }
 
-    /// What the commands and the other terminals printed.
+    /// The output of the commands and of the other terminals.
     fn told(&self) -> String {
         let beside =
             self.beside.iter().map(|(process, _)| format!("\nin another terminal:\n{}", process.lines().join("\n")));
@@ -185,7 +185,7 @@ impl Reader {
     }
 }
 
-/// Whether lines are those that the page shows.
+/// Returns `true` if lines are those that the page shows.
 fn is_like(expected: &[&str], found: &[&str]) -> bool {
     match expected {
         [] => found.is_empty(),
@@ -196,7 +196,7 @@ fn is_like(expected: &[&str], found: &[&str]) -> bool {
     }
 }
 
-/// Whether a line is the one that the page shows, with any text for each `…`.
+/// Returns `true` if a line is the one that the page shows, with any text for each `…`.
 fn is_same(expected: &str, found: &str) -> bool {
     let mut parts = expected.split('…');
     let Some(mut rest) = parts.next().and_then(|first| found.strip_prefix(first)) else { return false };

@@ -35,7 +35,7 @@ pub struct CallArguments {
     pub replay: Option<PathBuf>,
 }
 
-/// What a gateway's operator would configure.
+/// The settings that a gateway's operator would configure.
 #[derive(Clone, Debug, Args)]
 pub struct SurroundingsArguments {
     /// Call this address in place of an upstream's. It may be on this machine. Repeat the option for several
