@@ -50,9 +50,14 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// The same gateway, with connections to upstreams of its own.
-    pub fn with_own_connections(&self) -> Self {
-        Self { egress: self.egress.with_own_connections(), ..self.clone() }
+    /// The same gateway for the calls of one core. It has copies of what each call would change otherwise: connections to
+    /// upstreams, and counts.
+    pub fn for_core(&self, core: usize) -> Self {
+        Self {
+            egress: self.egress.with_own_connections(),
+            requests: Arc::new(self.requests.for_core(core)),
+            ..self.clone()
+        }
     }
 
     /// The services that calls of operations use.
@@ -92,8 +97,8 @@ impl Draining {
 
 /// Names requests.
 pub struct RequestIds {
-    /// Different in each process, so that ids of two gateways differ.
-    process: u64,
+    /// Different in each process and on each core, so that ids of two gateways or two cores differ.
+    series: u64,
     made: AtomicU64,
 }
 
@@ -101,8 +106,13 @@ impl RequestIds {
     /// Ids of this process.
     pub fn new() -> Self {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let process = started.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
-        Self { process, made: AtomicU64::new(0) }
+        let series = started.as_nanos() as u64 ^ u64::from(std::process::id()).rotate_left(40);
+        Self { series, made: AtomicU64::new(0) }
+    }
+
+    /// Ids of one core.
+    fn for_core(&self, core: usize) -> Self {
+        Self { series: self.series.wrapping_add(1 + core as u64), made: AtomicU64::new(0) }
     }
 
     /// The id of a request: the caller's own if it is short and printable, or a new one.
@@ -114,8 +124,23 @@ impl RequestIds {
             Some(id) => id.into(),
             None => {
                 let number = self.made.fetch_add(1, Ordering::Relaxed);
-                format!("{:016x}-{number:x}", self.process).into()
+                format!("{:016x}-{number:x}", self.series).into()
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_cores_give_a_request_the_same_id() {
+        let ids = RequestIds::new();
+        let of_cores = [ids.for_core(0), ids.for_core(1)];
+        let made: Vec<Arc<str>> =
+            (0..100).flat_map(|_| of_cores.iter().chain([&ids]).map(|ids| ids.id(None))).collect();
+        let distinct: std::collections::HashSet<&Arc<str>> = made.iter().collect();
+        assert_eq!(distinct.len(), 300);
     }
 }

@@ -157,7 +157,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         draining: Arc::new(Draining::default()),
     };
     // They run until the last task has ended that a call began.
-    let cores = Cores::start(&gateway)?;
+    let cores = Cores::start(&gateway).await?;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let mut background = vec![
         tokio::spawn(registry::watch(Arc::clone(&registry))),

@@ -94,7 +94,7 @@ async fn invoke_for(module: Arc<Module>, immediate: bool, started: Instant, time
     let mut count = 0;
     while started.elapsed() < time {
         for _ in 0..BATCH {
-            let make_call = || Call::for_description(deadline, limits.cpu);
+            let make_call = |_| Call::for_description(deadline, limits.cpu);
             match module.invoke(make_call, limits, "get_item", INPUT, immediate).await? {
                 Ok(Answer::Forward(_)) => count += 1,
                 Ok(_) => return Err("the thin operation's answer is not a request".into()),

@@ -83,12 +83,15 @@ impl Egress {
     }
 
     /// An egress with the same settings, and with connections of its own. A runtime that has one uses no connection that a task of
-    /// another runtime drives.
+    /// another runtime drives. Requests of the two change no common count of references.
     #[must_use]
     pub fn with_own_connections(&self) -> Self {
         let Clients { user_agent, connectors, .. } = &*self.clients;
-        let clients = Arc::new(Clients::new(user_agent.clone(), connectors.clone()));
-        Self { clients, ..self.clone() }
+        // A clone of the value would share its bytes.
+        let user_agent = HeaderValue::from_bytes(user_agent.as_bytes()).unwrap_or_else(|_| user_agent.clone());
+        let connectors = connectors.each_ref().map(Connector::with_own_count);
+        let clients = Arc::new(Clients::new(user_agent, connectors));
+        Self { clients, memory: self.memory.with_own_count(), carrier: self.carrier.clone() }
     }
 
     /// Lets `carrier` take every request.
@@ -125,4 +128,20 @@ fn client(connector: Connector) -> Client {
         .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(IDLE_PER_ORIGIN)
         .build(connector)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_two_cores_change_no_common_count() {
+        let one = Egress::new(&Settings::default()).unwrap();
+        let other = one.with_own_connections();
+        assert_eq!(one.user_agent(), other.user_agent());
+        assert_ne!(one.user_agent().as_bytes().as_ptr(), other.user_agent().as_bytes().as_ptr());
+        for (one, other) in one.clients.connectors.iter().zip(&other.clients.connectors) {
+            assert!(one.is(one) && !one.is(other));
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! Makes connections: resolves the name, checks the addresses, connects, and does the TLS handshake, all within one timeout.
 
 use std::error::Error;
+use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -19,8 +21,13 @@ use super::address::{GuardedResolver, Lookup};
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
 /// Makes the connections of one client.
+///
+/// The client clones it twice for each request, also if no connection is made. So a clone is one count of references.
 #[derive(Clone)]
-pub(super) struct Connector {
+pub(super) struct Connector(Arc<Parts>);
+
+#[derive(Clone)]
+struct Parts {
     connector: HttpsConnector<HttpConnector<GuardedResolver>>,
     patience: Duration,
 }
@@ -42,7 +49,18 @@ impl Connector {
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(tcp);
-        Self { connector, patience }
+        Self(Arc::new(Parts { connector, patience }))
+    }
+
+    /// The same connector, whose clones are counted apart.
+    pub(super) fn with_own_count(&self) -> Self {
+        Self(Arc::new(Parts::clone(&self.0)))
+    }
+
+    /// Returns `true` if the clones of both are counted together.
+    #[cfg(test)]
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -51,12 +69,16 @@ impl Service<Uri> for Connector {
     type Error = Box<dyn Error + Send + Sync>;
     type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        self.connector.poll_ready(context)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let connecting = timeout(self.patience, self.connector.call(uri));
-        Box::pin(async move { connecting.await.map_err(|_| TookTooLong)? })
+        let Parts { mut connector, patience } = Parts::clone(&self.0);
+        let connecting = async move {
+            poll_fn(|context| connector.poll_ready(context)).await?;
+            connector.call(uri).await
+        };
+        Box::pin(async move { timeout(patience, connecting).await.map_err(|_| TookTooLong)? })
     }
 }

@@ -55,7 +55,8 @@ impl Location {
         let uri = match self {
             Self::AtOrigin { origin, path } => Uri::builder()
                 .scheme(origin.scheme.clone())
-                .authority(origin.authority.clone())
+                // Not a clone, whose bytes all calls would share: the client clones the authority many times for each request.
+                .authority(origin.authority.as_str())
                 .path_and_query(path.clone())
                 .build()
                 .ok(),

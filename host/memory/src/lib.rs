@@ -15,7 +15,13 @@ const SMALL_BYTES: usize = 4 << 10;
 
 /// The budget. Clones share it.
 #[derive(Clone, Debug)]
-pub struct MemoryBudget(Arc<Budget>);
+pub struct MemoryBudget(Arc<Counted>);
+
+/// The budget, for the clones that are counted together. See [`MemoryBudget::with_own_count`].
+#[derive(Debug)]
+struct Counted {
+    budget: Arc<Budget>,
+}
 
 #[derive(Debug)]
 struct Budget {
@@ -38,7 +44,14 @@ pub struct Held {
 impl MemoryBudget {
     /// A budget of `limit` bytes.
     pub fn new(limit: u64) -> Self {
-        Self(Arc::new(Budget { limit, held: AtomicU64::new(0) }))
+        Self(Arc::new(Counted { budget: Arc::new(Budget { limit, held: AtomicU64::new(0) }) }))
+    }
+
+    /// The same budget, whose clones are counted apart. Each call clones it several times. If the calls of two cores changed one
+    /// count, each core would wait for the other's cache line.
+    #[must_use]
+    pub fn with_own_count(&self) -> Self {
+        Self(Arc::new(Counted { budget: Arc::clone(&self.0.budget) }))
     }
 
     /// A budget that is never used up.
@@ -53,12 +66,12 @@ impl MemoryBudget {
 
     /// The bytes that are held now.
     pub fn held(&self) -> u64 {
-        self.0.held.load(Ordering::Relaxed)
+        self.0.budget.held.load(Ordering::Relaxed)
     }
 
     /// The size of the budget in bytes.
     pub fn limit(&self) -> u64 {
-        self.0.limit
+        self.0.budget.limit
     }
 
     /// A part of the budget that is empty yet.
@@ -87,7 +100,7 @@ impl Held {
         if size < SMALL_BYTES || bytes == 0 {
             return Ok(());
         }
-        let budget = &self.budget.0;
+        let budget = &self.budget.0.budget;
         let fits = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= budget.limit);
         budget.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| Exhausted)?;
         self.bytes += bytes;
@@ -106,7 +119,10 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.budget.0.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        // Most parts are of small sizes, and all cores write this number.
+        if self.bytes > 0 {
+            self.budget.0.budget.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
     }
 }
 
@@ -151,6 +167,21 @@ mod tests {
         assert_eq!(held.grow_to(10_001), Err(Exhausted));
         assert_eq!(budget.held(), 10_000);
         budget.part().grow_to(SMALL_BYTES - 1).unwrap();
+        drop(held);
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn clones_that_are_counted_apart_share_the_budget() {
+        let budget = MemoryBudget::new(10_000);
+        let other = budget.with_own_count();
+        let mut held = other.part();
+        held.grow_to(6000).unwrap();
+        assert_eq!((budget.held(), other.limit()), (6000, 10_000));
+        assert_eq!(budget.part().grow_to(5000), Err(Exhausted));
+        let counts = [&budget, &other].map(|budget| Arc::strong_count(&budget.0));
+        assert_eq!(counts, [1, 2], "the part is a clone of the other one");
+        drop(other);
         drop(held);
         assert_eq!(budget.held(), 0);
     }

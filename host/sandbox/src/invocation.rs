@@ -267,20 +267,21 @@ impl Module {
         Ok(Guest::new(call, limits, self, slots))
     }
 
-    /// Runs one operation. `immediate` is the flag of the operation in the manifest. `make_call` may be called twice.
+    /// Runs one operation. `immediate` is the flag of the operation in the manifest. `make_call` may be called twice. It is given
+    /// `false` for a run in which the guest has no storage, because storage may wait.
     ///
     /// # Errors
     /// If the guest traps, breaks a limit, does not end in time, or finds no free slot.
     pub async fn invoke(
         &self,
-        make_call: impl Fn() -> Call,
+        make_call: impl Fn(bool) -> Call,
         limits: Limits,
         operation: &str,
         input: &str,
         immediate: bool,
     ) -> Result<Result<Outcome, Fault>, InvocationError> {
         if let (true, Some(linked)) = (immediate, &self.immediate) {
-            let call = make_call();
+            let call = make_call(false);
             let (cpu, deadline) = (call.cpu.clone(), call.deadline);
             match self.run_at_once(linked, self.guest(call, limits)?, (operation, input)) {
                 // The guest has used up its time without a fiber. It may have time left for a run on a fiber.
@@ -294,7 +295,7 @@ impl Module {
                 }
             }
         }
-        let call = make_call();
+        let call = make_call(true);
         let (deadline, cpu) = (call.deadline, call.cpu.clone());
         let run = async {
             let (outcome, store) = self.run_on_fiber(self.guest(call, limits)?, (operation, input)).await?;

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
-use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -21,7 +20,7 @@ use super::{body, connectors, headers, once};
 use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
-use crate::metrics;
+use crate::metrics::sharded::Gauge;
 use crate::pipeline::body::Body;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::registry::{Connector, Operation};
@@ -38,7 +37,7 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     // The call keeps this version until it ends, also if another version is swapped in.
     let connector = connectors::live(gateway, arguments.connector)?;
     let operation = find(&connector, arguments.operation)?;
-    trace.calls(&connector.name(), &operation.manifest.path);
+    trace.calls(connector.name(), &operation.manifest.path);
     let (head, body) = request.into_parts();
     let patience = Wishes::of(&head.headers).patience()?;
     let deadline = arrived + connector.timeout();
@@ -118,7 +117,7 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
     let submitted = pipeline::submit(gateway.services(), &call).await;
     let explain = |error: pipeline::Error| {
         let trap = error.trap().filter(|_| wishes.wants_debug() && caller.may(Scope::Admin)).map(ToString::to_string);
-        let problem = pipeline_problem(error, &connector.name());
+        let problem = pipeline_problem(error, connector.name());
         match trap {
             Some(trap) => problem.and(&sentence(&trap)),
             None => problem,
@@ -132,7 +131,7 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
         }
     };
     operation.metrics.succeeded.inc();
-    metrics::record(&operation.metrics.seconds, arrived.elapsed());
+    operation.metrics.seconds.observe(arrived.elapsed());
     let mut response = Response::new(answer.body);
     response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.status_mut() = answer.status;
@@ -160,7 +159,7 @@ async fn defer(
     let new = NewJob {
         tenant: caller.tenant(),
         subject: caller.subject(),
-        connector: &connector.name(),
+        connector: connector.name(),
         operation: &operation.manifest,
         user_identifier,
         body,

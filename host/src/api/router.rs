@@ -213,10 +213,13 @@ fn count(gateway: &Gateway, found: Found<'_>, response: &Response<Body>) {
 /// One line for each request. The default level shows those that failed or were refused.
 fn log(method: &Method, response: &Response<Body>, problem: Option<(&'static str, String)>, arrived: Instant) {
     let status = response.status().as_u16();
-    let ms = arrived.elapsed().as_micros() as f64 / 1000.0;
+    // The clock is read only for a line that is written.
+    let ms = || arrived.elapsed().as_micros() as f64 / 1000.0;
     match problem {
-        None => tracing::debug!(%method, status, ms, "answered"),
-        Some((problem, detail)) if status >= 500 => tracing::warn!(%method, status, ms, problem, detail, "failed"),
-        Some((problem, detail)) => tracing::info!(%method, status, ms, problem, detail, "refused"),
+        None => tracing::debug!(%method, status, ms = ms(), "answered"),
+        Some((problem, detail)) if status >= 500 => {
+            tracing::warn!(%method, status, ms = ms(), problem, detail, "failed")
+        }
+        Some((problem, detail)) => tracing::info!(%method, status, ms = ms(), problem, detail, "refused"),
     }
 }

@@ -85,7 +85,7 @@ impl Integrations {
     /// The provider, if the operator has set every URL and granted every host that users of the connector need.
     fn configured_provider(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
         let name = connector.name();
-        let configured = &self.config.connector(&name).upstreams;
+        let configured = &self.config.connector(name).upstreams;
         let upstreams = &connector.manifest().upstreams;
         let unset: Vec<_> = upstreams
             .iter()

@@ -185,7 +185,10 @@ impl Cache {
         let asked = Asked { holder: holder.clone(), named: named.map(str::to_owned) };
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(&asked) {
-            entry.used.store(now, Ordering::Relaxed);
+            // Reads before it writes: a write at every call would invalidate the cache line of the other cores.
+            if entry.used.load(Ordering::Relaxed) != now {
+                entry.used.store(now, Ordering::Relaxed);
+            }
             return Arc::clone(entry);
         }
         if entries.len() >= CAPACITY {

@@ -90,7 +90,7 @@ impl Integrations {
                 }
             }
             let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
-            return Ok(LiveCredential::new(self, connector, Arc::clone(row), unsealed.credential));
+            return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
         }
         Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
     }

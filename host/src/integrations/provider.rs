@@ -14,7 +14,7 @@ impl Integrations {
     /// If settings that the provider needs are missing.
     pub(super) fn provider(&self, connector: &Connector, scheme: &Oauth2) -> Result<Provider, NotConfigured> {
         let scheme = permitted_scheme(scheme, connector.is_shipped());
-        Provider::new(&connector.name(), &scheme, &self.config, connector.recipients(), self.egress.clone())
+        Provider::new(connector.name(), &scheme, &self.config, connector.recipients(), self.egress.clone())
     }
 }
 

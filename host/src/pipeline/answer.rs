@@ -207,13 +207,13 @@ async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Ans
     if form.shape.is_identity() {
         return Ok(Answer::json(complete(document, permit)));
     }
-    let stages = Stages::begin(form.trace, &form.operation.metrics.shape);
+    let mut stages = Stages::begin(form.trace, &form.operation.metrics.shape);
     let shape = || form.shape.apply_while(&document, || Instant::now() < form.deadline);
     let shaped = compute(document.len(), form.deadline, shape).await?.map_err(|error| match error {
         ShapeError::OutOfTime => Error::OutOfTime,
         error => not_json(&error.to_string()),
     })?;
-    stages.end();
+    stages.end(true);
     Ok(Answer::json(complete(form.memory.hold_bytes(shaped.into())?, permit)))
 }
 

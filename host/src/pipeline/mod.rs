@@ -154,12 +154,13 @@ pub struct Deferred {
 /// # Errors
 /// See [`enum@Error`].
 pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted, Error> {
-    let (input, chosen) = prepare(services, call).await?;
+    let mut stages = Stages::begin(&call.trace, &call.operation.metrics.validate);
+    let (input, chosen) = prepare(services, call, &mut stages).await?;
     if let Some(background) = input.background {
         let user_identifier = chosen.user_identifier().map(str::to_owned);
         return Ok(Submitted::Deferred(Deferred { user_identifier, callback_urls: background.callback_urls }));
     }
-    complete(services, call, input, chosen).await.map(Submitted::Answered)
+    complete(services, call, input, chosen, &mut stages).await.map(Submitted::Answered)
 }
 
 /// Runs one call of an operation, from its body to its answer, whatever the body says about waiting.
@@ -167,23 +168,26 @@ pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted
 /// # Errors
 /// See [`enum@Error`].
 pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<Answer, Error> {
-    let (input, chosen) = prepare(services, call).await?;
-    complete(services, call, input, chosen).await
+    let mut stages = Stages::begin(&call.trace, &call.operation.metrics.validate);
+    let (input, chosen) = prepare(services, call, &mut stages).await?;
+    complete(services, call, input, chosen, &mut stages).await
 }
 
-/// Validates the body and chooses the account.
-async fn prepare<'a>(services: Services<'_>, call: &Call<'a>) -> Result<(Input<'a>, ChosenAccount), Error> {
-    let metrics = &call.operation.metrics;
-    let mut stages = Stages::begin(&call.trace, &metrics.validate);
+/// Validates the body and chooses the account. The first stage has begun.
+async fn prepare<'a, 's>(
+    services: Services<'_>,
+    call: &'s Call<'a>,
+    stages: &mut Stages<'s>,
+) -> Result<(Input<'a>, ChosenAccount), Error> {
     let read = || -> Result<Input<'a>, Error> {
         let mut parsed = services.egress.memory().part();
         parsed.grow_to(schema::parsed_bytes(call.body))?;
         Ok(call.operation.schema.read(call.body)?)
     };
     let input = compute(call.body.len(), call.deadline, read).await??;
-    stages.next(&metrics.account);
+    stages.next(&call.operation.metrics.account);
     let chosen = account::choose(services, call).await?;
-    stages.end();
+    stages.end(true);
     Ok((input, chosen))
 }
 
@@ -196,22 +200,23 @@ async fn compute<T>(bytes: usize, deadline: Instant, work: impl FnOnce() -> T) -
 }
 
 /// Runs a call whose body is valid and whose account is chosen.
-async fn complete(
+async fn complete<'s>(
     services: Services<'_>,
-    call: &Call<'_>,
+    call: &'s Call<'_>,
     input: Input<'_>,
     chosen: ChosenAccount,
+    stages: &mut Stages<'s>,
 ) -> Result<Answer, Error> {
     let Call { connector, operation, .. } = call;
     let metrics = &operation.metrics;
-    let mut stages = Stages::begin(&call.trace, &metrics.admit);
 
     // Before a refresh: a call over a limit sends no request to the provider.
+    stages.next(&metrics.admit);
     let (permit, left) = admit(connector, operation, call.run_as.tenant())?;
     stages.next(&metrics.credential);
 
     let account = chosen.ready(services, call).await?;
-    stages.end();
+    stages.end(true);
 
     let mut outbound = Outbound::new(
         services.egress.clone(),
@@ -222,7 +227,7 @@ async fn complete(
     if operation.manifest.background {
         outbound = outbound.waiting_for_rate_limits();
     }
-    let answer = answer(services, call, &input, &account, &mut outbound, permit).await;
+    let answer = answer(services, call, &input, &account, &mut outbound, permit, stages).await;
     let mut answer = answer.map_err(|error| error.after(outbound.journal(), operation.manifest.effect))?;
     if let Some(left) = left {
         rate::tell(&mut answer.headers, &left);
@@ -231,16 +236,17 @@ async fn complete(
 }
 
 /// Invokes the connector and answers with its outcome.
-async fn answer(
+async fn answer<'s>(
     services: Services<'_>,
-    call: &Call<'_>,
+    call: &'s Call<'_>,
     input: &Input<'_>,
     account: &Account,
     outbound: &mut Outbound,
     permit: Permit,
+    stages: &mut Stages<'s>,
 ) -> Result<Answer, Error> {
     let operation = call.operation;
-    let outcome = invoke(services, call, &input.text, account, outbound).await?;
+    let outcome = invoke(services, call, &input.text, account, outbound, stages).await?;
 
     let limits = call.limits();
     let form = Form {
@@ -263,11 +269,10 @@ async fn answer(
                 Some(range) => request.for_range(range),
                 None => request,
             };
-            let stages = Stages::begin(&call.trace, &operation.metrics.upstream);
-            outbound.trace(stages.span().tracing());
+            outbound.trace(stages.next(&operation.metrics.upstream).tracing());
             // In a box, because it passes through several futures, and each would have room for it.
             let response = Box::new(outbound.send(request, limits.download_bytes).await?);
-            stages.end();
+            stages.end(true);
             let carried_credential = response.carried_credential;
             let mut upstream_headers = HeaderMap::new();
             passed_on::each(&response.headers, |name, value| {
@@ -305,51 +310,51 @@ fn admit<'a>(
 
 /// Invokes the connector. If it answers that the credential was refused, the credential is refreshed, and the connector is
 /// invoked once more where repeating is safe.
-async fn invoke(
+async fn invoke<'s>(
     services: Services<'_>,
-    call: &Call<'_>,
+    call: &'s Call<'_>,
     input: &str,
     account: &Account,
     outbound: &Outbound,
+    stages: &mut Stages<'s>,
 ) -> Result<Result<Outcome, Fault>, InvocationError> {
-    let metrics = &call.operation.metrics;
     let cpu = CpuBudget::new(call.limits().cpu);
-    let outcome = invoke_once(services, call, input, account, outbound, &cpu).await?;
+    let outcome = invoke_once(services, call, input, account, outbound, &cpu, stages).await?;
     if !is_unauthorized(&outcome) {
         return Ok(outcome);
     }
-    let stages = Stages::begin(&call.trace, &metrics.credential);
+    stages.next(&call.operation.metrics.credential);
     let is_refreshed = account.refresh(call.deadline).await;
-    stages.ended(is_refreshed);
+    stages.end(is_refreshed);
     // With one request or none, the upstream has refused all that the operation asked for.
     let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.journal().requests() <= 1;
     if is_refreshed && is_repeatable {
-        return invoke_once(services, call, input, account, outbound, &cpu).await;
+        return invoke_once(services, call, input, account, outbound, &cpu, stages).await;
     }
     Ok(outcome)
 }
 
 /// One invocation in the sandbox.
-async fn invoke_once(
+async fn invoke_once<'s>(
     services: Services<'_>,
-    call: &Call<'_>,
+    call: &'s Call<'_>,
     input: &str,
     account: &Account,
     outbound: &Outbound,
     cpu: &CpuBudget,
+    stages: &mut Stages<'s>,
 ) -> Result<Result<Outcome, Fault>, InvocationError> {
     let Call { connector, operation, deadline, .. } = call;
-    let stages = Stages::begin(&call.trace, &operation.metrics.sandbox);
     let mut traced = outbound.clone();
-    traced.trace(stages.span().tracing());
-    let make_call = || sandbox::Call {
+    traced.trace(stages.next(&operation.metrics.sandbox).tracing());
+    let make_call = |may_store: bool| sandbox::Call {
         deadline: *deadline,
         settings: Arc::clone(connector.settings()),
         outbound: traced.clone(),
-        storage: account.partition.clone().map(|partition| storage::Scope {
+        storage: account.partition.as_ref().filter(|_| may_store).map(|partition| storage::Scope {
             store: services.store.clone(),
-            connector: connector.name(),
-            partition,
+            connector: Arc::clone(connector.name()),
+            partition: Arc::clone(partition),
         }),
         progress: call.background.as_ref().map(|background| background.progress.clone()),
         cpu: cpu.clone(),
@@ -361,7 +366,7 @@ async fn invoke_once(
             connector.module().invoke(make_call, call.limits(), &manifest.path, input, manifest.immediate).await
         }
     };
-    stages.ended(outcome.is_ok());
+    stages.end(outcome.is_ok());
     outcome.inspect_err(|failure| count_failure(services.metrics, connector, failure))
 }
 

@@ -2,59 +2,80 @@
 
 use std::time::Instant;
 
-use crate::metrics::{self, Stage};
+use crate::metrics::Stage;
 use crate::telemetry::Trace;
 
 /// Measures stages that follow one another. Each is an observation of the metrics, and a span if the call is traced.
+///
+/// A stage begins at the instant at which the one before has ended, so that the clock is read once for both.
 pub(super) struct Stages<'a> {
     trace: &'a Trace,
-    stage: &'a Stage,
-    began: Instant,
-    span: Trace,
-    is_over: bool,
+    /// The end of the last stage.
+    ended: Instant,
+    /// The stage that runs, and its span.
+    current: Option<(&'a Stage, Trace)>,
 }
 
 impl<'a> Stages<'a> {
     /// The first stage begins.
     pub(super) fn begin(trace: &'a Trace, stage: &'a Stage) -> Self {
-        Self { trace, stage, began: Instant::now(), span: trace.child(stage.name), is_over: false }
+        let mut stages = Self { trace, ended: Instant::now(), current: None };
+        stages.next(stage);
+        stages
     }
 
-    /// The stage ends, and the next one begins.
-    pub(super) fn next(&mut self, stage: &'a Stage) {
-        let now = self.record(true);
-        (self.stage, self.began, self.span) = (stage, now, self.trace.child(stage.name));
+    /// The stage ends with success, if there is one, and the next one begins. Returns the span of the next one.
+    pub(super) fn next(&mut self, stage: &'a Stage) -> &Trace {
+        self.end(true);
+        &self.current.insert((stage, self.trace.child(stage.name))).1
     }
 
-    /// The last stage ends.
-    pub(super) fn end(self) {
-        self.ended(true);
-    }
-
-    /// The last stage ends, with success or without.
-    pub(super) fn ended(mut self, is_success: bool) {
-        self.record(is_success);
-        self.is_over = true;
-    }
-
-    /// The span of the stage.
-    pub(super) fn span(&self) -> &Trace {
-        &self.span
-    }
-
-    fn record(&self, is_success: bool) -> Instant {
-        let now = Instant::now();
-        metrics::record(&self.stage.seconds, now - self.began);
-        self.span.end(is_success);
-        now
+    /// The stage ends, with success or without.
+    pub(super) fn end(&mut self, is_success: bool) {
+        if let Some((stage, span)) = self.current.take() {
+            let now = Instant::now();
+            stage.seconds.observe(now - self.ended);
+            span.end(is_success);
+            self.ended = now;
+        }
     }
 }
 
 /// A stage that an error or the deadline ends is no observation of the metrics. Its span has failed.
 impl Drop for Stages<'_> {
     fn drop(&mut self) {
-        if !self.is_over {
-            self.span.end(false);
+        if let Some((_, span)) = &self.current {
+            span.end(false);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Metrics;
+
+    #[test]
+    fn a_stage_begins_when_the_one_before_has_ended() {
+        let metrics = Metrics::default();
+        let operation = metrics.operation("demo", "run");
+        let trace = Trace::default();
+        let mut stages = Stages::begin(&trace, &operation.validate);
+        let began = stages.ended;
+        stages.end(true);
+        let ended = stages.ended;
+        assert!(ended >= began);
+        stages.end(true);
+        stages.next(&operation.account);
+        assert_eq!(stages.ended, ended);
+        stages.next(&operation.admit);
+        drop(stages);
+        let text = metrics.encode().unwrap();
+        let count = |stage: &str| {
+            let line = format!("gateway_stage_seconds_count{{connector=\"demo\",stage=\"{stage}\"}} ");
+            text.lines().find_map(|found| found.strip_prefix(&line)).unwrap().to_owned()
+        };
+        let counts = ["validate", "account", "admit"].map(count);
+        assert_eq!(counts, ["1", "1", "0"], "the last stage did not end");
     }
 }

@@ -71,7 +71,7 @@ impl Registry {
     /// # Errors
     /// If the accepted version cannot be looked at now.
     pub async fn more_than_accepted(&self, candidate: &Connector) -> Result<Vec<String>, Refusal> {
-        let identifier = &*candidate.name();
+        let identifier = candidate.name();
         let accepted = self.folders.accepted(identifier).filter(|accepted| accepted != candidate.digest());
         let Some(accepted) = accepted.filter(|_| !candidate.is_shipped()) else { return Ok(Vec::new()) };
         let former = match self.get(identifier).filter(|live| live.digest() == accepted) {

@@ -162,9 +162,9 @@ impl Registry {
         outcome: &'static str,
     ) -> Result<Arc<Connector>, ChangeError> {
         // Before the file, because a running gateway refuses a file that asks for more without it.
-        self.folders.accept(&candidate.name(), candidate.digest())?;
+        self.folders.accept(candidate.name(), candidate.digest())?;
         let signature = candidate.signed().map(|signed| signed.signature.as_str());
-        let path = self.folders.write(&candidate.name(), module, signature)?;
+        let path = self.folders.write(candidate.name(), module, signature)?;
         files.settle(path.clone(), Seen::now(&path, Origin::Foreign)?);
         Ok(self.activate(candidate, module, outcome))
     }

@@ -159,8 +159,8 @@ impl Connector {
     }
 
     /// The identifier, cheap to clone.
-    pub fn name(&self) -> Arc<str> {
-        Arc::clone(&self.name)
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     /// The manifest without the operations, which [`Connector::operations`] has.

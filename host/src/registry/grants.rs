@@ -90,7 +90,7 @@ impl Registry {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
         let mut connectors: Vec<&Arc<Connector>> =
-            live.values().filter(|live| identifier.map_or(!live.is_shipped(), |id| *live.name() == *id)).collect();
+            live.values().filter(|live| identifier.map_or(!live.is_shipped(), |id| **live.name() == *id)).collect();
         connectors.sort_by_key(|connector| connector.name());
         let mut rows = Vec::new();
         for connector in connectors {
@@ -128,10 +128,9 @@ impl Registry {
     /// Keeps the grants of the version that a changed file replaces. Its successor has the same ones.
     pub(super) async fn keep_grants(&self, candidate: &Connector) {
         let name = candidate.name();
-        let Some(replaced) = self.get(&name).filter(|live| live.digest() != candidate.digest()) else { return };
+        let Some(replaced) = self.get(name).filter(|live| live.digest() != candidate.digest()) else { return };
         let unchanged = GrantChange::Add(&[]);
-        if let Err(error) = self.store.swap_grants(&name, Some(replaced.digest()), candidate.digest(), unchanged).await
-        {
+        if let Err(error) = self.store.swap_grants(name, Some(replaced.digest()), candidate.digest(), unchanged).await {
             tracing::warn!(connector = %name, %error, "the grants of the former version could not be kept for a rollback");
         }
     }
@@ -185,7 +184,7 @@ impl Registry {
         let live = self.live();
         let mut is_done = true;
         for former in live.values().filter(|live| !live.is_shipped()) {
-            let identifier = &*former.name();
+            let identifier = former.name();
             if self.store.grants(identifier).await? == former.operator_grants() {
                 continue;
             }
@@ -203,7 +202,7 @@ impl Registry {
 
     /// Returns `false` if it cannot be made now.
     async fn renew_one(&self, former: &Arc<Connector>) -> bool {
-        let identifier = &*former.name();
+        let identifier = former.name();
         let path = self.versions.file(identifier, Origin::Foreign, former.digest());
         let (Ok(module), Ok(signature)) = (fs::read(&path), signature_of(&path)) else {
             return true;

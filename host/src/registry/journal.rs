@@ -148,7 +148,7 @@ impl Registry {
 
     /// Notes that a file of a folder takes the place of the live version, if no command has noted it.
     pub(super) async fn note_file(&self, candidate: &Connector) {
-        let action = if self.get(&candidate.name()).is_some() { Action::Replaced } else { Action::Added };
+        let action = if self.get(candidate.name()).is_some() { Action::Replaced } else { Action::Added };
         self.note_noticed(change(candidate, action, &Actor::of_file(candidate.origin()), String::new())).await;
     }
 

@@ -119,7 +119,7 @@ impl Registry {
     /// The reason why the module would be refused.
     pub async fn look_at(&self, module: &[u8]) -> Result<Connector, Refusal> {
         let connector = self.load(module, None, Grants::Stored, Arrival::LookedAt).await?;
-        let Some(shipped) = self.folders.shipped(&connector.name()) else { return Ok(connector) };
+        let Some(shipped) = self.folders.shipped(connector.name()) else { return Ok(connector) };
         if self.digest_of(&shipped).await.as_deref() != Some(connector.digest()) {
             return Ok(connector);
         }
@@ -136,7 +136,7 @@ impl Registry {
 
     /// `true` if a module is not the shipped one of its identifier, and would take that one's place.
     pub fn would_replace_shipped(&self, connector: &Connector) -> bool {
-        !connector.is_shipped() && self.folders.shipped(&connector.name()).is_some()
+        !connector.is_shipped() && self.folders.shipped(connector.name()).is_some()
     }
 
     /// The number of changes of grants so far. A connector is current if the number is the same before and after its load.

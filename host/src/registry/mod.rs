@@ -184,14 +184,14 @@ impl Registry {
             let mut live = Live::clone(live);
             live.insert(identifier.clone(), Arc::clone(&connector));
             if let Some(misnamed) = &misnamed {
-                live.remove(&*misnamed.name());
+                live.remove(&**misnamed.name());
             }
             live
         });
         if let Some(misnamed) = misnamed {
             let name = misnamed.name();
-            let reason = Refusal::Module(provider_names::refusal(&name));
-            self.refuse(&self.folders.foreign(&name), misnamed.digest().to_owned(), reason);
+            let reason = Refusal::Module(provider_names::refusal(name));
+            self.refuse(&self.folders.foreign(name), misnamed.digest().to_owned(), reason);
         }
         if let Some(path) = self.folders.file(connector.origin(), &identifier) {
             self.forget_refusal(&path);

@@ -259,7 +259,7 @@ impl Registry {
     /// Checks the identifier again. A connector that became live in the meantime may have brought the name of a provider.
     pub(super) fn still_named_well(&self, candidate: Connector) -> Result<Connector, Refusal> {
         if !candidate.is_shipped() {
-            provider_names::check(&candidate.name(), &self.live())?;
+            provider_names::check(candidate.name(), &self.live())?;
         }
         Ok(candidate)
     }

@@ -7,7 +7,7 @@ use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderVa
 use hyper::{Method, StatusCode};
 use hyper_util::client::legacy;
 use secrecy::SecretString;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{sleep, timeout_at};
 
 use super::address::{ForbiddenAddress, NotResolved};
 use super::client::Egress;
@@ -176,19 +176,18 @@ impl Egress {
 struct Watch<'a> {
     observer: &'a Observer,
     retry: u32,
-    started: Instant,
     status: Option<u16>,
 }
 
 impl<'a> Watch<'a> {
     fn start(observer: &'a Observer, retry: u32) -> Self {
-        Self { observer, retry, started: Instant::now(), status: None }
+        Self { observer, retry, status: None }
     }
 }
 
 impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        (self.observer)(Attempt { retry: self.retry, elapsed: self.started.elapsed(), status: self.status });
+        (self.observer)(Attempt { retry: self.retry, status: self.status });
     }
 }
 

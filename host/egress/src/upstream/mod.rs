@@ -56,8 +56,6 @@ pub type Observer = Arc<dyn Fn(Attempt) + Send + Sync>;
 pub struct Attempt {
     /// 0 for the first attempt, 1 for the first retry, and so on.
     pub retry: u32,
-    /// Time from the start of the attempt to the head of the response, without the time in the pacing queue.
-    pub elapsed: Duration,
     /// The status; `None` if there was no response.
     pub status: Option<u16>,
 }

@@ -68,6 +68,15 @@ proptest! {
 }
 
 #[test]
+fn the_clones_of_an_authority_are_counted_for_each_request() {
+    let upstream = Upstream::new(settings("https://api.example.com:8443", &["api.example.com:8443"])).unwrap();
+    let uris = [(), ()].map(|()| upstream.locate("/items", None).unwrap().uri().unwrap());
+    let [one, other] = uris.each_ref().map(|uri| uri.authority().unwrap().as_str());
+    assert_eq!((one, other), ("api.example.com:8443", "api.example.com:8443"));
+    assert_ne!(one.as_ptr(), other.as_ptr(), "they share their bytes, and the count of references to them");
+}
+
+#[test]
 fn grants_are_exact_in_host_and_port() {
     let granted =
         |base_url: &str, granted: &str| Upstream::new(settings(base_url, &[granted])).unwrap().target("/").is_ok();

@@ -17,20 +17,20 @@ use egress::{Credential, Egress, EgressError, Headers, Journal, Tracing, Upstrea
 /// Sends the requests of one invocation to its upstreams.
 #[derive(Clone)]
 pub struct Outbound {
-    /// `None` while a module describes itself: it then may not send requests.
-    way: Option<Way>,
+    /// `None` while a module describes itself: it then may not send requests. Clones share it, so that they change no count
+    /// that other calls change too.
+    way: Option<Arc<Way>>,
     /// Of all clones.
     journal: Arc<Journal>,
+    waits_for_rate_limits: bool,
+    trace: Option<Arc<dyn Tracing>>,
 }
 
-#[derive(Clone)]
 struct Way {
     egress: Egress,
     upstreams: Arc<HashMap<String, Upstream>>,
     deadline: Instant,
     credentials: Option<Arc<dyn CredentialSource>>,
-    waits_for_rate_limits: bool,
-    trace: Option<Arc<dyn Tracing>>,
 }
 
 /// The source of the user's credential for the requests of an invocation.
@@ -121,29 +121,25 @@ impl Outbound {
         deadline: Instant,
         credentials: Option<Arc<dyn CredentialSource>>,
     ) -> Self {
-        let way = Way { egress, upstreams, deadline, credentials, waits_for_rate_limits: false, trace: None };
-        Self { way: Some(way), journal: Arc::default() }
+        let way = Way { egress, upstreams, deadline, credentials };
+        Self { way: Some(Arc::new(way)), ..Self::nowhere() }
     }
 
     /// Requests wait for rate limits of upstreams. For operations whose callers do not wait for the answer.
     #[must_use]
     pub fn waiting_for_rate_limits(mut self) -> Self {
-        if let Some(way) = &mut self.way {
-            way.waits_for_rate_limits = true;
-        }
+        self.waits_for_rate_limits = true;
         self
     }
 
     /// Makes the requests from now on a part of a trace.
     pub fn trace(&mut self, trace: Option<Arc<dyn Tracing>>) {
-        if let Some(way) = &mut self.way {
-            way.trace = trace;
-        }
+        self.trace = trace;
     }
 
     /// Refuses every request.
     pub fn nowhere() -> Self {
-        Self { way: None, journal: Arc::default() }
+        Self { way: None, journal: Arc::default(), waits_for_rate_limits: false, trace: None }
     }
 
     /// The memory that calls may take together.
@@ -165,12 +161,12 @@ impl Outbound {
     /// See [`EgressError`].
     pub async fn send(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
         let (way, upstream) = self.upstream(&request.upstream)?;
-        let used = way.credentials.as_ref().map(|source| source.credential());
-        let mut request = self.request(way, request, used.clone(), limit)?;
+        let credential = way.credentials.as_ref().map(|source| source.credential());
+        let mut request = self.request(way, request, credential, limit)?;
         self.journal.request_begins();
         let response = way.egress.send(upstream, &request).await?;
         let (StatusCode::UNAUTHORIZED, true, Some(source), Some(used)) =
-            (response.status, response.carried_credential, &way.credentials, &used)
+            (response.status, response.carried_credential, &way.credentials, &request.credential)
         else {
             return Ok(response);
         };
@@ -200,9 +196,9 @@ impl Outbound {
             omit_credential: request.omit_credential,
             deadline: way.deadline,
             limit,
-            waits_for_rate_limit: way.waits_for_rate_limits,
+            waits_for_rate_limit: self.waits_for_rate_limits,
             journal: Some(Arc::clone(&self.journal)),
-            trace: way.trace.clone(),
+            trace: self.trace.clone(),
         })
     }
 
@@ -267,5 +263,21 @@ pub fn to_guest(error: EgressError) -> wit::Error {
         EgressError::BadAnswer { .. } => wit::Error::BadAnswer(error.to_string()),
         EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
         EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_change_no_count_that_other_calls_change() {
+        let upstreams = Arc::default();
+        let egress = Egress::new(&egress::Settings::default()).unwrap();
+        let outbound = Outbound::new(egress, Arc::clone(&upstreams), Instant::now(), None);
+        let traced = outbound.clone();
+        assert_eq!(Arc::strong_count(&upstreams), 2);
+        drop((outbound, traced));
+        assert_eq!(Arc::strong_count(&upstreams), 1);
     }
 }

@@ -68,7 +68,7 @@ async fn begin_now(
     let input = compute::run(body.len(), || schema.read(body)).await.map_err(input_problem)?;
     let init: Init<'_> =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
-    let holder = caller.holder(&connector.name());
+    let holder = caller.holder(connector.name());
     let integration = match scheme {
         AuthScheme::Oauth2(scheme) => return authorization(gateway, connector, scheme, &holder, init).await,
         AuthScheme::ApiKey(scheme) => with_key(gateway, connector, scheme, &holder, init, arrived).await?,
@@ -101,7 +101,7 @@ async fn authorization(
         .integrations
         .begin(holder, connector, scheme, wanted)
         .await
-        .map_err(|error| begin_problem(error, &gateway.config, &connector.name()))?;
+        .map_err(|error| begin_problem(error, &gateway.config, connector.name()))?;
     Ok(private_answer(&json!({
         "auth_type": "oauth2",
         "authorization_url": begun.authorization_url.as_str(),
@@ -131,5 +131,5 @@ async fn with_key(
     let user_identifier = init.user_identifier.as_deref();
     connect::with_key(gateway.services(), connector, scheme, key, holder, user_identifier, arrived)
         .await
-        .map_err(|error| key_problem(error, &connector.name()))
+        .map_err(|error| key_problem(error, connector.name()))
 }

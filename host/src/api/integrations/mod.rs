@@ -66,7 +66,7 @@ pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 pub(super) async fn exists(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let connector = connectors::live(call.gateway, call.arguments.connector)?;
     let named = headers::user_identifier(call.request.headers())?;
-    let holder = caller.holder(&connector.name());
+    let holder = caller.holder(connector.name());
     let auth = &connector.manifest().auth;
     let found = call.gateway.integrations.exists(&holder, integrations::auth_type(auth), named).await;
     let found = found.map_err(|error| integration_problem(&error))?;
@@ -81,7 +81,7 @@ pub(super) async fn exists(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 pub(super) async fn auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let connector = connectors::live(call.gateway, call.arguments.connector)?;
     let auth = &connector.manifest().auth;
-    Ok(json_answer(&integrations::describe(&connector.name(), auth, &call.gateway.config)))
+    Ok(json_answer(&integrations::describe(connector.name(), auth, &call.gateway.config)))
 }
 
 /// The holder and the user identifier that a path names.

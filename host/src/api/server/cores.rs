@@ -3,6 +3,9 @@
 //! Each has a runtime and a pool of connections to upstreams of its own. A call stays on one of them from its first byte to its
 //! last, so that no other thread is woken for it, and its data stays in one core's cache. A runtime has one worker, and can still
 //! give its tasks to another thread while it computes for long: see the crate `compute`.
+//!
+//! Two cores that write to one cache line wait for each other at each call. So a call writes to parts of its core where it can:
+//! connections, counts of references, and shards of metrics. Only limits that hold for all cores are counted in common.
 
 use std::io;
 use std::ops::Deref;
@@ -22,11 +25,12 @@ use tokio_util::task::AbortOnDropHandle;
 use super::super::route::Door;
 use super::super::router;
 use crate::gateway::Gateway;
+use crate::metrics::sharded::use_shard_of;
 use crate::pipeline::body::Body;
 
 /// The cores that serve callers.
 pub struct Cores {
-    cores: Arc<[Core]>,
+    homes: Vec<Home>,
     runtimes: Vec<Runtime>,
 }
 
@@ -34,7 +38,8 @@ pub struct Cores {
 /// keeps some memory.
 const IDLE_THREAD: Duration = Duration::from_secs(1);
 
-/// The part of a core that its tasks share.
+/// The part of a core that its tasks share. Each call changes it, so it shares no pair of cache lines with another core's.
+#[repr(align(128))]
 struct Core {
     runtime: Handle,
     gateway: Arc<Gateway>,
@@ -49,21 +54,30 @@ impl Cores {
     ///
     /// # Errors
     /// If the operating system gives no thread.
-    pub fn start(gateway: &Gateway) -> io::Result<Self> {
+    pub async fn start(gateway: &Gateway) -> io::Result<Self> {
         let count = available_parallelism().map_or(1, usize::from);
         let runtimes = (0..count).map(|number| {
             let name = format!("core-{number}");
             let mut builder = Builder::new_multi_thread();
-            builder.worker_threads(1).thread_keep_alive(IDLE_THREAD).thread_name(name).enable_all().build()
+            builder.worker_threads(1).thread_keep_alive(IDLE_THREAD).thread_name(name).enable_all();
+            builder.on_thread_start(move || use_shard_of(number)).build()
         });
         let runtimes = runtimes.collect::<io::Result<Vec<Runtime>>>()?;
-        let core = |runtime: &Runtime| Core {
-            runtime: runtime.handle().clone(),
-            gateway: Arc::new(gateway.with_own_connections()),
-            connections: Arc::default(),
-            requests: AtomicUsize::new(0),
-        };
-        Ok(Self { cores: runtimes.iter().map(core).collect(), runtimes })
+        let mut cores = Vec::with_capacity(count);
+        for (number, runtime) in runtimes.iter().enumerate() {
+            let gateway = gateway.clone();
+            // In the thread of the core: the small parts that one thread makes lie side by side, in the same cache lines.
+            let made = runtime.spawn(async move { Arc::new(gateway.for_core(number)) });
+            cores.push(Core {
+                runtime: runtime.handle().clone(),
+                gateway: made.await.map_err(io::Error::other)?,
+                connections: Arc::default(),
+                requests: AtomicUsize::new(0),
+            });
+        }
+        let cores: Arc<[Core]> = cores.into();
+        let home = |home| Home(Arc::new(Place { cores: Arc::clone(&cores), home }));
+        Ok(Self { homes: (0..count).map(home).collect(), runtimes })
     }
 
     /// Runs a task that serves a connection, on the core that has the fewest. The task is given that core.
@@ -71,11 +85,12 @@ impl Cores {
     where
         T: Future<Output = ()> + Send + 'static,
     {
-        let loads = self.cores.iter().map(|core| core.connections.load(Ordering::Relaxed));
-        let home = loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number);
-        let core = &self.cores[home];
+        let loads = self.homes.iter().map(|home| home.core().connections.load(Ordering::Relaxed));
+        let number = loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number);
+        let home = &self.homes[number];
+        let core = home.core();
         let counted = Counted::new(Arc::clone(&core.connections));
-        let task = task(Home { cores: Arc::clone(&self.cores), home });
+        let task = task(home.clone());
         // An async block would hold the task twice: as it was given, and as it runs.
         core.runtime.spawn(task.map(move |()| drop(counted))).abort_handle()
     }
@@ -90,14 +105,21 @@ impl Drop for Cores {
     }
 }
 
-/// The core that serves a connection.
+/// The core that serves a connection. Each request has a clone, and each core counts its own.
 #[derive(Clone)]
-pub(super) struct Home {
+pub(super) struct Home(Arc<Place>);
+
+#[repr(align(128))]
+struct Place {
     cores: Arc<[Core]>,
     home: usize,
 }
 
 impl Home {
+    fn core(&self) -> &Core {
+        &self.0.cores[self.0.home]
+    }
+
     /// Answers a request. All streams of an HTTP/2 connection arrive on one core, so each goes to the core that answers the fewest
     /// requests.
     ///
@@ -108,20 +130,22 @@ impl Home {
         door: Door,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<Response<Body>, JoinError>> {
-        let number = if request.version() == Version::HTTP_2 { self.least_busy() } else { self.home };
-        if number == self.home {
+        let number = if request.version() == Version::HTTP_2 { self.0.least_busy() } else { self.0.home };
+        if number == self.0.home {
             return Either::Left(self.answer_on(number, door, request).map(Ok));
         }
-        let runtime = self.cores[number].runtime.clone();
+        let runtime = self.0.cores[number].runtime.clone();
         Either::Right(AbortOnDropHandle::new(runtime.spawn(self.answer_on(number, door, request))))
     }
 
     async fn answer_on(self, number: usize, door: Door, request: Request<Incoming>) -> Response<Body> {
-        let core = &self.cores[number];
+        let core = &self.0.cores[number];
         let _counted = Counted::new(&core.requests);
         router::answer(&core.gateway, door, request).await
     }
+}
 
+impl Place {
     fn least_busy(&self) -> usize {
         let load = |number: usize| (self.cores[number].requests.load(Ordering::Relaxed), number != self.home);
         (0..self.cores.len()).min_by_key(|number| load(*number)).unwrap_or(self.home)

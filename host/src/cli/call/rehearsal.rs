@@ -151,7 +151,7 @@ impl Rehearsal {
             if let Some(trap) = error.trap() {
                 eprint!("{}", trap_report(trap));
             }
-            Reply::Problem(api::call_failure(error, &connector.name(), INSTANCE))
+            Reply::Problem(api::call_failure(error, connector.name(), INSTANCE))
         })
     }
 }

@@ -40,7 +40,7 @@ pub(super) async fn run(
         compiled_bytes: trial.compiled_bytes()?,
         checked_in_ms: started.elapsed().as_millis() as u64,
     };
-    let before = match present_module(config, &connector.name()) {
+    let before = match present_module(config, connector.name()) {
         None => None,
         // A version that this gateway would refuse is no version to compare with.
         Some(path) => trial.registry.look_at(&read(&path)?).await.ok(),

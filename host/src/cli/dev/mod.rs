@@ -135,7 +135,7 @@ async fn run_gateway(
         workshop.add(&gateway, built).await?;
         if let Some(credential) = &credential {
             let auth = &connector.manifest().auth;
-            account::connect(address, &key, &connector.name(), auth, credential, provider.as_ref()).await?;
+            account::connect(address, &key, connector.name(), auth, credential, provider.as_ref()).await?;
             say("An account is connected.");
         }
         say(greeting::text(address, key.expose_secret(), &connector, provider.as_ref()));

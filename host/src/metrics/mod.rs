@@ -1,21 +1,19 @@
 //! Counters and histograms, in the OpenMetrics text at `/metrics`.
+//!
+//! - here: all metrics, by name
+//! - [`sharded`]: the types of those that every call changes; the others have the types of `prometheus_client`
+
+pub mod sharded;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
 use egress::{Attempt, Observer};
-
-/// Upper bounds in seconds: from one invocation in the sandbox to an operation that waits for its upstream.
-const BUCKETS: [f64; 16] = [
-    0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
-];
 
 /// Labels of [`Metrics::requests`].
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -77,23 +75,21 @@ pub struct WebhookLabels {
     pub outcome: &'static str,
 }
 
-type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
-
 /// Everything that the gateway counts.
 pub struct Metrics {
     registry: Registry,
     /// Answers.
-    pub requests: Family<RequestLabels, Counter>,
+    pub requests: Family<RequestLabels, sharded::Counter>,
     /// Seconds from the head of a call to the head of its answer, for operations that succeed.
-    request_seconds: Histograms<OperationLabels>,
+    request_seconds: Family<OperationLabels, sharded::Histogram>,
     /// Seconds in each stage of an operation.
-    stages: Histograms<StageLabels>,
+    stages: Family<StageLabels, sharded::Histogram>,
     /// Invocations without an outcome or a fault: the limit that was broken, or `trap`, `timeout`, `busy`.
     pub sandbox_failures: Family<OutcomeLabels, Counter>,
     /// Modules that were swapped in, refused, removed or rolled back.
     pub swaps: Family<OutcomeLabels, Counter>,
     /// Requests to upstreams.
-    upstream_requests: Family<UpstreamLabels, Counter>,
+    upstream_requests: Family<UpstreamLabels, sharded::Counter>,
     /// Look-ups in the cache of compiled modules.
     pub module_cache: Family<CacheLabels, Counter>,
     /// Refreshes of access tokens.
@@ -119,7 +115,7 @@ pub struct Metrics {
     /// Size of the memory for calls in bytes.
     pub memory_limit: Gauge,
     /// Calls of operations that are running.
-    in_flight: Gauge,
+    in_flight: sharded::Gauge,
 }
 
 impl Default for Metrics {
@@ -128,8 +124,8 @@ impl Default for Metrics {
         let mut add = Registrar(&mut registry);
         Self {
             requests: add.metric("requests", "Answers by connector, operation and status"),
-            request_seconds: add.histograms("request_seconds", "Time of an operation to the head of its answer"),
-            stages: add.histograms("stage_seconds", "Time in each stage of an operation"),
+            request_seconds: add.metric("request_seconds", "Time of an operation to the head of its answer"),
+            stages: add.metric("stage_seconds", "Time in each stage of an operation"),
             sandbox_failures: add.metric("sandbox_failures", "Invocations that gave no answer"),
             swaps: add.metric("swaps", "Modules swapped in, refused, removed or rolled back"),
             upstream_requests: add.metric("upstream_requests", "Requests to upstreams by status or kind of error"),
@@ -157,18 +153,7 @@ struct Registrar<'a>(&'a mut Registry);
 
 impl Registrar<'_> {
     fn metric<M: Metric + Clone + Default>(&mut self, name: &str, help: &str) -> M {
-        self.add(name, help, M::default())
-    }
-
-    fn histograms<L>(&mut self, name: &str, help: &str) -> Histograms<L>
-    where
-        Histograms<L>: Metric + Clone,
-        L: Clone + std::hash::Hash + Eq,
-    {
-        self.add(name, help, Family::new_with_constructor(|| Histogram::new(BUCKETS)))
-    }
-
-    fn add<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
+        let metric = M::default();
         self.0.register(name, help, metric.clone());
         metric
     }
@@ -238,9 +223,9 @@ impl Metrics {
 /// The metrics of one operation. The stages are in the order of a call.
 pub struct OperationMetrics {
     /// Answers with status 200.
-    pub succeeded: Counter,
+    pub succeeded: sharded::Counter,
     /// Seconds from the head of the call to the head of the answer.
-    pub seconds: Histogram,
+    pub seconds: sharded::Histogram,
     /// Stage: the body is validated.
     pub validate: Stage,
     /// Stage: the account is chosen.
@@ -258,7 +243,7 @@ pub struct OperationMetrics {
     /// Stage: the answer is filtered and projected.
     pub shape: Stage,
     /// Calls of all operations that are running.
-    pub in_flight: Gauge,
+    pub in_flight: sharded::Gauge,
 }
 
 /// A stage of an operation.
@@ -266,10 +251,5 @@ pub struct Stage {
     /// The label of the metric, and the name of the span.
     pub name: &'static str,
     /// Seconds in the stage.
-    pub seconds: Histogram,
-}
-
-/// Records a time in seconds.
-pub fn record(histogram: &Histogram, time: Duration) {
-    histogram.observe(time.as_secs_f64());
+    pub seconds: sharded::Histogram,
 }
