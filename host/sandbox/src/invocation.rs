@@ -23,12 +23,11 @@ use super::deadline::until;
 use super::host_memory::{HostMemory, TooMuchHeld};
 use super::http::Outbound;
 use super::limits::{Awaited, CpuBudget, GuestMemory, Limit, Limits, MAX_HANDLES, NoGrowth, Waiting};
-use super::log::LogRate;
-use super::module::{Module, NeedsFiber};
+use super::module::{Module, NeedsFiber, Running};
 use super::progress::ProgressSender;
-use super::shares::{Share, Taken};
+use super::shares::Taken;
 use super::storage::Scope;
-use super::ticker::{Running, TICK};
+use super::ticker::TICK;
 use super::trap::{LastLines, TrapReport};
 
 /// Maximum time that a guest without a fiber may occupy its thread. If it takes longer, it is run again on a fiber, where it yields
@@ -138,15 +137,12 @@ pub struct Guest {
     pub(super) host_memory: HostMemory,
     memory: GuestMemory,
     log_lines: u32,
-    pub(super) log_rate: Arc<LogRate>,
     /// For the report of a trap.
     pub(super) last_lines: LastLines,
     /// Made on first use, because most modules do not use it.
     wasi: Option<Box<Wasi>>,
-    /// For the connections of its responses.
-    pub(super) connections: Arc<Share>,
+    pub(super) module: Running,
     _slots: Taken,
-    _running: Running,
 }
 
 struct Wasi {
@@ -166,12 +162,10 @@ impl Guest {
             host_memory: HostMemory::of(limits.output_bytes).out_of(shared),
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
-            log_rate: Arc::clone(&module.log_rate),
             last_lines: LastLines::default(),
             wasi: None,
-            connections: Arc::clone(&module.connections),
+            module: module.run(),
             _slots: slots,
-            _running: module.ticker.run(),
         }
     }
 

@@ -88,7 +88,7 @@ impl LogRate {
 impl Guest {
     /// Counts the last lines as written once more. Returns `false` if the connector has written too much in this second.
     pub(super) fn may_repeat_last_lines(&self) -> bool {
-        self.log_rate.admit(self.last_lines.bytes(), Instant::now()) == Admission::Admitted
+        self.module.log_rate.admit(self.last_lines.bytes(), Instant::now()) == Admission::Admitted
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn write(guest: &mut Guest, level: Level, mut line: String) {
         return;
     }
     let line = cut(on_one_line(line));
-    match guest.log_rate.admit(line.len(), Instant::now()) {
+    match guest.module.log_rate.admit(line.len(), Instant::now()) {
         Admission::Admitted => {}
         Admission::FirstDropped(dropped) => {
             return tracing::warn!(

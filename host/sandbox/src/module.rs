@@ -1,5 +1,6 @@
 //! One compiled module. It is checked and linked once, and instantiated for every invocation.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -84,12 +85,36 @@ pub struct Module {
     pub(super) immediate: Option<InstancePre<Guest>>,
     exports: ConnectorIndices,
     invoke: ComponentExportIndex,
-    pub(super) log_rate: Arc<LogRate>,
-    pub(super) ticker: Arc<Ticker>,
     slots: Arc<Share>,
     /// The number of slots that one instance takes.
     slots_of_instance: u32,
+    common: Arc<Common>,
+}
+
+/// The parts of a module that its guests use. A guest has one reference to all of them, because the guests of all cores change the
+/// count of the references.
+pub(super) struct Common {
+    pub(super) log_rate: LogRate,
+    /// For the connections of responses.
     pub(super) connections: Arc<Share>,
+    ticker: Arc<Ticker>,
+}
+
+/// The reference of a guest to its module. The clock ticks while it exists.
+pub(super) struct Running(Arc<Common>);
+
+impl Deref for Running {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.0
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.ticker.guest_ends();
+    }
 }
 
 /// The parts that all modules share.
@@ -281,17 +306,25 @@ impl Module {
             immediate,
             exports,
             invoke,
-            log_rate: Arc::default(),
-            ticker,
             slots: resources.slots.join(),
             slots_of_instance: engine::slots(memories, tables),
-            connections: resources.connections.join(),
+            common: Arc::new(Common {
+                log_rate: LogRate::default(),
+                connections: resources.connections.join(),
+                ticker,
+            }),
         })
     }
 
     /// Takes the slots for one instance.
     pub(super) fn take_slots(&self) -> Option<Taken> {
         self.slots.take(self.slots_of_instance)
+    }
+
+    /// The reference for a guest that begins now.
+    pub(super) fn run(&self) -> Running {
+        self.common.ticker.guest_begins();
+        Running(Arc::clone(&self.common))
     }
 
     /// The exports of an instance.

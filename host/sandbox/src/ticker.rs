@@ -29,9 +29,6 @@ struct Shared {
     stopped: AtomicBool,
 }
 
-/// Keeps the clock ticking while it exists.
-pub(super) struct Running(Arc<Ticker>);
-
 impl Ticker {
     /// Starts the clock. It ends when the engine is dropped.
     ///
@@ -52,7 +49,7 @@ impl Ticker {
                     continue;
                 }
                 idle = 0;
-                // First store, then load; `run` does the two in the other order. So at least one of the two sees the other.
+                // First store, then load; `guest_begins` does the two in the other order. So at least one of the two sees the other.
                 seen.stopped.store(true, Ordering::SeqCst);
                 if seen.guests.load(Ordering::SeqCst) == 0 {
                     thread::park_timeout(IDLE_CHECK);
@@ -63,18 +60,16 @@ impl Ticker {
         Ok(Arc::new(Self { shared, thread: handle.thread().clone() }))
     }
 
-    /// Keeps the clock ticking until the guard is dropped.
-    pub(super) fn run(self: &Arc<Self>) -> Running {
+    /// A guest begins. The clock ticks until it ends.
+    pub(super) fn guest_begins(&self) {
         self.shared.guests.fetch_add(1, Ordering::SeqCst);
         if self.shared.stopped.load(Ordering::SeqCst) {
             self.thread.unpark();
         }
-        Running(Arc::clone(self))
     }
-}
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.shared.guests.fetch_sub(1, Ordering::Relaxed);
+    /// A guest has ended.
+    pub(super) fn guest_ends(&self) {
+        self.shared.guests.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -57,7 +57,7 @@ impl Guest {
                 "{OPEN_RESPONSES} responses are open; read the body of one, or drop it, before you send the next request"
             ))));
         }
-        let Some(connection) = self.connections.take(1) else { return Ok(Err(Error::Busy(1))) };
+        let Some(connection) = self.module.connections.take(1) else { return Ok(Err(Error::Busy(1))) };
         let mut buffered = self.call.outbound.memory().part();
         if let Err(exhausted) = buffered.grow_to(BUFFERED_BYTES) {
             return Ok(Err(to_guest(exhausted.into())));
