@@ -76,22 +76,14 @@ impl EncodeMetric for Gauge {
 mod tests {
     use std::thread;
 
-    use prometheus_client::encoding::text;
     use prometheus_client::metrics::{counter, gauge};
-    use prometheus_client::registry::{Metric, Registry};
 
     use super::*;
+    use crate::metrics::sharded::tests::text_of;
     use crate::metrics::sharded::use_shard_of;
 
     const THREADS: usize = 8;
     const TIMES: usize = 10_000;
-
-    fn text_of(metric: impl Metric) -> String {
-        let (mut registry, mut text) = (Registry::default(), String::new());
-        registry.register("name", "Help", metric);
-        text::encode(&mut text, &registry).unwrap();
-        text
-    }
 
     #[test]
     fn threads_of_all_cores_count_exactly() {

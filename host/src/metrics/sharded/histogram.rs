@@ -98,11 +98,10 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
-    use prometheus_client::encoding::text;
     use prometheus_client::metrics::histogram;
-    use prometheus_client::registry::{Metric, Registry};
 
     use super::*;
+    use crate::metrics::sharded::tests::text_of;
     use crate::metrics::sharded::{Shard, use_shard_of};
 
     const THREADS: usize = 8;
@@ -113,13 +112,6 @@ mod tests {
         0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0,
         30.0,
     ];
-
-    fn text_of(metric: impl Metric) -> String {
-        let (mut registry, mut text) = (Registry::default(), String::new());
-        registry.register("name", "Help", metric);
-        text::encode(&mut text, &registry).unwrap();
-        text
-    }
 
     /// Asserts that the text is the same as that of the usual type.
     fn assert_usual_text(times: &[Duration]) {

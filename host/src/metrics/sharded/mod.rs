@@ -78,7 +78,18 @@ mod tests {
     use std::sync::atomic::AtomicU64;
     use std::thread;
 
+    use prometheus_client::encoding::text;
+    use prometheus_client::registry::{Metric, Registry};
+
     use super::*;
+
+    /// The text of a metric with the name `name`.
+    pub(super) fn text_of(metric: impl Metric) -> String {
+        let (mut registry, mut text) = (Registry::default(), String::new());
+        registry.register("name", "Help", metric);
+        text::encode(&mut text, &registry).unwrap();
+        text
+    }
 
     /// The shard that a new thread uses, after it was told its core.
     fn shard_of_a_thread(core: Option<usize>) -> usize {
