@@ -132,7 +132,15 @@ impl Gateway {
     /// # Panics
     /// When the value is not a number.
     pub fn metric(&self, series: &str) -> f64 {
-        let text = self.client().get("/metrics").text();
+        self.metric_for(&self.client, series)
+    }
+
+    /// As [`Gateway::metric`], for a client that may have connections of its own.
+    ///
+    /// # Panics
+    /// When the value is not a number.
+    pub fn metric_for(&self, client: &Client, series: &str) -> f64 {
+        let text = client.get("/metrics").text();
         let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ').map(str::to_owned));
         line.map_or(0.0, |value| value.parse().expect("a number"))
     }

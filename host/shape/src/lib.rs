@@ -92,7 +92,7 @@ impl Shape {
     ///
     /// As [`Shape::apply`], and `OutOfTime`.
     pub fn apply_while(&self, document: &[u8], has_time: impl Fn() -> bool) -> Result<Vec<u8>, ShapeError> {
-        if let Err(error) = str::from_utf8(document) {
+        if let Err(error) = simdutf8::compat::from_utf8(document) {
             return Err(ShapeError::NotUtf8 { offset: error.valid_up_to() });
         }
         let start = if document.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };

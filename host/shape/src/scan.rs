@@ -18,8 +18,8 @@ pub(super) struct Scanner<'a> {
 /// Number of open lists and objects that [`Scanner::skip_value`] stores in one word.
 const LEVELS_PER_WORD: u32 = u64::BITS;
 
-/// Number of words after which a string counts as long and is searched in blocks. For shorter ones this would be slower.
-const WORDS_BEFORE_BLOCKS: u32 = 4;
+/// Number of parts after which a string counts as long and is searched in blocks. For shorter ones this would be slower.
+const PARTS_BEFORE_BLOCKS: u32 = 2;
 
 /// `true` for each byte that makes an escape of two bytes with the backslash before it.
 const SHORT_ESCAPES: [bool; 256] = {
@@ -32,9 +32,8 @@ const SHORT_ESCAPES: [bool; 256] = {
     is_short
 };
 
-const EVERY_BYTE: u64 = 0x0101_0101_0101_0101;
-const HIGH_BITS: u64 = 0x80 * EVERY_BYTE;
-const SPACES: u64 = b' ' as u64 * EVERY_BYTE;
+/// A word of eight spaces.
+const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(bytes: &'a [u8], position: usize) -> Self {
@@ -266,13 +265,14 @@ impl<'a> Scanner<'a> {
     #[inline(always)]
     fn string(&mut self) -> Result<bool, ShapeError> {
         let mut at = self.position + 1;
-        for _ in 0..WORDS_BEFORE_BLOCKS {
-            let Some(word) = self.word(at) else { break };
-            let ends = ends_of_plain_text(word);
-            at += (ends.trailing_zeros() / 8) as usize;
+        for _ in 0..PARTS_BEFORE_BLOCKS {
+            let Some(part) = self.bytes.get(at..).and_then(<[u8]>::first_chunk) else { break };
+            let ends = blocks::ends_of_plain_text_in_part(part);
             if ends != 0 {
+                at += ends.trailing_zeros() as usize;
                 break;
             }
+            at += blocks::PART_BYTES;
         }
         if self.byte(at) == b'"' {
             self.position = at + 1;
@@ -366,15 +366,4 @@ pub(super) struct Name {
 #[inline]
 fn closing(is_object: bool) -> u8 {
     if is_object { b'}' } else { b']' }
-}
-
-/// Sets the high bit of the first byte in `word` that is a quote, a backslash or a control character.
-///
-/// Later bytes may be marked without reason, because the subtraction can borrow from them. The first mark is always right.
-#[inline]
-fn ends_of_plain_text(word: u64) -> u64 {
-    // The XOR swaps the codes of the space and the quote. The quote and the control characters are then the bytes below 0x21.
-    let quote_or_control = (word ^ (0x02 * EVERY_BYTE)).wrapping_sub(0x21 * EVERY_BYTE);
-    let backslash = (word ^ (u64::from(b'\\') * EVERY_BYTE)).wrapping_sub(EVERY_BYTE);
-    (quote_or_control | backslash) & !word & HIGH_BITS
 }

@@ -1,14 +1,15 @@
 //! The open connections of callers: at most a certain number, and none that holds its place or its memory without progress.
 //!
-//! A caller has `caller_timeout_s` for the first request of a connection, and as long between two reads of an answer. Whether a
-//! caller cooperates does not matter: one task looks through all connections each second.
+//! A caller has `caller_timeout_s` for the head of a request, which begins with the connection or with the end of the answer before,
+//! and as long between two reads of an answer. Whether a caller cooperates does not matter: one task looks through all connections
+//! each second. HTTP/2 connections stay open as long as their callers answer pings.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use hyper::Response;
+use hyper::{Response, Version};
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
@@ -19,6 +20,9 @@ use crate::pipeline::body::Body;
 
 /// How often the connections are looked through.
 const INTERVAL: Duration = Duration::from_secs(1);
+
+/// This is added to the number of requests of a connection that is closed because it has none, so that no further request begins.
+const CLOSED: usize = usize::MAX / 2;
 
 /// The open connections.
 pub(super) struct Connections {
@@ -35,7 +39,7 @@ pub(super) struct Connections {
 
 /// Whole seconds since the start, as of the last look. Reading them costs less than reading the time.
 #[derive(Clone)]
-pub(super) struct Clock {
+struct Clock {
     started: Instant,
     seconds: Arc<AtomicU64>,
 }
@@ -51,18 +55,20 @@ impl Clock {
         seconds
     }
 
-    pub(super) fn seconds(&self) -> u64 {
+    fn seconds(&self) -> u64 {
         self.seconds.load(Ordering::Relaxed)
     }
 }
 
 /// The part of a connection that the task of the connection and [`Connections`] share.
 struct State {
+    clock: Clock,
     /// Requests whose answer was not sent yet.
     requests: AtomicUsize,
     /// The second in which the connection was opened, or in which its last answer was sent.
     idle_since: AtomicU64,
-    has_begun: AtomicBool,
+    /// The connection has had a request over HTTP/2.
+    is_http2: AtomicBool,
     /// The answers under way.
     answers: Mutex<Vec<Weak<Answer>>>,
     /// Ends the task of the connection. Unset until the task was spawned.
@@ -106,17 +112,21 @@ impl Connections {
         let mut open = self.open.lock();
         if open.len() >= self.limit {
             let idle = open.iter().filter(|(_, state)| state.is_idle());
-            let (&oldest, _) = idle.min_by_key(|(id, state)| (state.idle_since.load(Ordering::Relaxed), **id))?;
-            open.remove(&oldest)?.close();
+            let (&id, oldest) = idle.min_by_key(|(id, state)| (state.idle_since.load(Ordering::Relaxed), **id))?;
+            if !oldest.close_idle() {
+                return None;
+            }
+            open.remove(&id);
         }
         Some(self.add(&mut open))
     }
 
     fn add(self: &Arc<Self>, open: &mut HashMap<u64, Arc<State>>) -> Connection {
         let state = Arc::new(State {
+            clock: self.clock.clone(),
             requests: AtomicUsize::new(0),
             idle_since: AtomicU64::new(self.clock.advance()),
-            has_begun: AtomicBool::new(false),
+            is_http2: AtomicBool::new(false),
             answers: Mutex::default(),
             task: OnceLock::new(),
         });
@@ -149,8 +159,10 @@ impl Connections {
         let late = |since: u64| now.saturating_sub(since) > self.patience;
         let open: Vec<Arc<State>> = self.open.lock().values().map(Arc::clone).collect();
         for state in open {
-            let silent = !state.has_begun.load(Ordering::Relaxed) && late(state.idle_since.load(Ordering::Relaxed));
-            if silent || state.give_up(|answer| late(answer.waiting_since()) || answer.is_overdue()) {
+            let is_http2 = state.is_http2.load(Ordering::Relaxed);
+            if !is_http2 && state.is_idle() && late(state.idle_since.load(Ordering::Relaxed)) {
+                state.close_idle();
+            } else if state.give_up(|answer| late(answer.waiting_since()) || answer.is_overdue()) {
                 state.close();
             }
         }
@@ -164,6 +176,15 @@ impl State {
             tracing::debug!("a connection without progress is closed");
             task.abort();
         }
+    }
+
+    /// Closes the connection, unless a request has begun. Returns `true` if it is closed.
+    fn close_idle(&self) -> bool {
+        let is_idle = self.requests.compare_exchange(0, CLOSED, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if is_idle {
+            self.close();
+        }
+        is_idle
     }
 
     fn is_idle(&self) -> bool {
@@ -191,11 +212,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// A request has arrived.
-    pub(super) fn begin(&self) -> Exchange {
-        self.state.has_begun.store(true, Ordering::Relaxed);
-        self.state.requests.fetch_add(1, Ordering::Relaxed);
-        Exchange { state: Arc::clone(&self.state), clock: self.connections.clock.clone(), answer: None }
+    /// The head of a request has arrived. `None` if the connection is being closed.
+    pub(super) fn begin(&self, version: Version) -> Option<Exchange> {
+        self.state.is_http2.store(version == Version::HTTP_2, Ordering::Relaxed);
+        let others = self.state.requests.fetch_add(1, Ordering::Relaxed);
+        let exchange = Exchange { state: Arc::clone(&self.state), answer: None };
+        (others < CLOSED).then_some(exchange)
     }
 
     /// The way to close the connection once it is served by a task.
@@ -224,7 +246,6 @@ impl Closer {
 /// A request and its answer. The connection is idle again when the last one is dropped.
 pub(super) struct Exchange {
     state: Arc<State>,
-    clock: Clock,
     answer: Option<Arc<Answer>>,
 }
 
@@ -233,10 +254,15 @@ impl Exchange {
     pub(super) fn deliver(mut self, response: Response<Body>) -> Response<Delivery> {
         let (parts, body) = response.into_parts();
         let deadline = parts.extensions.get::<AnswerDeadline>().map(|deadline| deadline.0);
-        let answer = Arc::new(Answer::new(body, deadline, self.clock.clone()));
+        let answer = Arc::new(Answer::new(body, deadline, self.seconds()));
         self.state.answers.lock().push(Arc::downgrade(&answer));
         self.answer = Some(Arc::clone(&answer));
         Response::from_parts(parts, Delivery::new(answer, self))
+    }
+
+    /// Whole seconds since the start, as of the last look at all connections.
+    pub(super) fn seconds(&self) -> u64 {
+        self.state.clock.seconds()
     }
 }
 
@@ -245,7 +271,7 @@ impl Drop for Exchange {
         if let Some(answer) = &self.answer {
             self.state.answers.lock().retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(answer)));
         }
-        self.state.idle_since.store(self.clock.seconds(), Ordering::Relaxed);
+        self.state.idle_since.store(self.seconds(), Ordering::Relaxed);
         self.state.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }

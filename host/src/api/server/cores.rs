@@ -38,6 +38,9 @@ pub struct Cores {
 /// keeps some memory.
 const IDLE_THREAD: Duration = Duration::from_secs(1);
 
+/// The time between two ticks of [`beat`]. Few deadlines are earlier.
+const BEAT: Duration = Duration::from_secs(1);
+
 /// The part of a core that its tasks share. Each call changes it, so it shares no pair of cache lines with another core's.
 #[repr(align(128))]
 struct Core {
@@ -65,6 +68,7 @@ impl Cores {
         let runtimes = runtimes.collect::<io::Result<Vec<Runtime>>>()?;
         let mut cores = Vec::with_capacity(count);
         for (number, runtime) in runtimes.iter().enumerate() {
+            runtime.spawn(beat());
             let gateway = gateway.clone();
             // In the thread of the core: the small parts that one thread makes lie side by side, in the same cache lines.
             let made = runtime.spawn(async move { Arc::new(gateway.for_core(number)) });
@@ -80,6 +84,11 @@ impl Cores {
         Ok(Self { homes: (0..count).map(home).collect(), runtimes })
     }
 
+    /// The number of cores.
+    pub(super) fn count(&self) -> usize {
+        self.homes.len()
+    }
+
     /// Runs a task that serves a connection, on the core that has the fewest. The task is given that core.
     pub(super) fn spawn<T>(&self, task: impl FnOnce(Home) -> T) -> AbortHandle
     where
@@ -93,6 +102,15 @@ impl Cores {
         let task = task(home.clone());
         // An async block would hold the task twice: as it was given, and as it runs.
         core.runtime.spawn(task.map(move |()| drop(counted))).abort_handle()
+    }
+}
+
+/// Keeps a timer in a runtime that is earlier than those of calls. Without one, tokio wakes the runtime's thread with a system call for
+/// each deadline that it adds.
+async fn beat() {
+    let mut ticks = tokio::time::interval(BEAT);
+    loop {
+        ticks.tick().await;
     }
 }
 
@@ -116,6 +134,11 @@ struct Place {
 }
 
 impl Home {
+    /// The number of the core, from 0.
+    pub(super) fn number(&self) -> usize {
+        self.0.home
+    }
+
     fn core(&self) -> &Core {
         &self.0.cores[self.0.home]
     }

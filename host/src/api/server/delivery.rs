@@ -14,7 +14,7 @@ use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::connections::{Clock, Exchange};
+use super::connections::Exchange;
 use crate::pipeline::body::Body;
 use egress::EgressError;
 
@@ -33,7 +33,6 @@ pub(super) struct Answer {
     /// `None` after it was given up.
     source: Mutex<Option<Source>>,
     deadline: Option<Instant>,
-    clock: Clock,
     /// The second since which the caller has a piece to take.
     waiting_since: AtomicU64,
     given_up: AtomicBool,
@@ -48,13 +47,12 @@ struct Source {
 }
 
 impl Answer {
-    /// A body. If there is a deadline, the body is given up then.
-    pub(super) fn new(body: Body, deadline: Option<Instant>, clock: Clock) -> Self {
+    /// A body, at this second. If there is a deadline, the body is given up then.
+    pub(super) fn new(body: Body, deadline: Option<Instant>, now: u64) -> Self {
         Self {
-            waiting_since: AtomicU64::new(clock.seconds()),
+            waiting_since: AtomicU64::new(now),
             source: Mutex::new(Some(Source { body, rest: Bytes::new(), waker: None })),
             deadline,
-            clock,
             given_up: AtomicBool::new(false),
         }
     }
@@ -105,12 +103,12 @@ impl Source {
 /// The body that the connection sends.
 pub(super) struct Delivery {
     answer: Arc<Answer>,
-    _exchange: Exchange,
+    exchange: Exchange,
 }
 
 impl Delivery {
     pub(super) fn new(answer: Arc<Answer>, exchange: Exchange) -> Self {
-        Self { answer, _exchange: exchange }
+        Self { answer, exchange }
     }
 }
 
@@ -127,7 +125,7 @@ impl hyper::body::Body for Delivery {
             answer.waiting_since.store(NOT_WAITING, Ordering::Relaxed);
             source.waker = Some(context.waker().clone());
         } else {
-            answer.waiting_since.store(answer.clock.seconds(), Ordering::Relaxed);
+            answer.waiting_since.store(self.exchange.seconds(), Ordering::Relaxed);
         }
         polled
     }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::{Either, join_all, pending};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -116,14 +117,16 @@ fn descriptors_for_callers() -> usize {
 pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Future<Output = ()>) {
     let patience = gateway.config.caller_timeout;
     let mut server = auto::Builder::new(TokioExecutor::new());
-    server.http1().timer(TokioTimer::new()).header_read_timeout(patience);
+    // `Connections` closes HTTP/1 connections that send no head. A timer of hyper's would be set again for each request.
+    server.http1().header_read_timeout(None);
     server.http2().timer(TokioTimer::new()).keep_alive_interval(patience);
     let server = Arc::new(server);
     let available = descriptors_for_callers();
     let limit = gateway.config.max_connections.map_or(available, |limit| limit.min(available));
     let connections = Arc::new(Connections::new(limit, patience, gateway.metrics.connections.clone()));
     let sweep = tokio::spawn(Arc::clone(&connections).sweep());
-    let graceful = GracefulShutdown::new();
+    // A watcher takes a lock of its shutdown whenever its connection is polled, so each core has one.
+    let shutdowns: Vec<GracefulShutdown> = (0..cores.count()).map(|_| GracefulShutdown::new()).collect();
     tokio::pin!(stop);
     loop {
         let (stream, door, connection) = tokio::select! {
@@ -139,12 +142,15 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Fu
                 continue;
             }
         };
-        let (server, watcher) = (Arc::clone(&server), graceful.watcher());
+        let server = Arc::clone(&server);
         let closer = connection.closer();
-        let task = cores.spawn(|home| async move {
-            match TcpStream::from_std(stream) {
-                Ok(stream) => serve_connection(&server, watcher, stream, door, &connection, home).await,
-                Err(error) => tracing::warn!(%error, "a connection could not be served"),
+        let task = cores.spawn(|home| {
+            let watcher = shutdowns[home.number()].watcher();
+            async move {
+                match TcpStream::from_std(stream) {
+                    Ok(stream) => serve_connection(&server, watcher, stream, door, &connection, home).await,
+                    Err(error) => tracing::warn!(%error, "a connection could not be served"),
+                }
             }
         });
         closer.set_task(task);
@@ -153,7 +159,8 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Fu
     gateway.draining.start();
     let drain = gateway.config.drain;
     tracing::info!(seconds = drain.as_secs(), "stopping: waiting for requests under way to end");
-    if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
+    let ended = join_all(shutdowns.into_iter().map(GracefulShutdown::shutdown));
+    if tokio::time::timeout(drain, ended).await.is_err() {
         tracing::warn!("some requests did not end within `drain_s` and were cut off");
     }
     sweep.abort();
@@ -169,8 +176,10 @@ async fn serve_connection(
     home: Home,
 ) {
     let service = service_fn(|request: Request<Incoming>| {
-        let exchange = connection.begin();
-        home.clone().answer(door, request).map(|answer| answer.map(|response| exchange.deliver(response)))
+        // The task that polls this ends with the connection.
+        let Some(exchange) = connection.begin(request.version()) else { return Either::Left(pending()) };
+        let answer = home.clone().answer(door, request);
+        Either::Right(answer.map(|answer| answer.map(|response| exchange.deliver(response))))
     });
     let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
     if let Err(error) = serving.await {
