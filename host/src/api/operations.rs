@@ -44,21 +44,24 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     // A time that is too long for the clock asks for nothing.
     let asked = patience.and_then(|asked| arrived.checked_add(Duration::from_secs(asked.seconds)));
     let deadline = asked.map_or(deadline, |asked| deadline.min(asked));
-    let reading = body::read_json(&head.headers, body, gateway, deadline.min(arrived + gateway.config.caller_timeout));
-    let body = trace.around("read", reading).await?;
     let trace = trace.clone();
+    let gateway = Arc::clone(gateway);
+    // Made before the body is read. What is moved after a pause takes its room in every waiting call twice.
+    let mut ready = Ready { gateway, caller, head, body: Bytes::new(), arrived, deadline, patience, trace };
+    let read_until = deadline.min(arrived + ready.gateway.config.caller_timeout);
+    let reading = body::read_json(&ready.head.headers, body, &ready.gateway, read_until);
+    ready.body = ready.trace.around("read", reading).await?;
     // Reads never need a key, and do not look for it.
     if operation.manifest.effect != Effect::Read
-        && let Some(key) = once::key(&head.headers)?.map(str::to_owned)
+        && let Some(key) = once::key(&ready.head.headers)?.map(str::to_owned)
     {
-        let ready = Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline, patience, trace };
-        return Box::pin(run_once(ready, connector, arguments.operation.to_owned(), key)).await;
+        let path = arguments.operation.to_owned();
+        return Box::pin(run_once(ready, connector, path, key)).await;
     }
-    let ready = Ready { gateway: Arc::clone(gateway), caller, head, body, arrived, deadline, patience, trace };
     run(&ready, &connector, operation).await
 }
 
-/// A call that has been read.
+/// A call whose body is read.
 struct Ready {
     gateway: Arc<Gateway>,
     caller: AuthorizedCaller,
