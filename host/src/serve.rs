@@ -18,6 +18,7 @@ use crate::idempotency::Idempotency;
 use crate::integrations::Integrations;
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
+use crate::program;
 use crate::registry::{self, Registry};
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
@@ -200,6 +201,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
                     ]);
+                    program::give_back_code();
                     told.await;
                 }
                 Err(error) => failure = Some(error),

@@ -18,7 +18,7 @@ use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
 use crate::{gateway, machine, proxy, upstream};
 
-const IDLE_GOAL: f64 = 60e6;
+const IDLE_GOAL: f64 = 45e6;
 
 /// Number of calls that wait at once.
 const CALLS: usize = 10_000;
