@@ -8,6 +8,7 @@ use rustix::process::Signal;
 use secrecy::SecretString;
 use thiserror::Error;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
 
 use crate::api;
 use crate::api::server::{self, Cores, Doors};
@@ -30,6 +31,9 @@ use store::{Store, StoreError};
 
 /// How often the store is searched for records that have expired.
 const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
+
+/// Time after the start in which every task of the gateway has run once. Later, little of the code that they began with is run.
+const SETTLING: Duration = Duration::from_secs(5);
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -200,8 +204,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(Arc::clone(&jobs).keep_up()),
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
+                        tokio::spawn(async {
+                            sleep(SETTLING).await;
+                            program::give_back_code();
+                        }),
                     ]);
-                    program::give_back_code();
                     told.await;
                 }
                 Err(error) => failure = Some(error),

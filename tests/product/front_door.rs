@@ -45,7 +45,8 @@ fn a_connection_without_a_request_is_closed() {
         beginnings.iter().map(|beginning| connection(&gateway.address(), beginning)).collect();
     for mut stream in streams {
         wait_for_end(&mut stream);
-        gateway.call("liar/version", json!({})).ok();
+        // A new client, because the connection of the gateway's own one is closed in these seconds too.
+        gateway.stranger().with_key(KEY).call("liar/version", json!({})).ok();
     }
 }
 
@@ -61,6 +62,26 @@ fn a_connection_over_the_limit_replaces_the_one_that_is_idle_for_longest() {
     }
     // The gateway has closed the connections of its own client, which may not have noticed.
     assert!(gateway.metric_for(&gateway.stranger().with_key(KEY), "gateway_connections") <= 3.0);
+}
+
+#[test]
+fn connections_without_a_request_do_not_replace_one_that_has_had_one() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).general("max_connections = 4").start();
+    let request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut used = connection(&gateway.address(), request);
+    let mut status = [0; 12];
+    used.read_exact(&mut status).unwrap();
+    let mut silent: Vec<TcpStream> = (0..8).map(|_| connection(&gateway.address(), b"")).collect();
+    // The gateway has taken all of them when it has closed the first ones.
+    silent.iter_mut().take(5).for_each(wait_for_end);
+    used.write_all(request).unwrap();
+    let mut answers = String::new();
+    while answers.matches("HTTP/1.1 200").count() < 1 {
+        let mut piece = [0; 1024];
+        let length = used.read(&mut piece).unwrap();
+        assert_ne!(length, 0, "the connection was closed after {answers}");
+        answers.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
 }
 
 /// A service with a large answer, and a gateway that lets two calls use it at the same time.

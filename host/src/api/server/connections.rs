@@ -67,6 +67,7 @@ struct State {
     requests: AtomicUsize,
     /// The second in which the connection was opened, or in which its last answer was sent.
     idle_since: AtomicU64,
+    has_begun: AtomicBool,
     /// The connection has had a request over HTTP/2.
     is_http2: AtomicBool,
     /// The answers under way.
@@ -89,8 +90,8 @@ impl Connections {
         }
     }
 
-    /// Adds a connection. If there are as many as allowed, the one that has been without a request for longest is closed. If
-    /// each has a request under way, this waits for the end of one.
+    /// Adds a connection. If there are as many as allowed, one without a request is closed: one that has never had any, if there is
+    /// one, and of those the one that has waited for longest. If each has a request under way, this waits for the end of one.
     pub(super) async fn open(self: &Arc<Self>) -> Connection {
         loop {
             let ended = self.ended.notified();
@@ -112,7 +113,9 @@ impl Connections {
         let mut open = self.open.lock();
         if open.len() >= self.limit {
             let idle = open.iter().filter(|(_, state)| state.is_idle());
-            let (&id, oldest) = idle.min_by_key(|(id, state)| (state.idle_since.load(Ordering::Relaxed), **id))?;
+            let age =
+                |state: &State| (state.has_begun.load(Ordering::Relaxed), state.idle_since.load(Ordering::Relaxed));
+            let (&id, oldest) = idle.min_by_key(|(id, state)| (age(state), **id))?;
             if !oldest.close_idle() {
                 return None;
             }
@@ -126,6 +129,7 @@ impl Connections {
             clock: self.clock.clone(),
             requests: AtomicUsize::new(0),
             idle_since: AtomicU64::new(self.clock.advance()),
+            has_begun: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
             answers: Mutex::default(),
             task: OnceLock::new(),
@@ -214,6 +218,7 @@ pub(super) struct Connection {
 impl Connection {
     /// The head of a request has arrived. `None` if the connection is being closed.
     pub(super) fn begin(&self, version: Version) -> Option<Exchange> {
+        self.state.has_begun.store(true, Ordering::Relaxed);
         self.state.is_http2.store(version == Version::HTTP_2, Ordering::Relaxed);
         let others = self.state.requests.fetch_add(1, Ordering::Relaxed);
         let exchange = Exchange { state: Arc::clone(&self.state), answer: None };
