@@ -2,15 +2,21 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 use serde_json::json;
 use support::setup::KEY;
-use support::wire::{PREFACE, connection, frame, head, post};
+use support::wire::{PREFACE, connection, frame, head, narrow_connection, post};
 use support::{Gateway, Provider, Reply, Setup, module, usage, wait_for};
 
 /// A gateway that gives callers one second.
 fn impatient(config: &str) -> Setup {
-    Setup::new().module("liar", module::liar("version=1.0.0")).general("caller_timeout_s = 1").general(config)
+    patient_for(1).general(config)
+}
+
+/// A gateway that gives callers this time.
+fn patient_for(seconds: u32) -> Setup {
+    Setup::new().module("liar", module::liar("version=1.0.0")).general(&format!("caller_timeout_s = {seconds}"))
 }
 
 /// Reads until the gateway closes the connection.
@@ -81,6 +87,25 @@ fn connections_without_a_request_do_not_replace_one_that_has_had_one() {
         let length = used.read(&mut piece).unwrap();
         assert_ne!(length, 0, "the connection was closed after {answers}");
         answers.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+}
+
+#[test]
+fn a_caller_who_reads_slowly_gets_the_whole_answer() {
+    let service = Provider::start();
+    let text = "x".repeat(300_000);
+    service.reply("/forward", Reply::json(json!({"text": text})));
+    let gateway = patient_for(2).upstream("liar", "api", &service.url()).start();
+    let request = head("/connectors/liar/forward", 2) + "{}";
+    let mut stream = narrow_connection(&gateway.address(), request.as_bytes());
+    // The answer waits in buffers for longer than a caller may wait between two reads, or before the next request.
+    let mut answer = Vec::new();
+    let mut piece = [0; 2 << 10];
+    while !answer.ends_with(b"x\"}") {
+        std::thread::sleep(Duration::from_millis(30));
+        let length = stream.read(&mut piece).unwrap();
+        assert_ne!(length, 0, "the connection was closed after {} bytes", answer.len());
+        answer.extend_from_slice(&piece[..length]);
     }
 }
 

@@ -1,8 +1,10 @@
 //! Connections whose bytes a test writes itself: callers that send nothing, half of something, or never read.
 
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
+
+use socket2::{Domain, Socket, Type};
 
 use crate::setup::KEY;
 
@@ -15,6 +17,23 @@ pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// When the gateway does not accept it.
 pub fn connection(address: &str, bytes: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect(address.trim_start_matches("http://")).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(bytes).unwrap();
+    stream
+}
+
+/// The same as [`connection`], but the buffers of both systems hold little of an answer that is not read.
+///
+/// # Panics
+/// When the gateway does not accept it.
+pub fn narrow_connection(address: &str, bytes: &[u8]) -> TcpStream {
+    let address: SocketAddr = address.trim_start_matches("http://").parse().unwrap();
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
+    // The other system's buffer is a multiple of the size of a segment.
+    socket.set_tcp_mss(1400).unwrap();
+    socket.set_recv_buffer_size(16 << 10).unwrap();
+    socket.connect(&address.into()).unwrap();
+    let mut stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream.write_all(bytes).unwrap();
     stream

@@ -1,15 +1,14 @@
 //! The open connections of callers: at most a certain number, and none that holds its place or its memory without progress.
 //!
-//! A caller has `caller_timeout_s` for the head of a request, which begins with the connection or with the end of the answer before,
-//! and as long between two reads of an answer. Whether a caller cooperates does not matter: one task looks through all connections
-//! each second. HTTP/2 connections stay open as long as their callers answer pings.
+//! A caller has `caller_timeout_s` for the first request of a connection, and as long between two reads of an answer. Whether a
+//! caller cooperates does not matter: one task looks through all connections each second.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use hyper::{Response, Version};
+use hyper::Response;
 use parking_lot::Mutex;
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
@@ -68,8 +67,6 @@ struct State {
     /// The second in which the connection was opened, or in which its last answer was sent.
     idle_since: AtomicU64,
     has_begun: AtomicBool,
-    /// The connection has had a request over HTTP/2.
-    is_http2: AtomicBool,
     /// The answers under way.
     answers: Mutex<Vec<Weak<Answer>>>,
     /// Ends the task of the connection. Unset until the task was spawned.
@@ -130,7 +127,6 @@ impl Connections {
             requests: AtomicUsize::new(0),
             idle_since: AtomicU64::new(self.clock.advance()),
             has_begun: AtomicBool::new(false),
-            is_http2: AtomicBool::new(false),
             answers: Mutex::default(),
             task: OnceLock::new(),
         });
@@ -163,8 +159,7 @@ impl Connections {
         let late = |since: u64| now.saturating_sub(since) > self.patience;
         let open: Vec<Arc<State>> = self.open.lock().values().map(Arc::clone).collect();
         for state in open {
-            let is_http2 = state.is_http2.load(Ordering::Relaxed);
-            if !is_http2 && state.is_idle() && late(state.idle_since.load(Ordering::Relaxed)) {
+            if !state.has_begun.load(Ordering::Relaxed) && late(state.idle_since.load(Ordering::Relaxed)) {
                 state.close_idle();
             } else if state.give_up(|answer| late(answer.waiting_since()) || answer.is_overdue()) {
                 state.close();
@@ -217,9 +212,8 @@ pub(super) struct Connection {
 
 impl Connection {
     /// The head of a request has arrived. `None` if the connection is being closed.
-    pub(super) fn begin(&self, version: Version) -> Option<Exchange> {
+    pub(super) fn begin(&self) -> Option<Exchange> {
         self.state.has_begun.store(true, Ordering::Relaxed);
-        self.state.is_http2.store(version == Version::HTTP_2, Ordering::Relaxed);
         let others = self.state.requests.fetch_add(1, Ordering::Relaxed);
         let exchange = Exchange { state: Arc::clone(&self.state), answer: None };
         (others < CLOSED).then_some(exchange)

@@ -22,7 +22,6 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 
 use self::connections::{Connection, Connections};
@@ -117,8 +116,8 @@ fn descriptors_for_callers() -> usize {
 pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Future<Output = ()>) {
     let patience = gateway.config.caller_timeout;
     let mut server = auto::Builder::new(TokioExecutor::new());
-    // `Connections` closes HTTP/1 connections that send no head. A timer of hyper's would be set again for each request.
-    server.http1().header_read_timeout(None);
+    // It begins when an answer has left the buffers of the connection, which `Connections` cannot see.
+    server.http1().timer(TokioTimer::new()).header_read_timeout(patience);
     server.http2().timer(TokioTimer::new()).keep_alive_interval(patience);
     let server = Arc::new(server);
     let available = descriptors_for_callers();
@@ -133,7 +132,9 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Fu
             accepted = accept(&doors, &connections) => accepted,
             () = &mut stop => break,
         };
-        prepare(&stream, patience);
+        // Answers are written in one piece, so waiting for more bytes only delays them. If the peer is gone, this fails, and so does
+        // reading later. `TCP_USER_TIMEOUT` is not set: it would also end connections whose callers read slowly but steadily.
+        let _ = stream.set_nodelay(true);
         // A socket belongs to the runtime in which it was made.
         let stream = match stream.into_std() {
             Ok(stream) => stream,
@@ -177,7 +178,7 @@ async fn serve_connection(
 ) {
     let service = service_fn(|request: Request<Incoming>| {
         // The task that polls this ends with the connection.
-        let Some(exchange) = connection.begin(request.version()) else { return Either::Left(pending()) };
+        let Some(exchange) = connection.begin() else { return Either::Left(pending()) };
         let answer = home.clone().answer(door, request);
         Either::Right(answer.map(|answer| answer.map(|response| exchange.deliver(response))))
     });
@@ -200,12 +201,4 @@ async fn accept(doors: &Doors, connections: &Arc<Connections>) -> (TcpStream, Do
             }
         }
     }
-}
-
-/// Sets the options of a caller's socket. If the peer is gone, that fails, and reading fails later.
-fn prepare(stream: &TcpStream, patience: Duration) {
-    // Answers are written in one piece, so waiting for more bytes only delays them.
-    let _ = stream.set_nodelay(true);
-    // The kernel ends a connection whose peer takes no byte for so long.
-    let _ = SockRef::from(stream).set_tcp_user_timeout(Some(patience));
 }
