@@ -18,6 +18,9 @@ use crate::media_type::{essence, is_json};
 /// a reset could discard the answer.
 const LINGER_BYTES: usize = 64 << 20;
 
+/// The most bytes of a body that is copied rather than kept as it was read. Connections read 8 KiB at once.
+const SMALL_BYTES: usize = 4 << 10;
+
 /// The longest time for reading and dropping.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 
@@ -113,7 +116,12 @@ async fn collect(body: &mut Incoming, limit: usize, memory: &MemoryBudget) -> Re
         }
         whole.extend_from_slice(&piece);
     }
-    Ok(held.of(if whole.is_empty() { first.unwrap_or_default() } else { whole.into() }))
+    Ok(held.of(match first {
+        // A copy of a small body, because the piece is a part of the connection's memory, which a call that waits must not keep.
+        Some(piece) if whole.is_empty() && piece.len() <= SMALL_BYTES => Bytes::copy_from_slice(&piece),
+        Some(piece) if whole.is_empty() => piece,
+        _ => whole.into(),
+    }))
 }
 
 /// Reads a body whose media type is JSON, or an empty body without a media type.

@@ -9,76 +9,60 @@ use contract::pointer;
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
-/// The headers that change how an operation is answered. One pass over the headers of a call finds them, so that an absent one costs
-/// nothing.
+/// What the headers of a call say about its answer. It holds none of the connection's memory, of which the headers are a part, so that
+/// a call that waits does not keep it.
 #[derive(Default)]
-pub(super) struct Wishes<'a> {
-    accept: Option<&'a HeaderValue>,
-    user_identifier: Option<&'a HeaderValue>,
-    is_user_identifier_repeated: bool,
-    prefer: Option<&'a HeaderValue>,
-    request_timeout: Option<&'a HeaderValue>,
-    range: Option<&'a HeaderValue>,
-    debug: Option<&'a HeaderValue>,
+pub(super) struct Wishes {
+    /// The media types that the caller takes.
+    pub(super) accept: Option<Box<str>>,
+    /// The part of a file that the caller wants.
+    pub(super) range: Option<Box<str>>,
+    /// See [`user_identifier`].
+    pub(super) user_identifier: Option<Box<str>>,
+    /// The longest time that the caller waits: `Request-Timeout`, else the preference `wait` (RFC 7240, section 4.3).
+    pub(super) patience: Option<Patience>,
+    /// The caller wants to know why a connector trapped. Only a caller with the scope `admin` is told.
+    pub(super) wants_debug: bool,
 }
 
-impl<'a> Wishes<'a> {
-    /// Finds the headers.
-    pub(super) fn of(headers: &'a HeaderMap) -> Self {
+impl Wishes {
+    /// Reads the headers in one pass, so that an absent one costs nothing.
+    ///
+    /// # Errors
+    /// 400 if `Request-Timeout` is not a number of seconds, and those of [`user_identifier`]. A preference that cannot be read is
+    /// ignored, as RFC 7240 says.
+    pub(super) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
         let mut wishes = Self::default();
+        let (mut prefer, mut request_timeout) = (None, None);
         for (name, value) in headers {
+            let text = || value.to_str().ok();
             match name.as_str() {
-                "accept" => wishes.accept = wishes.accept.or(Some(value)),
+                "accept" if wishes.accept.is_none() => wishes.accept = text().map(Box::from),
                 "x-user-identifier" => {
-                    wishes.is_user_identifier_repeated = wishes.user_identifier.replace(value).is_some();
+                    wishes.user_identifier = Some(named(value, wishes.user_identifier.is_some())?.into());
                 }
-                "prefer" => wishes.prefer = Some(value),
-                "request-timeout" => wishes.request_timeout = Some(value),
-                "range" => wishes.range = Some(value),
-                "x-debug" => wishes.debug = Some(value),
+                "prefer" => prefer = text(),
+                "request-timeout" => request_timeout = Some(value),
+                "range" => wishes.range = text().filter(|range| range.starts_with("bytes=")).map(Box::from),
+                "x-debug" => wishes.wants_debug = value == "1",
                 _ => {}
             }
         }
-        wishes
+        wishes.patience = patience(request_timeout, prefer.unwrap_or_default())?;
+        Ok(wishes)
     }
+}
 
-    /// The media types that the caller takes.
-    pub(super) fn accept(&self) -> Option<&'a str> {
-        self.accept?.to_str().ok()
+fn patience(request_timeout: Option<&HeaderValue>, preferences: &str) -> Result<Option<Patience>, Problem> {
+    let seconds = |text: &str| text.trim().parse::<u64>().ok().filter(|seconds| *seconds > 0);
+    if let Some(value) = request_timeout {
+        let seconds = value.to_str().ok().and_then(seconds).ok_or_else(|| {
+            problem::BAD_REQUEST.because("The header Request-Timeout must be a whole number of seconds, at least 1.")
+        })?;
+        return Ok(Some(Patience { seconds, is_preference: false }));
     }
-
-    /// The part of a file that the caller wants.
-    pub(super) fn range(&self) -> Option<&'a str> {
-        self.range?.to_str().ok().filter(|range| range.starts_with("bytes="))
-    }
-
-    /// Returns `true` if the caller wants to know why a connector trapped. Only a caller with the scope `admin` is told.
-    pub(super) fn wants_debug(&self) -> bool {
-        self.debug.is_some_and(|value| value == "1")
-    }
-
-    /// See [`user_identifier`].
-    pub(super) fn user_identifier(&self) -> Result<Option<&'a str>, Problem> {
-        self.user_identifier.map_or(Ok(None), |value| named(value, self.is_user_identifier_repeated).map(Some))
-    }
-
-    /// The longest time that the caller waits: `Request-Timeout`, else the preference `wait` (RFC 7240, section 4.3).
-    ///
-    /// # Errors
-    /// 400 if `Request-Timeout` is not a number of seconds. A preference that cannot be read is ignored, as RFC 7240 says.
-    pub(super) fn patience(&self) -> Result<Option<Patience>, Problem> {
-        let seconds = |text: &str| text.trim().parse::<u64>().ok().filter(|seconds| *seconds > 0);
-        if let Some(value) = self.request_timeout {
-            let seconds = value.to_str().ok().and_then(seconds).ok_or_else(|| {
-                problem::BAD_REQUEST
-                    .because("The header Request-Timeout must be a whole number of seconds, at least 1.")
-            })?;
-            return Ok(Some(Patience { seconds, is_preference: false }));
-        }
-        let preferences = self.prefer.and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let wait = preferences.split([',', ';']).find_map(|one| seconds(one.trim().strip_prefix("wait=")?));
-        Ok(wait.map(|seconds| Patience { seconds, is_preference: true }))
-    }
+    let wait = preferences.split([',', ';']).find_map(|one| seconds(one.trim().strip_prefix("wait=")?));
+    Ok(wait.map(|seconds| Patience { seconds, is_preference: true }))
 }
 
 /// The longest time that a caller waits.
@@ -124,7 +108,7 @@ mod tests {
 
     fn patience(name: &'static str, value: &'static str) -> Result<Option<Patience>, ()> {
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
-        Wishes::of(&headers).patience().map_err(drop)
+        Wishes::of(&headers).map(|wishes| wishes.patience).map_err(drop)
     }
 
     #[test]

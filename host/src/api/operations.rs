@@ -6,7 +6,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{HeaderName, HeaderValue};
-use hyper::http::request::Parts;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -16,7 +15,7 @@ use super::headers::{Patience, Wishes};
 use super::problem::{self, Problem, callback_problem, job_problem, pipeline_problem};
 use super::route::HttpCall;
 use super::server::AnswerDeadline;
-use super::{body, connectors, headers, once};
+use super::{body, connectors, once};
 use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
@@ -39,38 +38,48 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let operation = find(&connector, arguments.operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
     let (head, body) = request.into_parts();
-    let patience = Wishes::of(&head.headers).patience()?;
+    let wishes = Wishes::of(&head.headers)?;
+    // Reads never need a key, and do not look for it.
+    let key = if operation.manifest.effect == Effect::Read { None } else { once::key(&head.headers)? };
+    let once = key.map(|key| Once { key: key.to_owned(), path: head.uri.path().to_owned() });
     let deadline = arrived + connector.timeout();
     // A time that is too long for the clock asks for nothing.
-    let asked = patience.and_then(|asked| arrived.checked_add(Duration::from_secs(asked.seconds)));
+    let asked = wishes.patience.and_then(|asked| arrived.checked_add(Duration::from_secs(asked.seconds)));
     let deadline = asked.map_or(deadline, |asked| deadline.min(asked));
+    let read_until = deadline.min(arrived + gateway.config.caller_timeout);
     let trace = trace.clone();
     let gateway = Arc::clone(gateway);
     // Made before the body is read. What is moved after a pause takes its room in every waiting call twice.
-    let mut ready = Ready { gateway, caller, head, body: Bytes::new(), arrived, deadline, patience, trace };
-    let read_until = deadline.min(arrived + ready.gateway.config.caller_timeout);
-    let reading = body::read_json(&ready.head.headers, body, &ready.gateway, read_until);
+    let mut ready = Ready { gateway, caller, wishes, body: Bytes::new(), arrived, deadline, trace };
+    let reading = async {
+        // The head of the request ends here. It is a part of the connection's memory, which a call that waits must not keep.
+        let head = head;
+        body::read_json(&head.headers, body, &ready.gateway, read_until).await
+    };
     ready.body = ready.trace.around("read", reading).await?;
-    // Reads never need a key, and do not look for it.
-    if operation.manifest.effect != Effect::Read
-        && let Some(key) = once::key(&ready.head.headers)?.map(str::to_owned)
-    {
-        let path = arguments.operation.to_owned();
-        return Box::pin(run_once(ready, connector, path, key)).await;
+    match once {
+        Some(once) => Box::pin(run_once(ready, connector, arguments.operation.to_owned(), once)).await,
+        None => run(&ready, &connector, operation).await,
     }
-    run(&ready, &connector, operation).await
 }
 
 /// A call whose body is read.
 struct Ready {
     gateway: Arc<Gateway>,
     caller: AuthorizedCaller,
-    head: Parts,
+    wishes: Wishes,
     body: Bytes,
     arrived: Instant,
     deadline: Instant,
-    patience: Option<Patience>,
     trace: Trace,
+}
+
+/// The parts of a call's head that make it the same as another.
+struct Once {
+    /// The header `Idempotency-Key`.
+    key: String,
+    /// The path of the request.
+    path: String,
 }
 
 /// Answers a call with an idempotency key.
@@ -78,20 +87,20 @@ async fn run_once(
     ready: Ready,
     connector: Arc<Connector>,
     path: String,
-    key: String,
+    once: Once,
 ) -> Result<Response<Body>, Problem> {
     let gateway = Arc::clone(&ready.gateway);
     let caller = ready.caller.clone();
-    let user_identifier = headers::user_identifier(&ready.head.headers)?.unwrap_or_default().to_owned();
-    let (request_path, body) = (ready.head.uri.path().to_owned(), ready.body.clone());
-    let request: [&[u8]; 4] = [b"POST", request_path.as_bytes(), user_identifier.as_bytes(), &body];
+    let user_identifier = ready.wishes.user_identifier.clone().unwrap_or_default();
+    let body = ready.body.clone();
+    let request: [&[u8]; 4] = [b"POST", once.path.as_bytes(), user_identifier.as_bytes(), &body];
     let called = Arc::clone(&connector);
     let operation_path = path.clone();
     let running = async move {
         let operation = find(&called, &operation_path)?;
         run(&ready, &called, operation).await
     };
-    let response = once::answer(&gateway, &caller, &key, &request, running).await?;
+    let response = once::answer(&gateway, &caller, &once.key, &request, running).await?;
     if once::is_replayed(&response)
         && let Some(operation) = connector.operation(&path)
     {
@@ -102,24 +111,23 @@ async fn run_once(
 
 /// Runs a call.
 async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -> Result<Response<Body>, Problem> {
-    let Ready { gateway, caller, head, body, arrived, deadline, patience, trace } = ready;
+    let Ready { gateway, caller, wishes, body, arrived, deadline, trace } = ready;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
-    let wishes = Wishes::of(&head.headers);
-    let user_identifier = wishes.user_identifier()?;
+    let user_identifier = wishes.user_identifier.as_deref();
     let call = pipeline::Call {
         connector,
         operation,
         run_as: RunAs::Caller { tenant: caller.tenant(), subject: caller.subject(), user_identifier },
         body,
-        accept: wishes.accept(),
-        range: wishes.range(),
+        accept: wishes.accept.as_deref(),
+        range: wishes.range.as_deref(),
         deadline: *deadline,
         background: None,
         trace: trace.clone(),
     };
     let submitted = pipeline::submit(gateway.services(), &call).await;
     let explain = |error: pipeline::Error| {
-        let trap = error.trap().filter(|_| wishes.wants_debug() && caller.may(Scope::Admin)).map(ToString::to_string);
+        let trap = error.trap().filter(|_| wishes.wants_debug && caller.may(Scope::Admin)).map(ToString::to_string);
         let problem = pipeline_problem(error, connector.name());
         match trap {
             Some(trap) => problem.and(&sentence(&trap)),
@@ -139,7 +147,7 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
     response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;
-    if let Some(Patience { seconds, is_preference: true }) = patience
+    if let Some(Patience { seconds, is_preference: true }) = wishes.patience
         && let Ok(applied) = HeaderValue::try_from(format!("wait={seconds}"))
     {
         response.headers_mut().insert(PREFERENCE_APPLIED, applied);

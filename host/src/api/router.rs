@@ -38,9 +38,10 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<
     let encoding = encoding.filter(|_| request.method() != Method::HEAD);
     let origin = cors::allowed_origin(&gateway.config, request.headers());
     let method = request.method().clone();
-    let uri = request.uri().clone();
+    // A copy. A part of the request would keep the connection's memory for as long as the call waits.
+    let path: Box<str> = request.uri().path().into();
     let has_admin_door = gateway.config.admin_listen.is_some();
-    let found = routes::find(uri.path()).filter(|(route, _)| route.is_at(door, has_admin_door));
+    let found = routes::find(&path).filter(|(route, _)| route.is_at(door, has_admin_door));
     let span = request_span(&request_id, found);
     let trace = trace(gateway, found, &request_id, &request);
     let answering = async {
