@@ -40,20 +40,28 @@ where
 
 /// A server that answers with the version of HTTP of the request.
 fn that_answers_its_protocol(config: ServerConfig) -> SocketAddr {
+    counted(config, Arc::default())
+}
+
+/// The same, which counts its connections.
+fn counted(config: ServerConfig, connections: Arc<AtomicUsize>) -> SocketAddr {
     use http_body_util::Full;
     use hyper::service::service_fn;
     use hyper_util::rt::{TokioExecutor, TokioIo};
     use hyper_util::server::conn::auto;
 
-    serve(config, |stream| async {
-        let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
-            let answer = json!({"version": format!("{:?}", request.version())}).to_string();
-            hyper::Response::builder()
-                .header("content-type", "application/json")
-                .body(Full::<bytes::Bytes>::from(answer))
-        });
-        // The gateway may close the connection early.
-        let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
+    serve(config, move |stream| {
+        connections.fetch_add(1, Ordering::Relaxed);
+        async {
+            let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| async move {
+                let answer = json!({"version": format!("{:?}", request.version())}).to_string();
+                hyper::Response::builder()
+                    .header("content-type", "application/json")
+                    .body(Full::<bytes::Bytes>::from(answer))
+            });
+            // The gateway may close the connection early.
+            let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
+        }
     })
 }
 
@@ -74,6 +82,22 @@ fn an_upstream_with_tls_is_spoken_to_over_http2_if_it_knows_it() {
     {
         let gateway = gateway(that_answers_its_protocol(authority.server(protocols)), &roots);
         assert_eq!(gateway.call("hostile/forward", json!({"path": "/"})).ok()["version"], version);
+    }
+}
+
+#[test]
+fn calls_share_the_connections_to_an_upstream() {
+    let authority = Authority::new();
+    let roots = roots(&authority);
+    for protocols in [&["h2"][..], &["http/1.1"]] {
+        let connections = Arc::new(AtomicUsize::new(0));
+        let gateway = gateway(counted(authority.server(protocols), Arc::clone(&connections)), &roots);
+        for _ in 0..20 {
+            gateway.call("hostile/forward", json!({"path": "/"})).ok();
+        }
+        // Each core has connections of its own.
+        let cores = std::thread::available_parallelism().unwrap().get();
+        assert!(connections.load(Ordering::Relaxed) <= cores, "{protocols:?}: {connections:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The two HTTP clients: one that reaches the public internet only, one that may reach private networks too.
+//! The two pools of connections: one that reaches the public internet only, one that may reach private networks too.
 //!
 //! They share no connections, so an upstream without `allow_private_network` cannot use a connection to a private network that
 //! another upstream opened.
@@ -6,30 +6,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::HeaderValue;
-use hyper_util::client::legacy;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use memory::MemoryBudget;
 
 use super::address::{Lookup, system_lookup};
 use super::carrier::Carrier;
 use super::connector::Connector;
 use super::error::EgressError;
+use super::pool::Pool;
 use super::tls;
 
-/// Maximum number of idle connections to one origin. It is about the number of connections that a burst of calls leaves.
-const IDLE_PER_ORIGIN: usize = 512;
-
-/// Shorter than the usual idle timeout of load balancers (60 s). Otherwise they might close a connection just as a request is
-/// sent on it.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(50);
-
-/// An HTTP client over HTTP/1.1 and HTTP/2 with a pool of connections.
-pub(super) type Client = legacy::Client<Connector, Full<Bytes>>;
-
-/// The settings of both clients.
+/// The settings of both pools.
 #[derive(Clone)]
 pub struct Settings {
     /// The header `User-Agent` of requests that have none of their own.
@@ -63,10 +50,8 @@ pub struct Egress {
 
 struct Clients {
     user_agent: HeaderValue,
-    public: Client,
-    private: Client,
-    /// Makes the connections of both clients.
-    connectors: [Connector; 2],
+    public: Pool,
+    private: Pool,
 }
 
 impl Egress {
@@ -76,9 +61,8 @@ impl Egress {
         let user_agent = HeaderValue::from_str(&settings.user_agent)
             .map_err(|_| EgressError::invalid("the user agent has a character that headers cannot have"))?;
         let tls = tls::config(Arc::new(rustls::crypto::ring::default_provider()))?;
-        let connectors =
-            [false, true].map(|private| Connector::new(&settings.lookup, private, &tls, settings.connect_timeout));
-        let clients = Arc::new(Clients::new(user_agent, connectors));
+        let pool = |private| Pool::new(Connector::new(&settings.lookup, private, &tls, settings.connect_timeout));
+        let clients = Arc::new(Clients { user_agent, public: pool(false), private: pool(true) });
         Ok(Self { clients, memory: settings.memory.clone(), carrier: None })
     }
 
@@ -86,11 +70,11 @@ impl Egress {
     /// another runtime drives. Requests of the two change no common count of references.
     #[must_use]
     pub fn with_own_connections(&self) -> Self {
-        let Clients { user_agent, connectors, .. } = &*self.clients;
+        let Clients { user_agent, public, private } = &*self.clients;
         // A clone of the value would share its bytes.
         let user_agent = HeaderValue::from_bytes(user_agent.as_bytes()).unwrap_or_else(|_| user_agent.clone());
-        let connectors = connectors.each_ref().map(Connector::with_own_count);
-        let clients = Arc::new(Clients::new(user_agent, connectors));
+        let [public, private] = [public, private].map(Pool::with_own_connections);
+        let clients = Arc::new(Clients { user_agent, public, private });
         Self { clients, memory: self.memory.with_own_count(), carrier: self.carrier.clone() }
     }
 
@@ -105,29 +89,13 @@ impl Egress {
         &self.memory
     }
 
-    pub(super) fn client(&self, allow_private: bool) -> &Client {
+    pub(super) fn pool(&self, allow_private: bool) -> &Pool {
         if allow_private { &self.clients.private } else { &self.clients.public }
     }
 
     pub(super) fn user_agent(&self) -> HeaderValue {
         self.clients.user_agent.clone()
     }
-}
-
-impl Clients {
-    fn new(user_agent: HeaderValue, connectors: [Connector; 2]) -> Self {
-        let [public, private] = connectors.clone().map(client);
-        Self { user_agent, public, private, connectors }
-    }
-}
-
-fn client(connector: Connector) -> Client {
-    legacy::Client::builder(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE_TIMEOUT)
-        .pool_max_idle_per_host(IDLE_PER_ORIGIN)
-        .build(connector)
 }
 
 #[cfg(test)]
@@ -140,8 +108,5 @@ mod tests {
         let other = one.with_own_connections();
         assert_eq!(one.user_agent(), other.user_agent());
         assert_ne!(one.user_agent().as_bytes().as_ptr(), other.user_agent().as_bytes().as_ptr());
-        for (one, other) in one.clients.connectors.iter().zip(&other.clients.connectors) {
-            assert!(one.is(one) && !one.is(other));
-        }
     }
 }

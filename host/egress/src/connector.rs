@@ -2,11 +2,8 @@
 
 use std::error::Error;
 use std::future::poll_fn;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use hyper::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -20,14 +17,9 @@ use super::address::{GuardedResolver, Lookup};
 /// The time of a connection without data after which the peer is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(15);
 
-/// Makes the connections of one client.
-///
-/// The client clones it twice for each request, also if no connection is made. So a clone is one count of references.
+/// Makes the connections of one pool.
 #[derive(Clone)]
-pub(super) struct Connector(Arc<Parts>);
-
-#[derive(Clone)]
-struct Parts {
+pub(super) struct Connector {
     connector: HttpsConnector<HttpConnector<GuardedResolver>>,
     patience: Duration,
 }
@@ -49,36 +41,18 @@ impl Connector {
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(tcp);
-        Self(Arc::new(Parts { connector, patience }))
+        Self { connector, patience }
     }
 
-    /// The same connector, whose clones are counted apart.
-    pub(super) fn with_own_count(&self) -> Self {
-        Self(Arc::new(Parts::clone(&self.0)))
-    }
-
-    /// Returns `true` if the clones of both are counted together.
-    #[cfg(test)]
-    pub(super) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
-    type Error = Box<dyn Error + Send + Sync>;
-    type Future = BoxFuture<'static, Result<Self::Response, Self::Error>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let Parts { mut connector, patience } = Parts::clone(&self.0);
-        let connecting = async move {
-            poll_fn(|context| connector.poll_ready(context)).await?;
-            connector.call(uri).await
+    /// Makes a connection to the host of an address.
+    pub(super) async fn connect(
+        mut self,
+        address: Uri,
+    ) -> Result<MaybeHttpsStream<TokioIo<TcpStream>>, Box<dyn Error + Send + Sync>> {
+        let connecting = async {
+            poll_fn(|context| self.connector.poll_ready(context)).await?;
+            self.connector.call(address).await
         };
-        Box::pin(async move { timeout(patience, connecting).await.map_err(|_| TookTooLong)? })
+        timeout(self.patience, connecting).await.map_err(|_| TookTooLong)?
     }
 }

@@ -1,8 +1,8 @@
 //! Sends every request of the gateway, for connectors and for itself.
 //!
 //! # Layout
-//! - `client`: the two HTTP clients and their settings; `connector`: makes their connections; `tls`: the root certificates of the
-//!   system.
+//! - `client`: the two pools of connections and their settings; `pool`: sends requests over connections that it keeps; `connector`:
+//!   makes connections; `tls`: the root certificates of the system.
 //! - `address`: the addresses that may be connected to, and the resolver that checks them.
 //! - `upstream`: a service that may be called; `host`: lists of hosts.
 //! - `location`: the address of a request.
@@ -34,6 +34,7 @@ mod location;
 mod mask;
 mod needle;
 mod pacing;
+mod pool;
 mod redirect;
 mod request;
 mod response;
@@ -59,5 +60,5 @@ pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;
-pub use tracing::{Beginning, TracedAttempt, Tracing};
+pub use tracing::{Beginning, EndAttempt, TracedAttempt, Tracing};
 pub use upstream::{Attempt, Observer, Pacing, Upstream, UpstreamSettings};

@@ -1,10 +1,10 @@
-//! The address of one request, as a URL and as the form that the client takes.
+//! The address of one request, as a URL and in the forms that a client takes.
 
 use std::sync::Arc;
 
 use hyper::Uri;
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
-use url::Url;
+use url::{Position, Url};
 
 use super::error::EgressError;
 
@@ -26,7 +26,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    /// `None` if the client cannot take the URL.
+    /// `None` if HTTP cannot carry a part of the URL.
     pub(super) fn new(url: Url) -> Option<Self> {
         let parts = Uri::try_from(url.as_str()).ok()?.into_parts();
         Some(Self { url, scheme: parts.scheme?, authority: parts.authority? })
@@ -47,15 +47,15 @@ impl Location {
         }
     }
 
-    /// The address as the client takes it.
+    /// The address as a client takes it.
     ///
     /// # Errors
-    /// `InvalidRequest` if the client cannot take it.
+    /// `InvalidRequest` if HTTP cannot carry it.
     pub(super) fn uri(&self) -> Result<Uri, EgressError> {
         let uri = match self {
             Self::AtOrigin { origin, path } => Uri::builder()
                 .scheme(origin.scheme.clone())
-                // Not a clone, whose bytes all calls would share: the client clones the authority many times for each request.
+                // Not a clone, whose bytes the connections of all cores would share.
                 .authority(origin.authority.as_str())
                 .path_and_query(path.clone())
                 .build()
@@ -63,6 +63,25 @@ impl Location {
             Self::Elsewhere(url) => Uri::try_from(url.as_str()).ok(),
         };
         uri.ok_or_else(|| EgressError::invalid("the address has a part that HTTP cannot carry"))
+    }
+
+    /// The path and the query, as a client takes them.
+    ///
+    /// # Errors
+    /// As [`Location::uri`].
+    pub(super) fn path(&self) -> Result<Uri, EgressError> {
+        match self {
+            Self::AtOrigin { path, .. } => Ok(path.clone().into()),
+            Self::Elsewhere(_) => Ok(self.uri()?.path_and_query().cloned().map(Uri::from).unwrap_or_default()),
+        }
+    }
+
+    /// Scheme, host and port. Locations with the same ones can share a connection.
+    pub(super) fn origin(&self) -> &str {
+        match self {
+            Self::AtOrigin { origin, .. } => &origin.url[..Position::BeforePath],
+            Self::Elsewhere(url) => &url[..Position::BeforePath],
+        }
     }
 
     /// The host, for messages.

@@ -28,6 +28,9 @@ pub struct Beginning<'a> {
 pub struct TracedAttempt {
     /// The header that names the trace to the upstream. It replaces one of the connector.
     pub traceparent: Option<(HeaderName, HeaderValue)>,
-    /// Called at the end with the status; `None` if there was no response. Dropped if the call is cancelled.
-    pub end: Box<dyn FnOnce(Option<u16>) + Send>,
+    /// Ends the attempt.
+    pub end: EndAttempt,
 }
+
+/// Called at the end of an attempt with the status; `None` if there was no response. Dropped if the call is cancelled.
+pub type EndAttempt = Box<dyn FnOnce(Option<u16>) + Send>;

@@ -5,7 +5,6 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Method, StatusCode};
-use hyper_util::client::legacy;
 use secrecy::SecretString;
 use tokio::time::{sleep, timeout_at};
 
@@ -15,12 +14,13 @@ use super::credential::{Credential, CredentialUse};
 use super::error::EgressError;
 use super::headers::portable;
 use super::pacing::Permit;
+use super::pool::{Failure, Outgoing};
 use super::redirect::{Hop, MAX_REDIRECTS};
 use super::request::Request;
 use super::response::Response;
 use super::retry;
 use super::throttle;
-use super::tracing::Beginning;
+use super::tracing::{Beginning, EndAttempt};
 use super::upstream::{Attempt, Observer, Upstream};
 
 impl Egress {
@@ -91,24 +91,16 @@ impl Egress {
                 drop(permit.take());
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
-            let mut outgoing = self.compose(upstream, request, hop)?;
-            let traced = request.trace.as_ref().map(|trace| {
-                let (upstream, host, method) = (upstream.name(), hop.location.host(), &hop.method);
-                let attempt = trace.begin(Beginning { upstream, host, method, retry: retries });
-                if let Some((name, value)) = attempt.traceparent {
-                    outgoing.headers_mut().insert(name, value);
-                }
-                attempt.end
-            });
+            let (outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
             let write = request.journal.as_ref().filter(|_| !retry::is_safe(&hop.method));
             write.inspect(|journal| journal.write_begins());
             let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
-            let result = self.client(upstream.allow_private).request(outgoing).await;
+            let result = self.pool(upstream.allow_private).send(&hop.location, outgoing).await;
             if let (Some(watch), Ok(answer)) = (&mut watch, &result) {
                 watch.status = Some(answer.status().as_u16());
             }
             drop(watch);
-            if let Some(end) = traced {
+            if let Some(end) = end {
                 end(result.as_ref().ok().map(|answer| answer.status().as_u16()));
             }
             let is_refused = match &result {
@@ -140,12 +132,7 @@ impl Egress {
         }
     }
 
-    fn compose(
-        &self,
-        upstream: &Upstream,
-        request: &Request,
-        hop: &Hop,
-    ) -> Result<hyper::Request<Full<Bytes>>, EgressError> {
+    fn compose(&self, upstream: &Upstream, request: &Request, hop: &Hop) -> Result<Outgoing, EgressError> {
         let credential = request.carried(upstream).filter(|_| hop.home);
         let mut headers = if hop.at_origin { request.headers.map().clone() } else { portable(request.headers.map()) };
         let secret = match &upstream.credential {
@@ -166,10 +153,27 @@ impl Egress {
         }
         let mut outgoing = hyper::Request::new(Full::new(body.unwrap_or_default()));
         *outgoing.method_mut() = hop.method.clone();
-        *outgoing.uri_mut() = hop.location.uri()?;
+        *outgoing.uri_mut() = hop.location.path()?;
         *outgoing.headers_mut() = headers;
         Ok(outgoing)
     }
+}
+
+/// Begins the attempt in the trace of the call. Returns also the function that ends it, if there is a trace.
+fn traced(
+    mut outgoing: Outgoing,
+    upstream: &Upstream,
+    request: &Request,
+    hop: &Hop,
+    retry: u32,
+) -> (Outgoing, Option<EndAttempt>) {
+    let Some(trace) = &request.trace else { return (outgoing, None) };
+    let (upstream, host, method) = (upstream.name(), hop.location.host(), &hop.method);
+    let attempt = trace.begin(Beginning { upstream, host, method, retry });
+    if let Some((name, value)) = attempt.traceparent {
+        outgoing.headers_mut().insert(name, value);
+    }
+    (outgoing, Some(attempt.end))
 }
 
 /// Reports an attempt to the observer when it ends, also when the call is cancelled.
@@ -213,18 +217,18 @@ fn refuses(status: StatusCode) -> bool {
 /// Returns `true` if a request may be retried after this error. If the upstream did not act on the request, any request may be.
 /// If the connection broke, the upstream may have acted on it, so only one that changes nothing may be. An address or certificate
 /// that was refused would be refused again.
-fn worth_retrying(error: &legacy::Error, hop: &Hop) -> bool {
+fn worth_retrying(error: &Failure, hop: &Hop) -> bool {
     let refused = find::<ForbiddenAddress>(error).is_some() || find::<rustls::Error>(error).is_some();
     !refused && (was_not_sent(error) || retry::is_safe(&hop.method))
 }
 
 /// Returns `true` if the upstream has surely not acted on the request.
-fn was_not_sent(error: &legacy::Error) -> bool {
-    error.is_connect() || was_turned_away(error)
+fn was_not_sent(error: &Failure) -> bool {
+    !matches!(error, Failure::Broken(_)) || was_turned_away(error)
 }
 
 /// Returns `true` if the upstream says that it has not processed the request (RFC 9113, sections 6.8 and 8.7).
-fn was_turned_away(error: &legacy::Error) -> bool {
+fn was_turned_away(error: &Failure) -> bool {
     find::<h2::Error>(error).is_some_and(|error| {
         let reason = error.reason();
         error.is_remote()
@@ -233,7 +237,7 @@ fn was_turned_away(error: &legacy::Error) -> bool {
     })
 }
 
-fn describe(error: &legacy::Error, host: &str) -> EgressError {
+fn describe(error: &Failure, host: &str) -> EgressError {
     if let Some(forbidden) = find::<ForbiddenAddress>(error) {
         return forbidden.denial(host);
     }

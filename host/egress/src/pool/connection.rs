@@ -1,0 +1,130 @@
+//! One connection to an upstream.
+
+use std::error::Error;
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::Either;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1, http2};
+use hyper::header::{HOST, HeaderValue};
+use hyper::http::uri::{Parts, PathAndQuery};
+use hyper::rt::{Read, Write};
+use hyper::{Request, Response, Uri};
+use hyper_rustls::MaybeHttpsStream;
+use hyper_util::client::legacy::connect::Connection as _;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use crate::connector::Connector;
+
+/// A request whose address is a path.
+pub(crate) type Outgoing = Request<Full<Bytes>>;
+
+/// A connection that can take a request.
+pub(super) enum Connection {
+    /// Takes one request at a time.
+    Http1 {
+        sender: http1::SendRequest<Full<Bytes>>,
+        /// The header `Host` of its requests.
+        host: HeaderValue,
+    },
+    /// Takes many requests at a time, each by a clone.
+    Http2 {
+        sender: http2::SendRequest<Full<Bytes>>,
+        /// The address of its requests, with an empty path.
+        origin: Uri,
+    },
+}
+
+impl Connection {
+    /// Makes a connection to the host of an address.
+    pub(super) async fn make(connector: Connector, address: Uri) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let host = HeaderValue::from_str(address.authority().map_or("", |authority| authority.as_str()))?;
+        let mut origin = address.clone().into_parts();
+        origin.path_and_query = Some(PathAndQuery::from_static("/"));
+        let origin = Uri::from_parts(origin)?;
+        let stream = connector.connect(address).await?;
+        let knows_http2 = stream.connected().is_negotiated_h2();
+        match stream {
+            // Not as one of two kinds of streams, because the task of a connection has room for the larger kind.
+            MaybeHttpsStream::Http(stream) => Self::http1(stream, host).await,
+            MaybeHttpsStream::Https(stream) if knows_http2 => {
+                let mut builder = http2::Builder::new(TokioExecutor::new());
+                let (sender, driver) = builder.timer(TokioTimer::new()).handshake(stream).await?;
+                tokio::spawn(driver.map(drop));
+                Ok(Self::Http2 { sender, origin })
+            }
+            MaybeHttpsStream::Https(stream) => Self::http1(stream, host).await,
+        }
+    }
+
+    async fn http1(
+        stream: impl Read + Write + Unpin + Send + 'static,
+        host: HeaderValue,
+    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let (sender, driver) = http1::handshake(stream).await?;
+        tokio::spawn(driver.map(drop));
+        Ok(Self::Http1 { sender, host })
+    }
+
+    /// The same connection, for another request at the same time. `None` if it takes only one.
+    pub(super) fn shared(&self) -> Option<Self> {
+        match self {
+            Self::Http1 { .. } => None,
+            Self::Http2 { sender, origin } => Some(Self::Http2 { sender: sender.clone(), origin: origin.clone() }),
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        match self {
+            Self::Http1 { sender, .. } => sender.is_closed(),
+            Self::Http2 { sender, .. } => sender.is_closed(),
+        }
+    }
+
+    /// Returns `true` if a request can be sent at once.
+    pub(super) fn is_ready(&self) -> bool {
+        match self {
+            Self::Http1 { sender, .. } => sender.is_ready(),
+            Self::Http2 { sender, .. } => sender.is_ready(),
+        }
+    }
+
+    /// Waits until a request can be sent.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub(super) async fn ready(&mut self) -> hyper::Result<()> {
+        match self {
+            Self::Http1 { sender, .. } => sender.ready().await,
+            Self::Http2 { sender, .. } => sender.ready().await,
+        }
+    }
+
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// If there is no response. The error has the request if it was not sent.
+    // Not an async function, whose future would have room for the request twice.
+    pub(super) fn exchange(
+        &mut self,
+        mut request: Outgoing,
+    ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<Outgoing>>> + use<> {
+        match self {
+            Self::Http1 { sender, host } => {
+                request.headers_mut().insert(HOST, host.clone());
+                Either::Left(sender.try_send_request(request))
+            }
+            Self::Http2 { sender, origin } => {
+                let path = request.uri().path_and_query().cloned();
+                let mut parts: Parts = origin.clone().into_parts();
+                parts.path_and_query = path.or(parts.path_and_query);
+                // It has all parts, so that it is an address.
+                *request.uri_mut() = Uri::from_parts(parts).unwrap_or_default();
+                request.headers_mut().remove(HOST);
+                Either::Right(sender.try_send_request(request))
+            }
+        }
+    }
+}

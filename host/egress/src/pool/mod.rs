@@ -1,0 +1,107 @@
+//! Sends requests over connections that it makes and keeps.
+//!
+//! The connections are hyper's own. A general client would clone its settings for each request, and hold them while the request
+//! waits for its response.
+//!
+//! - `connection`: one connection, over HTTP/1.1 or HTTP/2
+//! - `kept`: the connections that are kept for later requests
+
+mod connection;
+mod kept;
+
+use std::error::Error;
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::future::{Either, select};
+use hyper::Response;
+use hyper::body::Incoming;
+
+use self::connection::Connection;
+pub(super) use self::connection::Outgoing;
+use self::kept::Kept;
+use super::connector::Connector;
+use super::location::Location;
+
+/// Connections to all upstreams, made by one connector.
+pub(super) struct Pool {
+    connector: Connector,
+    kept: Arc<Kept>,
+}
+
+/// Why a request has no response.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("no connection could be made")]
+    NotConnected(#[source] Box<dyn Error + Send + Sync>),
+    #[error("the connection ended before the request was sent")]
+    NotSent(#[source] hyper::Error),
+    #[error("the connection ended before the response")]
+    Broken(#[source] hyper::Error),
+}
+
+impl Pool {
+    pub(super) fn new(connector: Connector) -> Self {
+        Self { connector, kept: Arc::default() }
+    }
+
+    /// A pool that makes connections in the same way, and has its own.
+    pub(super) fn with_own_connections(&self) -> Self {
+        Self::new(self.connector.clone())
+    }
+
+    /// Sends a request, whose address is the [path](Location::path) of the location. It goes over a kept connection if one is free.
+    ///
+    /// # Errors
+    /// See [`Failure`].
+    pub(super) async fn send(&self, location: &Location, mut request: Outgoing) -> Result<Response<Incoming>, Failure> {
+        loop {
+            let (mut connection, is_used) = match self.kept.take(location.origin()) {
+                Some(connection) => (connection, true),
+                // Boxed, because most requests do not need this future.
+                None => Box::pin(self.connect(location)).await?,
+            };
+            let mut error = match connection.exchange(request).await {
+                Ok(response) => {
+                    self.kept.give_back(location.origin(), connection);
+                    return Ok(response);
+                }
+                Err(error) => error,
+            };
+            request = match error.take_message() {
+                // The upstream has closed the connection since its last response.
+                Some(unsent) if is_used => unsent,
+                Some(_) => return Err(Failure::NotSent(error.into_error())),
+                None => return Err(Failure::Broken(error.into_error())),
+            };
+        }
+    }
+
+    /// Makes a connection, unless one that is kept becomes free before. Returns also whether it has been used.
+    async fn connect(&self, location: &Location) -> Result<(Connection, bool), Failure> {
+        let origin = location.origin();
+        let address = location.uri().map_err(|error| Failure::NotConnected(error.into()))?;
+        let making = Box::pin(Connection::make(self.connector.clone(), address));
+        match select(pin!(self.kept.wait(origin)), making).await {
+            Either::Left((connection, making)) => {
+                let (kept, origin) = (Arc::clone(&self.kept), origin.to_owned());
+                tokio::spawn(async move {
+                    if let Ok(connection) = making.await {
+                        kept.put(&origin, connection);
+                    }
+                });
+                Ok((connection, true))
+            }
+            Either::Right((made, _)) => {
+                let connection = made.map_err(Failure::NotConnected)?;
+                if let Some(shared) = connection.shared() {
+                    self.kept.put(origin, shared);
+                }
+                Ok((connection, false))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
