@@ -112,6 +112,7 @@ impl Reader<'_> {
 
     /// Makes the node of the value at the position. Returns `true` if this has opened a list or object, whose first item comes
     /// next. Otherwise the value has been stepped over.
+    #[inline(always)]
     fn value(&mut self, name: Name, at: StopId, keep: Keep) -> Result<bool, ShapeError> {
         let kind = kind_of(self.scanner.peek());
         let mut node = Node {
@@ -175,6 +176,8 @@ impl Reader<'_> {
                         return Ok(false);
                     }
                 }
+                // Most values are scalars, which need no loop.
+                None if kind_of(self.scanner.peek()) == Kind::Scalar => self.scanner.scalar()?,
                 None => self.scanner.skip_value(self.depth())?,
             }
             if !self.scanner.another(true)? {
