@@ -20,6 +20,8 @@ use crate::{gateway, machine, proxy, upstream};
 
 const IDLE_GOAL: f64 = 45e6;
 
+const WAITING_GOAL: f64 = 30e3;
+
 /// Number of calls that wait at once.
 const CALLS: usize = 10_000;
 
@@ -69,7 +71,8 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         Figure::new("idle: CPU time in a second", Unit::Seconds, idle_cpu),
         Figure::new(format!("{calls} calls waiting: memory"), Unit::Bytes, waiting).beside("bare proxy", proxy_waiting),
         Figure::new(format!("{calls} calls waiting: memory of each"), Unit::Bytes, each(waiting, idle))
-            .beside("bare proxy", each(proxy_waiting, proxy_idle)),
+            .beside("bare proxy", each(proxy_waiting, proxy_idle))
+            .goal(Goal::AtMost(WAITING_GOAL)),
     ])
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Unit {
 pub(crate) enum Goal {
     /// Our value divided by the peer's is at least this.
     Ratio(f64),
+    /// Our value divided by the peer's is at most this.
+    RatioAtMost(f64),
     /// Our value is at most this.
     AtMost(f64),
 }
@@ -68,7 +70,8 @@ impl Figure {
         Some(match (self.goal.as_ref()?, &self.peer) {
             (Goal::AtMost(most), _) => self.ours <= *most,
             (Goal::Ratio(least), Some(peer)) => peer.ratio >= *least,
-            (Goal::Ratio(_), None) => return None,
+            (Goal::RatioAtMost(most), Some(peer)) => peer.ratio <= *most,
+            (Goal::Ratio(_) | Goal::RatioAtMost(_), None) => return None,
         })
     }
 
@@ -77,6 +80,7 @@ impl Figure {
         let peer = self.peer.as_ref();
         let goal = match self.goal {
             Some(Goal::Ratio(least)) => format!("≥ {least}×"),
+            Some(Goal::RatioAtMost(most)) => format!("≤ {most}×"),
             Some(Goal::AtMost(most)) => format!("≤ {}", shown(most)),
             None => String::new(),
         };
