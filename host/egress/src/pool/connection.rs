@@ -16,10 +16,10 @@ use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::connector::Connector;
+use super::super::connector::Connector;
 
 /// A request whose address is a path.
-pub(crate) type Outgoing = Request<Full<Bytes>>;
+pub(in super::super) type Outgoing = Request<Full<Bytes>>;
 
 /// A connection that can take a request.
 pub(super) enum Connection {
@@ -80,25 +80,6 @@ impl Connection {
         match self {
             Self::Http1 { sender, .. } => sender.is_closed(),
             Self::Http2 { sender, .. } => sender.is_closed(),
-        }
-    }
-
-    /// Returns `true` if a request can be sent at once.
-    pub(super) fn is_ready(&self) -> bool {
-        match self {
-            Self::Http1 { sender, .. } => sender.is_ready(),
-            Self::Http2 { sender, .. } => sender.is_ready(),
-        }
-    }
-
-    /// Waits until a request can be sent.
-    ///
-    /// # Errors
-    /// If the connection has ended.
-    pub(super) async fn ready(&mut self) -> hyper::Result<()> {
-        match self {
-            Self::Http1 { sender, .. } => sender.ready().await,
-            Self::Http2 { sender, .. } => sender.ready().await,
         }
     }
 

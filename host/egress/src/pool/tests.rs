@@ -9,8 +9,8 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use crate::Request;
-use crate::testing::{egress, egress_with, fetch, get, raw, request, upstream};
+use super::super::Request;
+use super::super::testing::{egress, egress_with, fetch, get, raw, request, upstream};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
