@@ -109,6 +109,20 @@ fn a_caller_who_reads_slowly_gets_the_whole_answer() {
     }
 }
 
+#[test]
+fn a_refusal_for_a_header_waits_until_the_body_was_sent() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
+    let body = vec![b' '; 16 << 20];
+    for header in ["X-User-Identifier: ", "Request-Timeout: soon"] {
+        let head = head("/connectors/liar/version", body.len()).replace("Host: x", &format!("Host: x\r\n{header}"));
+        let mut stream = connection(&gateway.address(), head.as_bytes());
+        stream.write_all(&body).unwrap();
+        let mut status = [0; 10];
+        stream.read_exact(&mut status).unwrap();
+        assert_eq!(&status, b"HTTP/1.1 4", "{header}");
+    }
+}
+
 /// A service with a large answer, and a gateway that lets two calls use it at the same time.
 fn two_places(service: &Provider) -> Gateway {
     let file = "x".repeat(20 << 20);

@@ -146,7 +146,16 @@ pub(super) async fn read_json(
     }))
 }
 
-/// Reads and drops the rest of a body that is over the limit.
+/// Reads and drops the body of a call that is refused for its head, so that the caller gets the answer. Returns the problem.
+pub(super) async fn unread(headers: &HeaderMap, mut body: Incoming, problem: Problem, deadline: Instant) -> Problem {
+    // A caller that waits for permission to send has sent nothing yet.
+    if !headers.contains_key(EXPECT) {
+        drop_rest(&mut body, deadline).await;
+    }
+    problem
+}
+
+/// Reads and drops the rest of a body whose call is refused.
 async fn drop_rest(body: &mut Incoming, deadline: Instant) {
     let reading = async {
         let mut dropped = 0;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Response;
 use hyper::header::{HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -38,10 +39,13 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let operation = find(&connector, arguments.operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
     let (head, body) = request.into_parts();
-    let wishes = Wishes::of(&head.headers)?;
-    // Reads never need a key, and do not look for it.
-    let key = if operation.manifest.effect == Effect::Read { None } else { once::key(&head.headers)? };
-    let once = key.map(|key| Once { key: key.to_owned(), path: head.uri.path().to_owned() });
+    let (wishes, once) = match Wishes::of(&head.headers).and_then(|wishes| Ok((wishes, Once::of(&head, operation)?))) {
+        Ok(found) => found,
+        Err(problem) => {
+            let patience = arrived + gateway.config.caller_timeout;
+            return Err(Box::pin(body::unread(&head.headers, body, problem, patience)).await);
+        }
+    };
     let deadline = arrived + connector.timeout();
     // A time that is too long for the clock asks for nothing.
     let asked = wishes.patience.and_then(|asked| arrived.checked_add(Duration::from_secs(asked.seconds)));
@@ -80,6 +84,17 @@ struct Once {
     key: String,
     /// The path of the request.
     path: String,
+}
+
+impl Once {
+    /// `None` if the call has no key. Reads never need one, and do not look for it.
+    ///
+    /// # Errors
+    /// Those of [`once::key`].
+    fn of(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
+        let key = if operation.manifest.effect == Effect::Read { None } else { once::key(&head.headers)? };
+        Ok(key.map(|key| Self { key: key.to_owned(), path: head.uri.path().to_owned() }))
+    }
 }
 
 /// Answers a call with an idempotency key.
