@@ -16,10 +16,7 @@ pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// # Panics
 /// When the gateway does not accept it.
 pub fn connection(address: &str, bytes: &[u8]) -> TcpStream {
-    let mut stream = TcpStream::connect(address.trim_start_matches("http://")).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    stream.write_all(bytes).unwrap();
-    stream
+    having_sent(TcpStream::connect(address.trim_start_matches("http://")).unwrap(), bytes)
 }
 
 /// The same as [`connection`], but the buffers of both systems hold little of an answer that is not read.
@@ -33,7 +30,10 @@ pub fn narrow_connection(address: &str, bytes: &[u8]) -> TcpStream {
     socket.set_tcp_mss(1400).unwrap();
     socket.set_recv_buffer_size(16 << 10).unwrap();
     socket.connect(&address.into()).unwrap();
-    let mut stream = TcpStream::from(socket);
+    having_sent(socket.into(), bytes)
+}
+
+fn having_sent(mut stream: TcpStream, bytes: &[u8]) -> TcpStream {
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     stream.write_all(bytes).unwrap();
     stream

@@ -48,11 +48,7 @@ pub(super) async fn read(
     let too_large =
         || problem::BODY_TOO_LARGE.because(format!("The body is over the limit of {limit_mb} MB; {advice}."));
     if body.size_hint().lower() > limit as u64 {
-        // A caller that waits for permission to send (RFC 9110, section 10.1.1) has sent nothing yet.
-        if !headers.contains_key(EXPECT) {
-            drop_rest(&mut body, deadline).await;
-        }
-        return Err(too_large());
+        return Err(unread(headers, body, too_large(), deadline).await);
     }
     match timeout_at(deadline, collect(&mut body, limit, memory)).await {
         Ok(Ok(body)) => Ok(body),
@@ -146,9 +142,9 @@ pub(super) async fn read_json(
     }))
 }
 
-/// Reads and drops the body of a call that is refused for its head, so that the caller gets the answer. Returns the problem.
+/// Reads and drops the body of a call that is refused before it is read, so that the caller gets the answer. Returns the problem.
 pub(super) async fn unread(headers: &HeaderMap, mut body: Incoming, problem: Problem, deadline: Instant) -> Problem {
-    // A caller that waits for permission to send has sent nothing yet.
+    // A caller that waits for permission to send (RFC 9110, section 10.1.1) has sent nothing yet.
     if !headers.contains_key(EXPECT) {
         drop_rest(&mut body, deadline).await;
     }

@@ -11,15 +11,13 @@ use hyper::client::conn::{TrySendError, http1, http2};
 use hyper::header::{HOST, HeaderValue};
 use hyper::http::uri::{Parts, PathAndQuery};
 use hyper::rt::{Read, Write};
-use hyper::{Request, Response, Uri};
+use hyper::{Response, Uri};
 use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::super::connector::Connector;
-
-/// A request whose address is a path.
-pub(in super::super) type Outgoing = Request<Full<Bytes>>;
+use super::Outgoing;
 
 /// A connection that can take a request.
 pub(super) enum Connection {
@@ -41,10 +39,11 @@ impl Connection {
     /// Makes a connection to the host of an address.
     pub(super) async fn make(connector: Connector, address: Uri) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let host = HeaderValue::from_str(address.authority().map_or("", |authority| authority.as_str()))?;
-        let mut origin = address.clone().into_parts();
+        // Without the path, because a secret may be in it.
+        let mut origin = address.into_parts();
         origin.path_and_query = Some(PathAndQuery::from_static("/"));
         let origin = Uri::from_parts(origin)?;
-        let stream = connector.connect(address).await?;
+        let stream = connector.connect(origin.clone()).await?;
         let knows_http2 = stream.connected().is_negotiated_h2();
         match stream {
             // Not as one of two kinds of streams, because the task of a connection has room for the larger kind.

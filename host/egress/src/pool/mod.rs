@@ -13,15 +13,19 @@ use std::error::Error;
 use std::pin::pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures_util::future::{Either, select};
-use hyper::Response;
+use http_body_util::Full;
 use hyper::body::Incoming;
+use hyper::{Request, Response};
 
 use self::connection::Connection;
-pub(super) use self::connection::Outgoing;
 use self::kept::Kept;
 use super::connector::Connector;
 use super::location::Location;
+
+/// A request whose address is a path.
+pub(super) type Outgoing = Request<Full<Bytes>>;
 
 /// Connections to all upstreams, made by one connector.
 pub(super) struct Pool {

@@ -1,4 +1,5 @@
 use std::future::pending;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -25,16 +26,35 @@ async fn answer_all(mut stream: TcpStream) {
     }
 }
 
-#[tokio::test]
-async fn a_connection_that_was_closed_while_idle_is_replaced_even_for_a_write() {
+/// An upstream whose connections follow a script, and the number of its connections so far.
+async fn counted<F: Future<Output = ()> + Send + 'static>(
+    script: impl Fn(TcpStream) -> F + Send + 'static,
+) -> (SocketAddr, Arc<AtomicUsize>) {
     let connections = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&connections);
-    let address = raw(move |_, mut stream| {
+    let address = raw(move |_, stream| {
         counter.fetch_add(1, Ordering::SeqCst);
-        async move {
-            read(&mut stream).await;
-            stream.write_all(ANSWER).await.unwrap();
-        }
+        script(stream)
+    })
+    .await;
+    (address, connections)
+}
+
+#[tokio::test]
+async fn connections_are_kept_for_the_next_request() {
+    let (address, connections) = counted(answer_all).await;
+    let (egress, upstream) = (egress(), upstream(&format!("http://{address}"), &[]));
+    for _ in 0..5 {
+        fetch(&egress, &upstream, &get("/")).await.unwrap();
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_closed_while_idle_is_replaced_even_for_a_write() {
+    let (address, connections) = counted(|mut stream| async move {
+        read(&mut stream).await;
+        stream.write_all(ANSWER).await.unwrap();
     })
     .await;
     let (egress, upstream) = (egress(), upstream(&format!("http://{address}"), &[]));
@@ -46,19 +66,14 @@ async fn a_connection_that_was_closed_while_idle_is_replaced_even_for_a_write() 
 
 #[tokio::test]
 async fn a_connection_whose_body_is_not_read_takes_no_other_request() {
-    let connections = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&connections);
-    let address = raw(move |_, mut stream| {
-        counter.fetch_add(1, Ordering::SeqCst);
-        async move {
-            while read(&mut stream).await {
-                // More than the buffers of a connection hold.
-                let body = vec![b'x'; 8 << 20];
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
-                stream.write_all(head.as_bytes()).await.unwrap();
-                if stream.write_all(&body).await.is_err() {
-                    return;
-                }
+    let (address, connections) = counted(|mut stream| async move {
+        while read(&mut stream).await {
+            // More than the buffers of a connection hold.
+            let body = vec![b'x'; 8 << 20];
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            stream.write_all(head.as_bytes()).await.unwrap();
+            if stream.write_all(&body).await.is_err() {
+                return;
             }
         }
     })

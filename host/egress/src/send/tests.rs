@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use hyper::Method;
 use parking_lot::Mutex;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
@@ -309,26 +309,6 @@ async fn an_upstream_that_does_not_answer_times_out_at_the_deadline() {
     let request = Request { deadline: Instant::now() + Duration::from_millis(50), ..get("/") };
     let error = fetch(&egress(), &upstream(&format!("http://{address}"), &[]), &request).await.unwrap_err();
     assert_eq!(error, EgressError::TimedOut);
-}
-
-#[tokio::test]
-async fn connections_are_kept_for_the_next_request() {
-    let connections = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&connections);
-    let address = raw(move |_, mut stream| {
-        counter.fetch_add(1, Ordering::SeqCst);
-        async move {
-            while stream.read(&mut [0; 4096]).await.is_ok_and(|length| length > 0) {
-                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await.unwrap();
-            }
-        }
-    })
-    .await;
-    let (egress, upstream) = (egress(), upstream(&format!("http://{address}"), &[]));
-    for _ in 0..5 {
-        fetch(&egress, &upstream, &get("/")).await.unwrap();
-    }
-    assert_eq!(connections.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
