@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
 use crate::auth::Authenticator;
 use crate::config::Config;
@@ -47,6 +48,8 @@ pub struct Gateway {
     pub store: Store,
     pub requests: Arc<RequestIds>,
     pub draining: Arc<Draining>,
+    /// The runtime of what no caller waits for, and of what would hold up the calls of a core.
+    pub background: Handle,
 }
 
 impl Gateway {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use secrecy::SecretString;
 use thiserror::Error;
+use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
@@ -160,6 +161,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         store: store.clone(),
         requests: Arc::new(RequestIds::new()),
         draining: Arc::new(Draining::default()),
+        background: Handle::current(),
     };
     // They run until the last task has ended that a call began.
     let cores = Cores::start(&gateway).await?;

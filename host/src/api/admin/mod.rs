@@ -1,10 +1,13 @@
 //! The operator's routes: install, remove and roll back connectors, their grants and their history.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::Response;
 use hyper::header::HeaderMap;
 use serde_json::json;
+use tracing::Instrument;
 
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
@@ -14,7 +17,7 @@ use super::records::{ChangeRecord, GrantRecord, InstalledRecord, VersionRecord};
 use super::route::HttpCall;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
-use crate::registry::{Actor, ChangeError, HostGrant, Installation};
+use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry};
 use contract::words::sentence;
 
 /// Number of changes in the history that a caller gets without asking for more.
@@ -45,9 +48,13 @@ pub(super) async fn install(call: HttpCall<'_>, caller: AuthorizedCaller) -> Res
     )
     .await?;
     let signature = signature(&head.headers)?;
-    let word = Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref() };
     let by = actor(gateway, &caller).await?;
-    let installed = gateway.registry.install(module, word, &by).await.map_err(change_problem)?;
+    let registry = Arc::clone(&gateway.registry);
+    let installing = async move {
+        let word = Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref() };
+        registry.install(module, word, &by).await
+    };
+    let installed = change(gateway, installing).await?;
     Ok(json_answer(&json!(InstalledRecord::from(&*installed))))
 }
 
@@ -64,8 +71,8 @@ fn signature(headers: &HeaderMap) -> Result<Option<String>, Problem> {
 /// DELETE /admin/connectors/{connector}: calls under way end on it.
 pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let connector = call.arguments.connector;
-    let by = actor(call.gateway, &caller).await?;
-    call.gateway.registry.remove(connector, &by).await.map_err(change_problem)?;
+    let (registry, identifier, by) = change_of(&call, &caller).await?;
+    change(call.gateway, async move { registry.remove(&identifier, &by).await }).await?;
     Ok(json_answer(&json!({"connector": connector, "removed": true})))
 }
 
@@ -81,9 +88,10 @@ pub(super) async fn rollback(call: HttpCall<'_>, caller: AuthorizedCaller) -> Re
             }
         }
     }
-    let by = actor(call.gateway, &caller).await?;
-    let live = call.gateway.registry.rollback(call.arguments.connector, to.as_deref(), &by).await;
-    Ok(json_answer(&json!(InstalledRecord::from(&*live.map_err(change_problem)?))))
+    let (registry, identifier, by) = change_of(&call, &caller).await?;
+    let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), &by).await };
+    let live = change(call.gateway, rolling_back).await?;
+    Ok(json_answer(&json!(InstalledRecord::from(&*live))))
 }
 
 /// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
@@ -132,19 +140,18 @@ pub(super) async fn grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem
 /// POST /admin/connectors/{connector}/grants?host=…: lets it reach hosts too.
 pub(super) async fn grant(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let hosts = hosts(&call)?;
-    let by = actor(call.gateway, &caller).await?;
-    let registry = &call.gateway.registry;
-    let granted = registry.grant(call.arguments.connector, &hosts, &by).await.map_err(change_problem)?;
-    grants_answer(registry.hosts_of(&granted).await.map_err(ChangeError::Store))
+    let (registry, identifier, by) = change_of(&call, &caller).await?;
+    let granted = change(call.gateway, async move { registry.grant(&identifier, &hosts, &by).await }).await?;
+    grants_answer(call.gateway.registry.hosts_of(&granted).await.map_err(ChangeError::Store))
 }
 
 /// DELETE /admin/connectors/{connector}/grants?host=…: lets it no longer reach hosts.
 pub(super) async fn revoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let hosts = hosts(&call)?;
-    let by = actor(call.gateway, &caller).await?;
-    let (registry, connector) = (&call.gateway.registry, call.arguments.connector);
-    registry.revoke(connector, &hosts, &by).await.map_err(change_problem)?;
-    match registry.get(connector) {
+    let (registry, identifier, by) = change_of(&call, &caller).await?;
+    change(call.gateway, async move { registry.revoke(&identifier, &hosts, &by).await }).await?;
+    let registry = &call.gateway.registry;
+    match registry.get(call.arguments.connector) {
         Some(live) => grants_answer(registry.hosts_of(&live).await.map_err(ChangeError::Store)),
         None => grants_answer(Ok(Vec::new())),
     }
@@ -174,6 +181,23 @@ fn hosts(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
 fn query(call: &HttpCall<'_>) -> Vec<(String, String)> {
     let query = call.request.uri().query().unwrap_or_default();
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+}
+
+/// What a change of one connector needs: the registry, the connector's identifier, and who makes it.
+async fn change_of(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<(Arc<Registry>, String, Actor), Problem> {
+    let by = actor(call.gateway, caller).await?;
+    Ok((Arc::clone(&call.gateway.registry), call.arguments.connector.to_owned(), by))
+}
+
+/// Makes a change, apart from the threads that serve callers: it compiles schemas, and writes files. It runs to its end even if the
+/// operator goes away.
+async fn change<T: Send + 'static>(
+    gateway: &Gateway,
+    making: impl Future<Output = Result<T, ChangeError>> + Send + 'static,
+) -> Result<T, Problem> {
+    let made = gateway.background.spawn(making.in_current_span()).await;
+    made.map_err(|_| problem::INTERNAL.because("The change broke off; GET /connectors says what is live."))?
+        .map_err(change_problem)
 }
 
 /// The caller, as the history names it.
