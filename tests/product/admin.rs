@@ -3,7 +3,9 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use support::{Answer, Gateway, Setup, module};
+use support::setup::KEY;
+use support::wire::connection;
+use support::{Answer, Gateway, Setup, module, usage, wait_for};
 
 fn gateway() -> Gateway {
     Setup::new().start()
@@ -29,6 +31,21 @@ fn an_uploaded_module_serves_at_once_and_after_a_restart() {
     assert_eq!(fs::read(gateway.home().module("liar")).unwrap(), module::liar("version=2.0.0"));
     let gateway = gateway.start_again();
     assert_eq!(version(&gateway), "version=2.0.0");
+}
+
+#[test]
+fn an_upload_is_installed_although_its_sender_goes_away() {
+    // Without compiled modules, so that the installation takes a while.
+    let gateway = Setup::new().cold().start();
+    let module = module::liar("version=1.0.0");
+    let head = format!(
+        "POST /admin/connectors HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Length: {}\r\n\r\n",
+        module.len()
+    );
+    let sender = connection(&gateway.address(), &[head.as_bytes(), &module].concat());
+    wait_for("the compilation", || (usage::children(gateway.process_id()) > 0).then_some(()));
+    drop(sender);
+    gateway.wait_for_version("liar", "1.0.0");
 }
 
 #[test]

@@ -23,6 +23,16 @@ pub fn threads(process: u32) -> u64 {
     status(process, "Threads:")
 }
 
+/// Number of processes that a process has started and that still run.
+///
+/// # Panics
+/// When the process has ended.
+pub fn children(process: u32) -> usize {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.unwrap().path().join("children")).ok());
+    lists.map(|list| list.split_whitespace().count()).sum()
+}
+
 /// Number of open file descriptors of a process.
 ///
 /// # Panics
