@@ -16,12 +16,15 @@ use crate::{PATIENCE, wait_for};
 /// Time between two looks at whether a process has ended while its lines are waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// The gateway's binary of the build profile that this program was built in: `target/debug` for tests, `target/release`
-/// for benchmarks. Cargo puts this program into that folder too, or into `deps` below it.
+/// The gateway's binary: the one that the variable `GATEWAY_BINARY` names, or the one of the build profile that this program was
+/// built in. Cargo puts this program into the folder of that profile too, or into `deps` below it.
 ///
 /// # Panics
 /// When the binary is missing.
 pub fn binary() -> PathBuf {
+    if let Some(named) = std::env::var_os("GATEWAY_BINARY") {
+        return named.into();
+    }
     let own = std::env::current_exe().unwrap();
     let binary =
         own.ancestors().skip(1).take(2).map(|folder| folder.join("connector-gateway")).find(|path| path.is_file());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
+use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
 use hyper::{Method, Request, StatusCode, Uri};
 use support::setup::KEY;
 use tokio::task::JoinSet;
@@ -26,6 +26,8 @@ pub(crate) struct Target {
     body: Bytes,
     /// `false` if the answer may be another text than the upstream's item.
     is_item: bool,
+    /// `true` if all answers have one length.
+    has_one_length: bool,
     protocol: Protocol,
 }
 
@@ -37,7 +39,7 @@ impl Target {
         headers.insert(AUTHORIZATION, text(&format!("Bearer {KEY}")));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let (path, protocol) = (Uri::from_static(path), Protocol::Http1);
-        Self { name, address, path, headers, body: body.into(), is_item: true, protocol }
+        Self { name, address, path, headers, body: body.into(), is_item: true, has_one_length: true, protocol }
     }
 
     /// The same request under another name.
@@ -53,9 +55,15 @@ impl Target {
         Self { protocol: Protocol::Http2, ..self }
     }
 
-    /// The same request, whose answer may be any text. All answers must have one length.
+    /// The same request, whose answer may be any text.
     pub(crate) fn with_any_answer(self) -> Self {
         Self { is_item: false, ..self }
+    }
+
+    /// The same request, whose answer is compressed. The length of an answer depends on the pieces in which it was compressed.
+    pub(crate) fn compressed(mut self) -> Self {
+        self.headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        Self { has_one_length: false, ..self }
     }
 
     /// The request.
@@ -73,7 +81,7 @@ pub(crate) struct Load {
     target: Target,
     connections: Vec<Connection>,
     /// Expected length of the answer.
-    expected: usize,
+    expected: Option<usize>,
 }
 
 /// The result of a round of calls.
@@ -100,7 +108,8 @@ impl Load {
         if target.is_item && answer != upstream::item() {
             return Err(format!("{} changes the upstream's answer", target.name).into());
         }
-        Ok(Self { target, connections: open, expected: answer.len() })
+        let expected = target.has_one_length.then_some(answer.len());
+        Ok(Self { target, connections: open, expected })
     }
 
     /// Calls for this time.
@@ -121,7 +130,7 @@ impl Load {
                 while failures.is_empty() && proceed() {
                     let sent = Instant::now();
                     match connection.measure(target.request()).await {
-                        Ok((StatusCode::OK, length)) if length == expected => {
+                        Ok((StatusCode::OK, length)) if expected.is_none_or(|expected| length == expected) => {
                             latencies.push(sent.elapsed().as_secs_f64());
                         }
                         Ok((status, length)) => failures.push(format!("{status} with {length} bytes")),

@@ -1,7 +1,7 @@
 //! `make bench`: the gateway's performance figures, each measured beside a peer in the same run. A full run writes them to
 //! `host/docs/figures.md`.
 //!
-//!     cargo bench -p connector-gateway --bench figures -- [--quick] [SECTION]
+//!     make bench T="[--quick] [SECTION]"
 //!
 //! All connections stay on loopback. The exit code is 0 when every section could be measured, even if a goal is not
 //! met: figures depend on the machine, a failed request does not.
@@ -10,6 +10,7 @@
 //! - [`settings`]: the settings of a run, and the result of its parts
 //! - [`throughput`], [`stages`], [`variants`], [`growth`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the
 //!   sections
+//! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
 //! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
@@ -37,6 +38,7 @@ mod startup;
 mod swap;
 mod table;
 mod throughput;
+mod train;
 mod upstream;
 mod values;
 mod variants;
@@ -67,11 +69,13 @@ const SECTIONS: [(&str, Section); 9] = [
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    // Cargo adds `--bench`.
+    let words: Vec<&str> = arguments.iter().map(String::as_str).filter(|word| *word != "--bench").collect();
     let result = match words.as_slice() {
         [role::ROLE, upstream::NAME] => upstream::run(None),
         [role::ROLE, upstream::NAME, roots] => upstream::run(Some(*roots)),
         [role::ROLE, proxy::NAME, address] => address.parse().map_err(Into::into).and_then(proxy::run),
+        [train::NAME] => load_runtime().and_then(|runtime| train::run(&runtime)),
         _ => run(&Settings::new(&arguments)),
     };
     match result {
@@ -84,8 +88,7 @@ fn main() -> ExitCode {
 }
 
 fn run(settings: &Settings) -> Outcome<()> {
-    // One thread, so that the load takes as little CPU time as possible from the measured process.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = load_runtime()?;
     let asked_for = |name: &str| settings.only.as_deref().is_none_or(|only| name.contains(only));
     if !SECTIONS.iter().any(|(name, _)| asked_for(name)) {
         let names = SECTIONS.map(|(name, _)| name).join(", ");
@@ -113,13 +116,19 @@ fn run(settings: &Settings) -> Outcome<()> {
     Ok(())
 }
 
+/// The runtime of the load. It has one thread, so that the load takes as little CPU time as possible from the measured process.
+fn load_runtime() -> Outcome<Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
+}
+
 /// Writes the page of the documentation.
 fn write_page(report: &str) -> Outcome<()> {
     let commit = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output()?;
     let commit = String::from_utf8(commit.stdout)?;
     let page = format!(
         "# Figures\n\nAs `make bench` printed them at commit {}. Each figure stands beside a peer that was measured in the same run. \
-         Absolute figures depend on the machine.\n\n```text\n{report}```\n",
+         Absolute figures depend on the machine. All programs in Rust are optimised as `make dist` does it, by a profile of the \
+         gateway's calls.\n\n```text\n{report}```\n",
         commit.trim()
     );
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/figures.md");

@@ -20,7 +20,6 @@ impl Settings {
         let variable = std::env::var_os("BENCH_QUICK").is_some_and(|value| !value.is_empty() && value != "0");
         Self {
             quick: variable || arguments.iter().any(|argument| argument == "--quick"),
-            // Cargo adds `--bench`.
             only: arguments.iter().find(|argument| !argument.starts_with('-')).cloned(),
         }
     }

@@ -1,6 +1,7 @@
 //! The role `upstream`: a service on loopback that answers at once, or when it is released.
 //!
 //! - `/items/{anything}`: an item, see [`item`]
+//! - `/items/events`: a list of 100 kB
 //! - `/items/slow`: the item, after the next request for `/release`
 //! - `/waiting`: the number of requests that wait for a release, as text
 
@@ -21,8 +22,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-use crate::role;
-use crate::role::Peer;
+use crate::documents;
+use crate::role::{self, Peer};
 use crate::settings::Outcome;
 
 /// Name of the role.
@@ -33,6 +34,9 @@ pub(crate) const ITEM: &str = "/items/17?view=full";
 
 /// The path of [`item`] for calls that wait for a release.
 pub(crate) const SLOW_ITEM: &str = "/items/slow?view=full";
+
+/// The number of events in the list.
+const EVENTS: usize = 200;
 
 /// A JSON object of 2 kB, which is a usual size for one object of a service.
 pub(crate) fn item() -> Bytes {
@@ -68,7 +72,8 @@ pub(crate) fn run(roots: Option<&str>) -> Outcome<()> {
     // One thread is enough, and leaves the other processors to the measured process.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let listener = role::listen().await?;
-        let service = Service { item: item(), released: watch::Sender::new(0) };
+        let service =
+            Service { item: item(), events: documents::events(EVENTS).into(), released: watch::Sender::new(0) };
         loop {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
@@ -90,6 +95,7 @@ pub(crate) fn run(roots: Option<&str>) -> Outcome<()> {
 #[derive(Clone)]
 struct Service {
     item: Bytes,
+    events: Bytes,
     /// Number of releases.
     released: watch::Sender<u64>,
 }
@@ -108,6 +114,7 @@ impl Service {
                 let _ = self.released.subscribe().changed().await;
                 self.item.clone()
             }
+            "/items/events" => self.events.clone(),
             "/waiting" => self.released.receiver_count().to_string().into(),
             "/release" => {
                 self.released.send_modify(|times| *times += 1);

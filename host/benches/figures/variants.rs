@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 
 use crate::contest::{Contestant, take_turns};
 use crate::load::Target;
+use crate::role::Peer;
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
 use crate::throughput::CONNECTIONS;
@@ -23,52 +24,25 @@ const COMPOSED: &str = "bench_composed";
 /// The guest whose users have accounts. Its operation is that of the plain one.
 const ACCOUNTS: &str = "bench_account";
 
+/// The processes that the variants need: two gateways, and what these call.
+pub(crate) struct Scene {
+    gateway: Gateway,
+    /// Its upstream speaks TLS.
+    over_tls: Gateway,
+    _upstreams: [Peer; 2],
+    _provider: OAuthProvider,
+    _roots: NamedTempFile,
+}
+
 /// Measures the section.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
-    let upstream = upstream::start()?;
-    let provider = OAuthProvider::start(Dialect::strict());
-    let gateway = gateway::start_with(upstream.address, |setup| {
-        setup
-            .guest(ACCOUNTS)
-            .provider(ACCOUNTS, &provider, &[("accounts", "")])
-            .config(&format!("upstreams.api = \"http://{}\"", upstream.address))
-            .guest(COMPOSED)
-            .upstream(COMPOSED, "api", &format!("http://{}", upstream.address))
-    })?;
-    let roots = NamedTempFile::new()?;
-    let tls_upstream = upstream::start_with_tls(roots.path())?;
-    let over_tls = gateway::start_over_tls(tls_upstream.address, roots.path())?;
-    let tls_process_id = over_tls.process_id();
-    connect(&gateway, &provider)?;
-    let address = gateway::address(&gateway)?;
-    let plain = || gateway::thin(&gateway, "17");
-    let credential = Target::new(
-        "with an OAuth credential",
-        address,
-        "/connectors/bench_account/get_item",
-        r#"{"item_id":"17","view":"full"}"#.to_owned(),
-    );
-    let shaped = Target::new(
-        "with response_fields",
-        address,
-        "/connectors/bench/get_item",
-        r#"{"item_id":"17","view":"full","response_fields":["kind","field_3.id","field_17.label"]}"#.to_owned(),
-    );
-    let composed = Target::new(
-        "composed of two requests",
-        address,
-        "/connectors/bench_composed/kinds",
-        r#"{"first":"17","second":"18"}"#.to_owned(),
-    );
+    let scene = Scene::start()?;
+    let calls = scene.calls()?;
     runtime.block_on(async {
-        let process_id = gateway.process_id();
-        let mut contestants = vec![Contestant::new(plain()?.called("plain"), CONNECTIONS, process_id).await?];
-        contestants.push(Contestant::new(credential, CONNECTIONS, process_id).await?);
-        contestants.push(Contestant::new(shaped.with_any_answer(), CONNECTIONS, process_id).await?);
-        contestants.push(Contestant::new(plain()?.called("over HTTP/2").over_http2(), CONNECTIONS, process_id).await?);
-        contestants.push(Contestant::new(composed.with_any_answer(), CONNECTIONS, process_id).await?);
-        let over_tls = gateway::thin(&over_tls, "17")?.called("with TLS to the upstream");
-        contestants.push(Contestant::new(over_tls, CONNECTIONS, tls_process_id).await?);
+        let mut contestants = Vec::with_capacity(calls.len());
+        for (target, process_id) in calls {
+            contestants.push(Contestant::new(target, CONNECTIONS, process_id).await?);
+        }
         take_turns(&mut contestants, settings).await?;
         let (plain, variants) = contestants.split_first().ok_or("nothing was measured")?;
         let figures = variants.iter().flat_map(|variant| {
@@ -82,6 +56,66 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         });
         Ok(figures.collect())
     })
+}
+
+impl Scene {
+    /// Starts them, and connects a user's account.
+    pub(crate) fn start() -> Outcome<Self> {
+        let upstream = upstream::start()?;
+        let provider = OAuthProvider::start(Dialect::strict());
+        let gateway = gateway::start_with(upstream.address, |setup| {
+            setup
+                .guest(ACCOUNTS)
+                .provider(ACCOUNTS, &provider, &[("accounts", "")])
+                .config(&format!("upstreams.api = \"http://{}\"", upstream.address))
+                .guest(COMPOSED)
+                .upstream(COMPOSED, "api", &format!("http://{}", upstream.address))
+        })?;
+        let roots = NamedTempFile::new()?;
+        let tls_upstream = upstream::start_with_tls(roots.path())?;
+        let over_tls = gateway::start_over_tls(tls_upstream.address, roots.path())?;
+        connect(&gateway, &provider)?;
+        Ok(Self { gateway, over_tls, _upstreams: [upstream, tls_upstream], _provider: provider, _roots: roots })
+    }
+
+    /// The calls, each with the process that answers it. The first one is the plain operation.
+    pub(crate) fn calls(&self) -> Outcome<Vec<(Target, u32)>> {
+        let address = gateway::address(&self.gateway)?;
+        let plain = gateway::thin(&self.gateway, "17")?;
+        let body = r#"{"item_id":"17","view":"full"}"#.to_owned();
+        let credential = Target::new("with an OAuth credential", address, "/connectors/bench_account/get_item", body);
+        let shaped =
+            r#"{"item_id":"17","view":"full","response_fields":["kind","field_3.id","field_17.label"]}"#.to_owned();
+        let shaped = Target::new("with response_fields", address, "/connectors/bench/get_item", shaped);
+        let composed = r#"{"first":"17","second":"18"}"#.to_owned();
+        let composed = Target::new("composed of two requests", address, "/connectors/bench_composed/kinds", composed);
+        let calls = [
+            plain.clone().called("plain"),
+            credential,
+            shaped.with_any_answer(),
+            plain.called("over HTTP/2").over_http2(),
+            composed.with_any_answer(),
+        ];
+        let over_tls = gateway::thin(&self.over_tls, "17")?.called("with TLS to the upstream");
+        let over_tls = (over_tls, self.over_tls.process_id());
+        Ok(calls.into_iter().map(|call| (call, self.gateway.process_id())).chain([over_tls]).collect())
+    }
+
+    /// The gateway that most calls go to.
+    pub(crate) fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
+    /// Stops the gateways as an operator does.
+    pub(crate) fn stop(mut self) -> Outcome<()> {
+        for gateway in [&mut self.gateway, &mut self.over_tls] {
+            let status = gateway.stop();
+            if !status.success() {
+                return Err(format!("a gateway ended with {status}").into());
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Connects a user's account.
