@@ -1,4 +1,4 @@
-//! The memory of the program.
+//! The program's own code in memory.
 
 use std::ffi::c_void;
 use std::ptr::from_ref;
@@ -28,14 +28,6 @@ pub fn give_back_code() {
     if let Err(error) = given {
         tracing::debug!(%error, "the memory of the program's code could not be given back");
     }
-}
-
-/// Gives free memory back to the operating system. The allocator does so only when it is called, so an idle process would keep what its
-/// last calls have freed.
-#[expect(unsafe_code, reason = "the allocator has no safe interface for this")]
-pub fn give_back_free_memory() {
-    // SAFETY: this has no requirements. It works on the memory of this thread, and on free memory that no thread has.
-    unsafe { libmimalloc_sys::mi_collect(false) };
 }
 
 #[cfg(test)]

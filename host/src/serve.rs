@@ -36,9 +36,6 @@ const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
 /// Time after the start in which every task of the gateway has run once. Later, little of the code that they began with is run.
 const SETTLING: Duration = Duration::from_secs(5);
 
-/// How often free memory is given back.
-const TIDYING: Duration = Duration::from_secs(1);
-
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
 pub enum ServeError {
@@ -209,7 +206,10 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(Arc::clone(&jobs).keep_up()),
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
-                        tokio::spawn(give_back_memory()),
+                        tokio::spawn(async {
+                            sleep(SETTLING).await;
+                            program::give_back_code();
+                        }),
                     ]);
                     told.await;
                 }
@@ -248,18 +248,6 @@ async fn load_connectors(registry: &Arc<Registry>) -> Result<(), ServeError> {
     registry.check_settings()?;
     registry.warn_of_unused_settings();
     Ok(())
-}
-
-/// Gives memory back to the operating system: once that of the code that the start has run, and from time to time what is free. Runs until
-/// the task is aborted.
-async fn give_back_memory() {
-    sleep(SETTLING).await;
-    program::give_back_code();
-    let mut ticks = tokio::time::interval(TIDYING);
-    loop {
-        ticks.tick().await;
-        program::give_back_free_memory();
-    }
 }
 
 /// Removes what has expired: values of connectors' storage, idempotency keys, and the records of former webhooks. Runs until the task

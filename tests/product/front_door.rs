@@ -267,10 +267,6 @@ fn the_process_does_not_keep_the_memory_of_calls_that_have_ended() {
     }
     let grown = usage::peak_mb(gateway.process_id()) - before;
     assert!(grown < MEMORY_MB + 100, "{grown} MB for a budget of {MEMORY_MB} MB");
-    // Also if no call follows.
-    assert!(client.begin("/connectors/hostile/hoard_documents", hoard).wait().status >= 500);
-    let resident = || usage::resident_mb(gateway.process_id());
-    wait_for("the memory to be given back", || resident().filter(|resident| *resident < before + 20));
 }
 
 #[test]
