@@ -9,8 +9,8 @@ use contract::pointer;
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
-/// What the headers of a call say about its answer. The texts are copies: the headers lie in the connection's memory, and a call
-/// that waits must not keep that.
+/// What the headers of a call say about its answer. The texts are copies, because the headers are a part of the connection's memory. A
+/// call that waits must not keep that memory.
 #[derive(Default)]
 pub(super) struct Wishes {
     /// The media types that the caller takes.

@@ -183,7 +183,7 @@ fn query(call: &HttpCall<'_>) -> Vec<(String, String)> {
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
-/// What a change of one connector needs: the registry, the connector's identifier, and who makes it.
+/// The registry, the identifier of the connector that a call changes, and the caller as the history names it.
 async fn change_of(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<(Arc<Registry>, String, Actor), Problem> {
     let by = actor(call.gateway, caller).await?;
     Ok((Arc::clone(&call.gateway.registry), call.arguments.connector.to_owned(), by))
