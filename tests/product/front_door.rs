@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use support::setup::KEY;
-use support::wire::{PREFACE, connection, frame, head, narrow_connection, post};
+use support::wire::{PREFACE, answer, connection, frame, head, narrow_connection, post};
 use support::{Gateway, Provider, Reply, Setup, module, usage, wait_for};
 
 /// A gateway that gives callers one second.
@@ -110,17 +110,52 @@ fn a_caller_who_reads_slowly_gets_the_whole_answer() {
 }
 
 #[test]
-fn a_refusal_for_a_header_waits_until_the_body_was_sent() {
+fn a_call_that_is_refused_before_its_body_is_read_leaves_the_connection_to_the_next_call() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
     let body = vec![b' '; 16 << 20];
-    for header in ["X-User-Identifier: ", "Request-Timeout: soon"] {
-        let head = head("/connectors/liar/version", body.len()).replace("Host: x", &format!("Host: x\r\n{header}"));
-        let mut stream = connection(&gateway.address(), head.as_bytes());
+    let version = head("/connectors/liar/version", body.len());
+    let path = |other: &str| version.replacen("/connectors/liar/version", other, 1);
+    let header = |line: &str| version.replacen("Host: x", &format!("Host: x\r\n{line}"), 1);
+    let mut stream = connection(&gateway.address(), b"");
+    for (head, status) in [
+        (version.replacen("Bearer", "Bearer no", 1), 401),
+        (path("/nowhere"), 404),
+        (path("/connectors/none/version"), 404),
+        (path("/connectors/liar/none"), 404),
+        (path("/healthz"), 405),
+        (path("/admin/connectors?accept=maybe"), 400),
+        (header("Host: y"), 400),
+        (header("X-User-Identifier: "), 422),
+        (header("Request-Timeout: soon"), 400),
+        (header("Content-Encoding: gzip"), 415),
+        (version.clone(), 413),
+        (version.replacen("POST", "GET", 1).replacen("/connectors/liar/version", "/healthz", 1), 200),
+    ] {
+        stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(&body).unwrap();
-        let mut status = [0; 10];
-        stream.read_exact(&mut status).unwrap();
-        assert_eq!(&status, b"HTTP/1.1 4", "{header}");
+        let answer = answer(&mut stream);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{head}{answer}");
+        assert!(!answer.contains("connection: close"), "{head}{answer}");
     }
+}
+
+#[test]
+fn a_refused_call_that_has_not_sent_its_body_yet_is_told_that_the_connection_closes() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
+    let expecting = |path: &str, length| head(path, length).replacen("Host: x", "Host: x\r\nExpect: 100-continue", 1);
+    for (path, length, status) in [("/connectors/none/version", 2, 404), ("/connectors/liar/version", 16 << 20, 413)] {
+        let mut stream = connection(&gateway.address(), expecting(path, length).as_bytes());
+        let answer = answer(&mut stream);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
+        wait_for_end(&mut stream);
+    }
+    let mut stream = connection(&gateway.address(), expecting("/connectors/liar/version", 2).as_bytes());
+    let mut permission = [0; 25];
+    stream.read_exact(&mut permission).unwrap();
+    assert_eq!(&permission, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream.write_all(b"{}").unwrap();
+    assert!(answer(&mut stream).starts_with("HTTP/1.1 200 "));
 }
 
 /// A service with a large answer, and a gateway that lets two calls use it at the same time.

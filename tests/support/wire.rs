@@ -1,6 +1,6 @@
 //! Connections whose bytes a test writes itself: callers that send nothing, half of something, or never read.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -71,4 +71,23 @@ pub fn head(path: &str, length: usize) -> String {
         "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {KEY}\r\nContent-Type: application/json\r\n\
          Content-Length: {length}\r\n\r\n"
     )
+}
+
+/// Reads one answer with a declared length over HTTP/1.1: its head and its body.
+///
+/// # Panics
+/// When the connection closes before the end, or the answer declares no length.
+#[track_caller]
+pub fn answer(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        answer.extend(byte);
+    }
+    let head = String::from_utf8(answer).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    let mut body = vec![0; length.unwrap().parse().unwrap()];
+    stream.read_exact(&mut body).unwrap();
+    head + &String::from_utf8(body).unwrap()
 }

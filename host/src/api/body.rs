@@ -5,8 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::StatusCode;
-use hyper::body::{Body, Incoming};
-use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue};
+use hyper::body::{Body, Frame, Incoming};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use memory::{Exhausted, MemoryBudget};
 use tokio::time::{Instant, timeout_at};
 
@@ -14,8 +14,7 @@ use super::problem::{self, Problem};
 use crate::gateway::Gateway;
 use crate::media_type::{essence, is_json};
 
-/// The most bytes of a body over the limit that are read and dropped. If the connection closed while the caller still sends,
-/// a reset could discard the answer.
+/// The most bytes that are read and dropped after a call is answered without the whole of its body.
 const LINGER_BYTES: usize = 64 << 20;
 
 /// The most bytes of a body that is copied rather than kept as it was read. Connections read 8 KiB at once.
@@ -24,6 +23,56 @@ const SMALL_BYTES: usize = 4 << 10;
 /// The longest time for reading and dropping.
 const LINGER_TIME: Duration = Duration::from_secs(5);
 
+/// The body of a request on its way to a handler, which reads it or leaves it.
+pub(super) struct RequestBody {
+    incoming: Incoming,
+    /// The caller sends it when it is told to (RFC 9110, section 10.1.1). The first attempt to read tells it.
+    is_held_back: bool,
+}
+
+impl RequestBody {
+    pub(super) fn new(incoming: Incoming, is_held_back: bool) -> Self {
+        Self { incoming, is_held_back }
+    }
+
+    /// The next piece. Trailers are left out.
+    async fn piece(&mut self) -> Option<Result<Bytes, hyper::Error>> {
+        self.is_held_back = false;
+        loop {
+            match self.incoming.frame().await?.map(Frame::into_data) {
+                Ok(Ok(piece)) => return Some(Ok(piece)),
+                Ok(Err(_)) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Returns `true` if the whole body was read, or there was none.
+    pub(super) fn is_read(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    /// Reads and drops what a handler has left. A connection that closed while its caller still sends could be reset before the
+    /// caller reads the answer, and one that closed after the answer could break off the next request. Returns `false` if a part
+    /// of the body is left all the same, so that the connection has to close.
+    pub(super) async fn drop_rest(&mut self, deadline: Instant) -> bool {
+        if self.is_held_back {
+            return false;
+        }
+        let reading = async {
+            let mut dropped = 0;
+            while let Some(piece) = self.piece().await {
+                dropped += piece.ok()?.len();
+                if dropped > LINGER_BYTES {
+                    return None;
+                }
+            }
+            Some(())
+        };
+        matches!(timeout_at(deadline.min(Instant::now() + LINGER_TIME), reading).await, Ok(Some(())))
+    }
+}
+
 /// Reads a body of at most `limit_mb` MiB, until the deadline. `advice` is the second half of the sentence that the body is too
 /// large.
 ///
@@ -31,7 +80,7 @@ const LINGER_TIME: Duration = Duration::from_secs(5);
 /// 415 if it is encoded, 413 over the limit, 503 if the memory for calls is used up, 408 at the deadline, 400 if the caller stops sending.
 pub(super) async fn read(
     headers: &HeaderMap,
-    mut body: Incoming,
+    body: &mut RequestBody,
     limit_mb: usize,
     advice: &str,
     memory: &MemoryBudget,
@@ -47,19 +96,13 @@ pub(super) async fn read(
     let limit = limit_mb << 20;
     let too_large =
         || problem::BODY_TOO_LARGE.because(format!("The body is over the limit of {limit_mb} MB; {advice}."));
-    if body.size_hint().lower() > limit as u64 {
-        return Err(unread(headers, body, too_large(), deadline).await);
+    if body.incoming.size_hint().lower() > limit as u64 {
+        return Err(too_large());
     }
-    match timeout_at(deadline, collect(&mut body, limit, memory)).await {
+    match timeout_at(deadline, collect(body, limit, memory)).await {
         Ok(Ok(body)) => Ok(body),
-        Ok(Err(Unread::TooLarge)) => {
-            drop_rest(&mut body, deadline).await;
-            Err(too_large())
-        }
-        Ok(Err(Unread::NoMemory(exhausted))) => {
-            drop_rest(&mut body, deadline).await;
-            Err(problem::no_memory(exhausted))
-        }
+        Ok(Err(Unread::TooLarge)) => Err(too_large()),
+        Ok(Err(Unread::NoMemory(exhausted))) => Err(problem::no_memory(exhausted)),
         Ok(Err(Unread::BrokenOff)) => {
             Err(problem::BAD_REQUEST.because("The body did not arrive completely; send it again."))
         }
@@ -85,13 +128,13 @@ impl From<Exhausted> for Unread {
 
 /// Reads a whole body of at most `limit` bytes. Memory is taken as pieces arrive, so that a caller who announces much and sends
 /// little holds little.
-async fn collect(body: &mut Incoming, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
-    let announced = body.size_hint().exact().and_then(|bytes| bytes.try_into().ok()).unwrap_or(limit);
+async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
+    let announced = body.incoming.size_hint().exact().and_then(|bytes| bytes.try_into().ok()).unwrap_or(limit);
     let mut held = memory.part();
     let mut first: Option<Bytes> = None;
     let mut whole = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(piece) = frame.map_err(|_| Unread::BrokenOff)?.into_data() else { continue };
+    while let Some(piece) = body.piece().await {
+        let piece = piece.map_err(|_| Unread::BrokenOff)?;
         let size = first.as_ref().map_or(0, Bytes::len).max(whole.len()) + piece.len();
         if size > limit {
             return Err(Unread::TooLarge);
@@ -126,7 +169,7 @@ async fn collect(body: &mut Incoming, limit: usize, memory: &MemoryBudget) -> Re
 /// As [`read`], and 415 for any other media type.
 pub(super) async fn read_json(
     headers: &HeaderMap,
-    body: Incoming,
+    body: &mut RequestBody,
     gateway: &Gateway,
     deadline: Instant,
 ) -> Result<Bytes, Problem> {
@@ -140,28 +183,4 @@ pub(super) async fn read_json(
         Some(given) => format!("The body's media type is {given}; send JSON with Content-Type: application/json."),
         None => "The body has no media type; send JSON with Content-Type: application/json.".to_owned(),
     }))
-}
-
-/// Reads and drops the body of a call that is refused before it is read, so that the caller gets the answer. Returns the problem.
-pub(super) async fn unread(headers: &HeaderMap, mut body: Incoming, problem: Problem, deadline: Instant) -> Problem {
-    // A caller that waits for permission to send (RFC 9110, section 10.1.1) has sent nothing yet.
-    if !headers.contains_key(EXPECT) {
-        drop_rest(&mut body, deadline).await;
-    }
-    problem
-}
-
-/// Reads and drops the rest of a body whose call is refused.
-async fn drop_rest(body: &mut Incoming, deadline: Instant) {
-    let reading = async {
-        let mut dropped = 0;
-        while let Some(Ok(frame)) = body.frame().await {
-            dropped += frame.data_ref().map_or(0, Bytes::len);
-            if dropped > LINGER_BYTES {
-                break;
-            }
-        }
-    };
-    // The answer is sent next, whether or not the body has ended.
-    let _ = timeout_at(deadline.min(Instant::now() + LINGER_TIME), reading).await;
 }

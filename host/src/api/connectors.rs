@@ -20,7 +20,7 @@ use contract::words::{nearest, shortened};
 pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let document = record(&call.gateway.registry, caller.may(Scope::Admin));
     let document = with_tag(json!(document).to_string());
-    Ok(tagged(call.request.headers(), &document))
+    Ok(tagged(&call.head.headers, &document))
 }
 
 /// The live connectors and the refused files. The reasons of refusals are for admins.

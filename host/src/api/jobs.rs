@@ -26,7 +26,7 @@ pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result
         jobs: Vec<Box<RawValue>>,
         next_cursor: Option<String>,
     }
-    let Query { status, cursor, limit } = Query::read(call.request.uri().query().unwrap_or_default())?;
+    let Query { status, cursor, limit } = Query::read(call.head.uri.query().unwrap_or_default())?;
     let listed = call.gateway.jobs.list(caller.tenant(), caller.subject(), status, cursor, limit).await;
     let listed = listed.map_err(job_problem)?;
     let page = Page { jobs: listed.jobs, next_cursor: listed.next_cursor };

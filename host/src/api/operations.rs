@@ -33,19 +33,13 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 
 /// Answers one call. It ends at its deadline, which is counted from its arrival.
 pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, request, arguments, arrived, trace, .. } = call;
+    let HttpCall { gateway, head, body, arguments, arrived, trace, .. } = call;
     // The call keeps this version until it ends, also if another version is swapped in.
     let connector = connectors::live(gateway, arguments.connector)?;
     let operation = find(&connector, arguments.operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
-    let (head, body) = request.into_parts();
-    let (wishes, once) = match Wishes::of(&head.headers).and_then(|wishes| Ok((wishes, Once::of(&head, operation)?))) {
-        Ok(found) => found,
-        Err(problem) => {
-            let patience = arrived + gateway.config.caller_timeout;
-            return Err(Box::pin(body::unread(&head.headers, body, problem, patience)).await);
-        }
-    };
+    let wishes = Wishes::of(&head.headers)?;
+    let once = Once::of(&head, operation)?;
     let deadline = arrived + connector.timeout();
     // A time that is too long for the clock asks for nothing.
     let asked = wishes.patience.and_then(|asked| arrived.checked_add(Duration::from_secs(asked.seconds)));

@@ -3,12 +3,13 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use hyper::body::Incoming;
-use hyper::{Method, Request, Response};
+use hyper::http::request::Parts;
+use hyper::{Method, Response};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use super::authorize::AuthorizedCaller;
+use super::body::RequestBody;
 use super::problem::Problem;
 use crate::auth::Scope;
 use crate::gateway::Gateway;
@@ -93,7 +94,8 @@ pub(super) struct PathArguments<'a> {
 /// A call as a handler gets it.
 pub(super) struct HttpCall<'a> {
     pub(super) gateway: &'a Arc<Gateway>,
-    pub(super) request: Request<Incoming>,
+    pub(super) head: Parts,
+    pub(super) body: &'a mut RequestBody,
     pub(super) arguments: PathArguments<'a>,
     /// When the head of the request had arrived. Deadlines are counted from here.
     pub(super) arrived: Instant,

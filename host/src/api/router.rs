@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT_ENCODING, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT_ENCODING, CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use super::authorize::authorize;
+use super::body::RequestBody;
 use super::compression::{self, Encoding};
 use super::cors;
 use super::problem::{self, Problem};
@@ -33,22 +35,25 @@ type Found<'a> = Option<(&'static Route, PathArguments<'a>)>;
 /// Answers a request.
 pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<Incoming>) -> Response<Body> {
     let arrived = Instant::now();
-    let Asked { request_id, encoding } = Asked::of(request.headers());
+    let (head, incoming) = request.into_parts();
+    let Asked { request_id, encoding, is_held_back } = Asked::of(&head.headers);
     let request_id = gateway.requests.id(request_id);
-    let encoding = encoding.filter(|_| request.method() != Method::HEAD);
-    let origin = cors::allowed_origin(&gateway.config, request.headers());
-    let method = request.method().clone();
+    let encoding = encoding.filter(|_| head.method != Method::HEAD);
+    let origin = cors::allowed_origin(&gateway.config, &head.headers);
+    let (method, version) = (head.method.clone(), head.version);
+    let mut body = RequestBody::new(incoming, is_held_back);
     // A copy. A part of the request would keep the connection's memory for as long as the call waits.
-    let path: Box<str> = request.uri().path().into();
+    let path: Box<str> = head.uri.path().into();
     let has_admin_door = gateway.config.admin_listen.is_some();
     let found = routes::find(&path).filter(|(route, _)| route.is_at(door, has_admin_door));
     let span = request_span(&request_id, found);
-    let trace = trace(gateway, found, &request_id, &request);
+    let trace = trace(gateway, found, &request_id, &head);
     let answering = async {
-        let result = match preflight(&request, found).filter(|_| origin.is_some()) {
+        let result = match preflight(&head, found).filter(|_| origin.is_some()) {
             Some(response) => Ok(response),
-            None => handle(gateway, door, request, found, arrived, &trace).await,
+            None => handle(gateway, door, head, &mut body, found, arrived, &trace).await,
         };
+        let is_read = body.is_read() || Box::pin(body.drop_rest(arrived + gateway.config.caller_timeout)).await;
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
         let mut response = match result {
             Ok(response) => {
@@ -71,6 +76,9 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<
         if let Ok(value) = HeaderValue::from_str(&request_id) {
             response.headers_mut().insert(REQUEST_ID, value);
         }
+        if !is_read && version <= Version::HTTP_11 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if let Some(origin) = origin {
             cors::allow(origin, response.headers_mut());
         }
@@ -87,6 +95,8 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<
 struct Asked<'a> {
     request_id: Option<&'a HeaderValue>,
     encoding: Option<Encoding>,
+    /// The caller waits for permission to send the body.
+    is_held_back: bool,
 }
 
 impl<'a> Asked<'a> {
@@ -97,14 +107,16 @@ impl<'a> Asked<'a> {
                 asked.request_id = Some(value);
             } else if name == ACCEPT_ENCODING {
                 asked.encoding = asked.encoding.or_else(|| Encoding::of(Some(value)));
+            } else if name == EXPECT {
+                asked.is_held_back = true;
             }
         }
         asked
     }
 }
 
-fn preflight(request: &Request<Incoming>, found: Found<'_>) -> Option<Response<Body>> {
-    cors::preflight(request.method(), request.headers(), found?.0)
+fn preflight(head: &Parts, found: Found<'_>) -> Option<Response<Body>> {
+    cors::preflight(&head.method, &head.headers, found?.0)
 }
 
 /// The beginning of a name in a path, which may be any text of any caller.
@@ -128,10 +140,10 @@ fn request_span(request_id: &str, found: Found<'_>) -> Span {
 }
 
 /// The trace of a request. Paths without a route are left out, and routes of the system, which probes call every few seconds.
-fn trace(gateway: &Gateway, found: Found<'_>, request_id: &str, request: &Request<Incoming>) -> Trace {
+fn trace(gateway: &Gateway, found: Found<'_>, request_id: &str, head: &Parts) -> Trace {
     match found {
         Some((route, _)) if route.family != Family::System => {
-            gateway.telemetry.request(request.method(), route.path, request_id, request.headers())
+            gateway.telemetry.request(&head.method, route.path, request_id, &head.headers)
         }
         _ => Trace::default(),
     }
@@ -141,12 +153,13 @@ fn trace(gateway: &Gateway, found: Found<'_>, request_id: &str, request: &Reques
 async fn handle(
     gateway: &Arc<Gateway>,
     door: Door,
-    request: Request<Incoming>,
+    head: Parts,
+    body: &mut RequestBody,
     found: Found<'_>,
     arrived: Instant,
     trace: &Trace,
 ) -> Result<Response<Body>, Problem> {
-    if request.version() == Version::HTTP_11 && !has_one_host(request.headers()) {
+    if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
         return Err(
             problem::BAD_REQUEST.because("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it.")
         );
@@ -157,28 +170,28 @@ async fn handle(
              all paths.",
         ));
     };
-    let Some(endpoint) = route.endpoint(request.method()) else {
+    let Some(endpoint) = route.endpoint(&head.method) else {
         let allowed = route.allowed();
-        let detail = format!("This path takes {allowed}, not {}.", request.method());
+        let detail = format!("This path takes {allowed}, not {}.", head.method);
         return Err(problem::METHOD_NOT_ALLOWED.because(detail).allow(&allowed));
     };
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
-            return handler(HttpCall { gateway, request, arguments, arrived, trace, routes: ROUTES }).await;
+            return handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }).await;
         }
         Handler::Operator(handler) => {
             if door == Door::Callers {
-                trace.around("auth", authorize(gateway, request.headers(), Some(Scope::Admin))).await?;
+                trace.around("auth", authorize(gateway, &head.headers, Some(Scope::Admin))).await?;
             }
-            return handler(HttpCall { gateway, request, arguments, arrived, trace, routes: ROUTES }).await;
+            return handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }).await;
         }
         Handler::Known(handler) => (None, handler),
         Handler::Scoped(scope, handler) => (Some(scope), handler),
     };
-    let caller = trace.around("auth", authorize(gateway, request.headers(), scope)).await?;
+    let caller = trace.around("auth", authorize(gateway, &head.headers, scope)).await?;
     Span::current().record("tenant", caller.tenant());
     trace.is_of(caller.tenant());
-    handler(HttpCall { gateway, request, arguments, arrived, trace, routes: ROUTES }, caller).await
+    handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }, caller).await
 }
 
 fn has_one_host(headers: &HeaderMap) -> bool {

@@ -60,8 +60,8 @@ pub(super) async fn metrics(call: HttpCall<'_>) -> Result<Response<Body>, Proble
 
 /// GET /openapi.json. With `?connector=…` it has the operations of this connector only.
 pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, request, routes, .. } = call;
-    let query = request.uri().query().unwrap_or_default();
+    let HttpCall { gateway, head, routes, .. } = call;
+    let query = head.uri.query().unwrap_or_default();
     if let Some((_, one)) = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "connector") {
         let connector = connectors::live(gateway, &one)?;
         let describe = || {
@@ -70,7 +70,7 @@ pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Proble
             Arc::clone(described.lock().entry(connector.digest().to_owned()).or_insert_with(|| Arc::new(make())))
         };
         let description = compute::run(compute::LARGE_BYTES, describe).await;
-        return Ok(tagged(request.headers(), &description));
+        return Ok(tagged(&head.headers, &description));
     }
     // It has every schema of every live connector.
     let describe = || {
@@ -79,5 +79,5 @@ pub(super) async fn openapi(call: HttpCall<'_>) -> Result<Response<Body>, Proble
             .get(&gateway.registry, |live| with_tag(openapi::document(&gateway.config, live, routes).to_string()))
     };
     let description = compute::run(compute::LARGE_BYTES, describe).await;
-    Ok(tagged(request.headers(), &description))
+    Ok(tagged(&head.headers, &description))
 }

@@ -32,11 +32,10 @@ pub const SIGNATURE: &str = "X-Module-Signature";
 /// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, `?accept=true` lets it ask
 /// for more than the version before, and `?replace_shipped=true` lets it take the place of a shipped connector.
 pub(super) async fn install(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, request, arrived, .. } = call;
-    let Parameters { grants, accepts, replaces_shipped } = parameters(request.uri().query().unwrap_or_default())?;
+    let HttpCall { gateway, head, body, arrived, .. } = call;
+    let Parameters { grants, accepts, replaces_shipped } = parameters(head.uri.query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
-    let (head, body) = request.into_parts();
     let advice = "raise `compile.max_module_mb` if you trust the module";
     let module = body::read(
         &head.headers,
@@ -179,7 +178,7 @@ fn hosts(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
 }
 
 fn query(call: &HttpCall<'_>) -> Vec<(String, String)> {
-    let query = call.request.uri().query().unwrap_or_default();
+    let query = call.head.uri.query().unwrap_or_default();
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 

@@ -67,7 +67,7 @@ pub(super) async fn script(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
 
 /// GET /docs/scalar.js.
 pub(super) async fn library(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let headers = call.request.headers();
+    let headers = &call.head.headers;
     let takes_gzip = headers.get(ACCEPT_ENCODING).is_some_and(|accepted| takes(accepted, "gzip"));
     let text = if takes_gzip {
         Bytes::from_static(LIBRARY)

@@ -40,9 +40,8 @@ struct Init<'a> {
 
 /// Begins an authorization, or connects the account at once if the connector's users need none.
 pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, request, arguments, arrived, .. } = call;
+    let HttpCall { gateway, head, body, arguments, arrived, .. } = call;
     let connector = connectors::live(gateway, arguments.connector)?;
-    let (head, body) = request.into_parts();
     let body = read_json(&head.headers, body, gateway, arrived + gateway.config.caller_timeout).await?;
     let Some(key) = once::key(&head.headers)? else {
         return begin_now(gateway, &connector, &caller, &body, arrived).await;

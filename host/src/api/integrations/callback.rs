@@ -31,7 +31,7 @@ struct Returned {
 
 /// Answers the browser.
 pub(in crate::api) async fn callback(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let Some(returned) = parse(call.request.uri().query().unwrap_or_default()) else {
+    let Some(returned) = parse(call.head.uri.query().unwrap_or_default()) else {
         return Ok(page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN));
     };
     // If the browser closed the connection in the middle, the code would be used up and its tokens would be lost. So the work

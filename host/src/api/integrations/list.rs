@@ -24,7 +24,7 @@ const MAX_LIMIT: u32 = 1000;
 
 /// Answers with a page.
 pub(in crate::api) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let filter = read(call.request.uri().query().unwrap_or_default())?;
+    let filter = read(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit as usize;
     // One more than asked for says whether there is another page.
     let filter = IntegrationFilter { limit: filter.limit + 1, ..filter };

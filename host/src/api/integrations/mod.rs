@@ -65,7 +65,7 @@ pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 /// GET /connectors/{connector}/integration-exists.
 pub(super) async fn exists(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let connector = connectors::live(call.gateway, call.arguments.connector)?;
-    let named = headers::user_identifier(call.request.headers())?;
+    let named = headers::user_identifier(&call.head.headers)?;
     let holder = caller.holder(connector.name());
     let auth = &connector.manifest().auth;
     let found = call.gateway.integrations.exists(&holder, integrations::auth_type(auth), named).await;
