@@ -163,6 +163,9 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         draining: Arc::new(Draining::default()),
         background: Handle::current(),
     };
+    tracing::info!(listen = %config.listen, admin_listen = config.admin_listen.map(display), "loading the modules");
+    // Before the first call is answered, which is told whether its connector is missing or not loaded yet.
+    registry.begin_loading().await?;
     // They run until the last task has ended that a call began.
     let cores = Cores::start(&gateway).await?;
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
@@ -174,7 +177,6 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
             async move { authenticator.watch().await }
         }),
     ];
-    tracing::info!(listen = %config.listen, admin_listen = config.admin_listen.map(display), "loading the modules");
     let mut failure = None;
     let mut drained_at = tokio::time::Instant::now();
     let stop = async {
@@ -188,7 +190,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         // The port is open while modules compile. `/readyz` says which of them are missing.
         tokio::select! {
             () = &mut told => {}
-            loaded = load_connectors(&registry) => match loaded {
+            loaded = connectors_loaded(&registry) => match loaded {
                 Ok(()) => {
                     tracing::info!(
                         address = %config.public_url,
@@ -239,12 +241,12 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     failure.map_or(Ok(()), Err)
 }
 
-/// Loads the modules of the folders.
+/// Waits until the modules of the folders are loaded.
 ///
 /// # Errors
-/// If a folder cannot be read, or if the operator's settings for a connector are wrong.
-async fn load_connectors(registry: &Arc<Registry>) -> Result<(), ServeError> {
-    registry.load_folders().await?;
+/// If the operator's settings for a connector are wrong.
+async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
+    registry.loaded().await;
     registry.check_settings()?;
     registry.warn_of_unused_settings();
     Ok(())

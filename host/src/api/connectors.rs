@@ -45,8 +45,7 @@ pub(super) fn live(gateway: &Gateway, identifier: &str) -> Result<Arc<Connector>
 /// The problem of an identifier that no live connector has.
 pub(super) fn unknown(gateway: &Gateway, identifier: &str) -> Problem {
     let file = format!("{identifier}.wasm");
-    // The list is empty until the folders are read.
-    if gateway.registry.missing().is_some_and(|missing| missing.is_empty() || missing.contains(&file)) {
+    if gateway.registry.missing().is_some_and(|missing| missing.contains(&file)) {
         return problem::STARTING.because(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
     }
     let live = gateway.registry.live();

@@ -76,11 +76,24 @@ impl Registry {
     /// # Errors
     /// If a folder cannot be read.
     pub async fn load_folders(self: &Arc<Self>) -> io::Result<()> {
-        self.scan(false).await?;
+        self.begin_loading().await?;
+        self.loaded().await;
+        Ok(())
+    }
+
+    /// Begins to load the modules of the folders. From now on, [`Registry::missing`] names those that are not loaded yet.
+    ///
+    /// # Errors
+    /// If a folder cannot be read.
+    pub async fn begin_loading(self: &Arc<Self>) -> io::Result<()> {
+        self.scan(false).await.map(|_| ())
+    }
+
+    /// Returns when no module is being loaded any more.
+    pub async fn loaded(&self) {
         // This does not fail, because the registry holds the sender.
         let _ = self.loading.subscribe().wait_for(Vec::is_empty).await;
         self.has_started.store(true, Ordering::Relaxed);
-        Ok(())
     }
 
     /// Compares the folders with the live connectors. Removes those without a file, and begins to load the files that changed. With

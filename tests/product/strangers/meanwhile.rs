@@ -32,9 +32,16 @@ fn a_gateway_answers_while_it_compiles_the_modules_that_it_starts_with() {
         logged.filter_map(|line| line["listen"].as_str().map(str::to_owned)).next()
     });
     let client = Client::new(&format!("http://{listen}")).with_key(support::setup::KEY);
+    // The bomb is missing for as long as the test lasts. The other module is served at once, and never called unknown.
+    wait_for("the other connector", || {
+        let answer = client.call("liar/version", json!({}));
+        if answer.status != 200 {
+            answer.problem(503, "starting");
+            return None;
+        }
+        Some(())
+    });
     client.get("/healthz").ok();
-    // The bomb is missing for as long as the test lasts. The other module is served at once.
-    wait_for("the other connector", || (client.call("liar/version", json!({})).status == 200).then_some(()));
     let problem = client.get("/readyz").problem(503, "starting");
     assert!(problem["detail"].as_str().unwrap().contains("bomb.wasm"), "{problem}");
     client.call("bomb/anything", json!({})).problem(503, "starting");
