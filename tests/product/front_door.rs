@@ -158,6 +158,27 @@ fn a_refused_call_that_has_not_sent_its_body_yet_is_told_that_the_connection_clo
     assert!(answer(&mut stream).starts_with("HTTP/1.1 200 "));
 }
 
+#[test]
+fn callers_who_were_refused_and_still_send_leave_their_places_to_others() {
+    let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).general("max_connections = 4").start();
+    let stranger = head("/connectors/liar/version", 100).replacen("Bearer", "Bearer no", 1) + "{";
+    let mut strangers: Vec<TcpStream> = (0..3).map(|_| connection(&gateway.address(), stranger.as_bytes())).collect();
+    let refused = "gateway_requests_total{connector=\"liar\",operation=\"version\",status=\"401\"}";
+    wait_for("the refusals", || (gateway.metric(refused) == 3.0).then_some(()));
+    let request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    // The connection that asked for the metric is replaced too.
+    let _others: Vec<TcpStream> = (0..4)
+        .map(|_| {
+            let mut other = connection(&gateway.address(), request);
+            assert!(answer(&mut other).starts_with("HTTP/1.1 200 "));
+            other
+        })
+        .collect();
+    for stranger in &mut strangers {
+        assert_eq!(stranger.read(&mut [0]).unwrap_or(0), 0, "the connection was closed before the answer");
+    }
+}
+
 /// A service with a large answer, and a gateway that lets two calls use it at the same time.
 fn two_places(service: &Provider) -> Gateway {
     let file = "x".repeat(20 << 20);

@@ -26,13 +26,15 @@ const LINGER_TIME: Duration = Duration::from_secs(5);
 /// The body of a request on its way to a handler, which reads it or leaves it.
 pub(super) struct RequestBody {
     incoming: Incoming,
+    /// The time until which the caller may send it.
+    deadline: Instant,
     /// The caller sends it when it is told to (RFC 9110, section 10.1.1). The first attempt to read tells it.
     is_held_back: bool,
 }
 
 impl RequestBody {
-    pub(super) fn new(incoming: Incoming, is_held_back: bool) -> Self {
-        Self { incoming, is_held_back }
+    pub(super) fn new(incoming: Incoming, deadline: Instant, is_held_back: bool) -> Self {
+        Self { incoming, deadline, is_held_back }
     }
 
     /// The next piece. Trailers are left out.
@@ -55,10 +57,11 @@ impl RequestBody {
     /// Reads and drops what a handler has left. A connection that closed while its caller still sends could be reset before the
     /// caller reads the answer, and one that closed after the answer could break off the next request. Returns `false` if a part
     /// of the body is left all the same, so that the connection has to close.
-    pub(super) async fn drop_rest(&mut self, deadline: Instant) -> bool {
+    pub(super) async fn drop_rest(mut self) -> bool {
         if self.is_held_back {
             return false;
         }
+        let deadline = self.deadline.min(Instant::now() + LINGER_TIME);
         let reading = async {
             let mut dropped = 0;
             while let Some(piece) = self.piece().await {
@@ -69,7 +72,7 @@ impl RequestBody {
             }
             Some(())
         };
-        matches!(timeout_at(deadline.min(Instant::now() + LINGER_TIME), reading).await, Ok(Some(())))
+        matches!(timeout_at(deadline, reading).await, Ok(Some(())))
     }
 }
 

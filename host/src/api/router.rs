@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT_ENCODING, CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT_ENCODING, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, Version};
 use tokio::time::Instant;
@@ -32,16 +32,20 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// A path that was found in the table.
 type Found<'a> = Option<(&'static Route, PathArguments<'a>)>;
 
-/// Answers a request.
-pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<Incoming>) -> Response<Body> {
+/// Answers a request. Returns the body of the request too, because a part of it may be left.
+pub(super) async fn answer(
+    gateway: &Arc<Gateway>,
+    door: Door,
+    request: Request<Incoming>,
+) -> (Response<Body>, RequestBody) {
     let arrived = Instant::now();
     let (head, incoming) = request.into_parts();
     let Asked { request_id, encoding, is_held_back } = Asked::of(&head.headers);
     let request_id = gateway.requests.id(request_id);
     let encoding = encoding.filter(|_| head.method != Method::HEAD);
     let origin = cors::allowed_origin(&gateway.config, &head.headers);
-    let (method, version) = (head.method.clone(), head.version);
-    let mut body = RequestBody::new(incoming, is_held_back);
+    let method = head.method.clone();
+    let mut body = RequestBody::new(incoming, arrived + gateway.config.caller_timeout, is_held_back);
     // A copy. A part of the request would keep the connection's memory for as long as the call waits.
     let path: Box<str> = head.uri.path().into();
     let has_admin_door = gateway.config.admin_listen.is_some();
@@ -53,7 +57,6 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<
             Some(response) => Ok(response),
             None => handle(gateway, door, head, &mut body, found, arrived, &trace).await,
         };
-        let is_read = body.is_read() || Box::pin(body.drop_rest(arrived + gateway.config.caller_timeout)).await;
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
         let mut response = match result {
             Ok(response) => {
@@ -76,9 +79,6 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<
         if let Ok(value) = HeaderValue::from_str(&request_id) {
             response.headers_mut().insert(REQUEST_ID, value);
         }
-        if !is_read && version <= Version::HTTP_11 {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
         if let Some(origin) = origin {
             cors::allow(origin, response.headers_mut());
         }
@@ -87,7 +87,8 @@ pub(super) async fn answer(gateway: &Arc<Gateway>, door: Door, request: Request<
         }
         response
     };
-    answering.instrument(span).await
+    let response = answering.instrument(span).await;
+    (response, body)
 }
 
 /// The headers that matter to every route, found in one pass over all headers.

@@ -214,9 +214,7 @@ impl Connection {
     /// The head of a request has arrived. `None` if the connection is being closed.
     pub(super) fn begin(&self) -> Option<Exchange> {
         self.state.has_begun.store(true, Ordering::Relaxed);
-        let others = self.state.requests.fetch_add(1, Ordering::Relaxed);
-        let exchange = Exchange { state: Arc::clone(&self.state), answer: None };
-        (others < CLOSED).then_some(exchange)
+        Exchange::begin(&self.state)
     }
 
     /// The way to close the connection once it is served by a task.
@@ -249,6 +247,20 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
+    fn begin(state: &Arc<State>) -> Option<Self> {
+        let others = state.requests.fetch_add(1, Ordering::Relaxed);
+        let exchange = Self { state: Arc::clone(state), answer: None };
+        (others < CLOSED).then_some(exchange)
+    }
+
+    /// Waits for something. Meanwhile the connection counts as one without a request. `None` if it is being closed.
+    pub(super) async fn idle_during<T>(self, waiting: impl Future<Output = T>) -> Option<(Self, T)> {
+        let state = Arc::clone(&self.state);
+        drop(self);
+        let outcome = waiting.await;
+        Self::begin(&state).map(|exchange| (exchange, outcome))
+    }
+
     /// Puts the body of the answer under supervision.
     pub(super) fn deliver(mut self, response: Response<Body>) -> Response<Delivery> {
         let (parts, body) = response.into_parts();

@@ -22,6 +22,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::{AbortHandle, JoinError};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::super::body::RequestBody;
 use super::super::route::Door;
 use super::super::router;
 use crate::gateway::Gateway;
@@ -143,7 +144,7 @@ impl Home {
         &self.0.cores[self.0.home]
     }
 
-    /// Answers a request. All streams of an HTTP/2 connection arrive on one core, so each goes to the core that answers the fewest
+    /// Answers a request as [`router::answer`]. All streams of an HTTP/2 connection arrive on one core, so each goes to the core that answers the fewest
     /// requests.
     ///
     /// # Errors
@@ -152,7 +153,7 @@ impl Home {
         self,
         door: Door,
         request: Request<Incoming>,
-    ) -> impl Future<Output = Result<Response<Body>, JoinError>> {
+    ) -> impl Future<Output = Result<(Response<Body>, RequestBody), JoinError>> {
         let number = if request.version() == Version::HTTP_2 { self.0.least_busy() } else { self.0.home };
         if number == self.0.home {
             return Either::Left(self.answer_on(number, door, request).map(Ok));
@@ -161,7 +162,7 @@ impl Home {
         Either::Right(AbortOnDropHandle::new(runtime.spawn(self.answer_on(number, door, request))))
     }
 
-    async fn answer_on(self, number: usize, door: Door, request: Request<Incoming>) -> Response<Body> {
+    async fn answer_on(self, number: usize, door: Door, request: Request<Incoming>) -> (Response<Body>, RequestBody) {
         let core = &self.0.cores[number];
         let _counted = Counted::new(&core.requests);
         router::answer(&core.gateway, door, request).await

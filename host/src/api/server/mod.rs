@@ -14,23 +14,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{Either, join_all, pending};
-use hyper::Request;
+use futures_util::future::{Either, join_all, pending, ready};
 use hyper::body::Incoming;
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
+use hyper::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 
-use self::connections::{Connection, Connections};
+use self::connections::{Connection, Connections, Exchange};
 pub use self::cores::Cores;
 use self::cores::Home;
 pub(super) use self::delivery::AnswerDeadline;
+use self::delivery::Delivery;
+use super::body::RequestBody;
 use super::route::Door;
 use crate::config::Config;
 use crate::gateway::Gateway;
+use crate::pipeline::body::Body;
 
 /// Pause after a connection could not be taken. The usual reason is that the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -179,13 +183,33 @@ async fn serve_connection(
     let service = service_fn(|request: Request<Incoming>| {
         // The task that polls this ends with the connection.
         let Some(exchange) = connection.begin() else { return Either::Left(pending()) };
-        let answer = home.clone().answer(door, request);
-        Either::Right(answer.map(|answer| answer.map(|response| exchange.deliver(response))))
+        let version = request.version();
+        Either::Right(home.clone().answer(door, request).then(move |answered| match answered {
+            Ok((response, body)) if !body.is_read() => {
+                Either::Left(Box::pin(after_rest(body, exchange, version, response).map(Ok)))
+            }
+            answered => Either::Right(ready(answered.map(|(response, _)| exchange.deliver(response)))),
+        }))
     });
     let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
     if let Err(error) = serving.await {
         tracing::debug!(%error, "a connection ended early");
     }
+}
+
+/// Delivers a response when the rest of the request's body was dropped. Until then, the connection may be closed if its place is
+/// needed: the caller may be a stranger that sends slowly.
+async fn after_rest(
+    body: RequestBody,
+    exchange: Exchange,
+    version: Version,
+    mut response: Response<Body>,
+) -> Response<Delivery> {
+    let Some((exchange, is_read)) = exchange.idle_during(body.drop_rest()).await else { return pending().await };
+    if !is_read && version <= Version::HTTP_11 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    exchange.deliver(response)
 }
 
 /// Takes the next connection, and makes room for it if there are as many as allowed.
