@@ -144,8 +144,8 @@ impl Home {
         &self.0.cores[self.0.home]
     }
 
-    /// Answers a request as [`router::answer`]. All streams of an HTTP/2 connection arrive on one core, so each goes to the core that answers the fewest
-    /// requests.
+    /// Answers a request, as [`router::answer`]. All streams of an HTTP/2 connection arrive on one core, so each goes to the core
+    /// that answers the fewest requests.
     ///
     /// # Errors
     /// If the request panics on another core, or the gateway stops.
