@@ -214,6 +214,7 @@ dist: profile ## Build the optimised gateway and the connectors into target/dist
 	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
 
 bench: dist ## Measure the optimised gateway, each figure beside a peer in the same run; T=swap selects a section
+	@connectors/build.sh --only -p bench_serve
 	@$(BY_PROFILE) cargo bench --workspace --bench figures --target $(TRIPLE) -- $(T)
 
 lint: setup ## Check format, lints, documentation and the arrows between modules

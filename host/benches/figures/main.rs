@@ -14,8 +14,8 @@
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
 //! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
-//! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`] and [`nginx`]: its peers; [`role`]: how this binary
-//!   starts itself as one of the first two
+//! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`], [`nginx`] and [`wasmtime_serve`]: its peers; [`role`]: how this
+//!   binary starts itself as one of the first two
 //! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product tests' library `support`,
 //!   which blocks, so a section starts them before it enters the runtime.
 
@@ -42,6 +42,7 @@ mod train;
 mod upstream;
 mod values;
 mod variants;
+mod wasmtime_serve;
 
 use std::fs;
 use std::path::Path;

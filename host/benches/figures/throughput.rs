@@ -1,4 +1,4 @@
-//! A thin operation, compared with a bare proxy that makes the same call, and with nginx.
+//! A thin operation, compared with a bare proxy that makes the same call, with nginx, and with `wasmtime serve`.
 
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -8,7 +8,7 @@ use crate::load::Target;
 use crate::role::Peer;
 use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Goal, Unit};
-use crate::{gateway, nginx, proxy, upstream};
+use crate::{gateway, nginx, proxy, upstream, wasmtime_serve};
 
 /// Share of the bare proxy's requests per second that the gateway must reach.
 const GOAL: f64 = 1.0;
@@ -19,6 +19,9 @@ const P99_GOAL: f64 = 1.0;
 /// Share of nginx's requests per second that the gateway must reach.
 const GOAL_BESIDE_NGINX: f64 = 0.6;
 
+/// The same beside `wasmtime serve`.
+const GOAL_BESIDE_WASMTIME_SERVE: f64 = 3.0;
+
 /// Number of connections. Each makes one call after the other.
 pub(crate) const CONNECTIONS: usize = 16;
 
@@ -28,11 +31,15 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     let gateway = gateway::start(upstream.address)?;
     let proxy = proxy::start(upstream.address)?;
     let folder = TempDir::new()?;
-    // nginx is optional, so the section continues without it.
-    let nginx = nginx::start(upstream.address, folder.path()).unwrap_or_else(|error| {
-        eprintln!("  {error}");
-        None
-    });
+    // These are optional, so the section continues without them.
+    let optional = |started: Outcome<Option<Peer>>| {
+        started.unwrap_or_else(|error| {
+            eprintln!("  {error}");
+            None
+        })
+    };
+    let nginx = optional(nginx::start(upstream.address, folder.path()));
+    let wasmtime = optional(wasmtime_serve::start(upstream.address, folder.path()));
     // A profiler needs the process ids.
     eprintln!("  process ids: gateway {}, proxy {}", gateway.process_id(), proxy.process.id());
 
@@ -42,13 +49,19 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     runtime.block_on(async {
         let ours = Contestant::new(gateway::thin(&gateway, "17")?, CONNECTIONS, gateway.process_id()).await?;
         let mut contestants = vec![ours];
-        contestants.push(Contestant::new(target("bare proxy", &proxy), CONNECTIONS, proxy.process.id()).await?);
-        if let Some(nginx) = &nginx {
-            contestants.push(Contestant::new(target("nginx", nginx), CONNECTIONS, nginx.process.id()).await?);
+        let mut goals = Vec::new();
+        let peers = [
+            ("bare proxy", Some(&proxy), GOAL, Some(P99_GOAL)),
+            ("nginx", nginx.as_ref(), GOAL_BESIDE_NGINX, None),
+            ("wasmtime serve", wasmtime.as_ref(), GOAL_BESIDE_WASMTIME_SERVE, None),
+        ];
+        for (name, peer, goal, p99_goal) in peers {
+            let Some(peer) = peer else { continue };
+            contestants.push(Contestant::new(target(name, peer), CONNECTIONS, peer.process.id()).await?);
+            goals.push((goal, p99_goal));
         }
         take_turns(&mut contestants, settings).await?;
         let (ours, peers) = contestants.split_first().ok_or("nothing was measured")?;
-        let goals = [(GOAL, Some(P99_GOAL)), (GOAL_BESIDE_NGINX, None)];
         Ok(peers.iter().zip(goals).flat_map(|(peer, (goal, p99_goal))| figures(ours, peer, goal, p99_goal)).collect())
     })
 }
