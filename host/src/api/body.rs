@@ -37,6 +37,11 @@ impl RequestBody {
         Self { incoming, deadline, is_held_back }
     }
 
+    /// Shortens the time in which the caller may send it.
+    pub(super) fn end_by(&mut self, deadline: Instant) {
+        self.deadline = self.deadline.min(deadline);
+    }
+
     /// The next piece. Trailers are left out.
     async fn piece(&mut self) -> Option<Result<Bytes, hyper::Error>> {
         self.is_held_back = false;
@@ -76,7 +81,7 @@ impl RequestBody {
     }
 }
 
-/// Reads a body of at most `limit_mb` MiB, until the deadline. `advice` is the second half of the sentence that the body is too
+/// Reads a body of at most `limit_mb` MiB, until its deadline. `advice` is the second half of the sentence that the body is too
 /// large.
 ///
 /// # Errors
@@ -87,7 +92,6 @@ pub(super) async fn read(
     limit_mb: usize,
     advice: &str,
     memory: &MemoryBudget,
-    deadline: Instant,
 ) -> Result<Bytes, Problem> {
     if let Some(encoding) = headers.get(CONTENT_ENCODING)
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
@@ -102,7 +106,7 @@ pub(super) async fn read(
     if body.incoming.size_hint().lower() > limit as u64 {
         return Err(too_large());
     }
-    match timeout_at(deadline, collect(body, limit, memory)).await {
+    match timeout_at(body.deadline, collect(body, limit, memory)).await {
         Ok(Ok(body)) => Ok(body),
         Ok(Err(Unread::TooLarge)) => Err(too_large()),
         Ok(Err(Unread::NoMemory(exhausted))) => Err(problem::no_memory(exhausted)),
@@ -174,11 +178,10 @@ pub(super) async fn read_json(
     headers: &HeaderMap,
     body: &mut RequestBody,
     gateway: &Gateway,
-    deadline: Instant,
 ) -> Result<Bytes, Problem> {
     let (limit_mb, advice) = (gateway.config.max_body_mb, "send less, or have `max_body_mb` raised");
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let body = read(headers, body, limit_mb, advice, gateway.egress.memory(), deadline).await?;
+    let body = read(headers, body, limit_mb, advice, gateway.egress.memory()).await?;
     if content_type.is_some_and(|value| is_json(essence(value))) || body.is_empty() && content_type.is_none() {
         return Ok(body);
     }

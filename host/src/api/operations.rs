@@ -44,7 +44,7 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     // A time that is too long for the clock asks for nothing.
     let asked = wishes.patience.and_then(|asked| arrived.checked_add(Duration::from_secs(asked.seconds)));
     let deadline = asked.map_or(deadline, |asked| deadline.min(asked));
-    let read_until = deadline.min(arrived + gateway.config.caller_timeout);
+    body.end_by(deadline);
     let trace = trace.clone();
     let gateway = Arc::clone(gateway);
     // Made before the body is read. What is moved after a pause takes its room in every waiting call twice.
@@ -52,7 +52,7 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let reading = async {
         // The head of the request ends here. It is a part of the connection's memory, which a call that waits must not keep.
         let head = head;
-        body::read_json(&head.headers, body, &ready.gateway, read_until).await
+        body::read_json(&head.headers, body, &ready.gateway).await
     };
     ready.body = ready.trace.around("read", reading).await?;
     match once {

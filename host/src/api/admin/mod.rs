@@ -32,20 +32,12 @@ pub const SIGNATURE: &str = "X-Module-Signature";
 /// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, `?accept=true` lets it ask
 /// for more than the version before, and `?replace_shipped=true` lets it take the place of a shipped connector.
 pub(super) async fn install(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let HttpCall { gateway, head, body, arrived, .. } = call;
+    let HttpCall { gateway, head, body, .. } = call;
     let Parameters { grants, accepts, replaces_shipped } = parameters(head.uri.query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
     let advice = "raise `compile.max_module_mb` if you trust the module";
-    let module = body::read(
-        &head.headers,
-        body,
-        limit_mb,
-        advice,
-        gateway.egress.memory(),
-        arrived + gateway.config.caller_timeout,
-    )
-    .await?;
+    let module = body::read(&head.headers, body, limit_mb, advice, gateway.egress.memory()).await?;
     let signature = signature(&head.headers)?;
     let by = actor(gateway, &caller).await?;
     let registry = Arc::clone(&gateway.registry);

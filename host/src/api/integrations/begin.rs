@@ -42,7 +42,7 @@ struct Init<'a> {
 pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, arguments, arrived, .. } = call;
     let connector = connectors::live(gateway, arguments.connector)?;
-    let body = read_json(&head.headers, body, gateway, arrived + gateway.config.caller_timeout).await?;
+    let body = read_json(&head.headers, body, gateway).await?;
     let Some(key) = once::key(&head.headers)? else {
         return begin_now(gateway, &connector, &caller, &body, arrived).await;
     };

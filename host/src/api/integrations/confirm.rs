@@ -26,8 +26,8 @@ struct Confirmation {
 /// Answers with the integration, which is active from now on.
 pub(in crate::api) async fn confirm(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
-    let HttpCall { gateway, head, body, arrived, .. } = call;
-    let body = read_json(&head.headers, body, gateway, arrived + gateway.config.caller_timeout).await?;
+    let HttpCall { gateway, head, body, .. } = call;
+    let body = read_json(&head.headers, body, gateway).await?;
     let schema = Schema::compile(&schema().to_string(), false)
         .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;
