@@ -13,6 +13,10 @@ use bytes::Bytes;
 /// Bytes below this size cost less than counting them. The limits of connections and calls bound them.
 const SMALL_BYTES: usize = 4 << 10;
 
+/// The part of the budget, as a divisor, that calls leave to others until they are admitted. Callers who send large bodies would
+/// otherwise take the memory of calls that already run.
+const RESERVED: u64 = 4;
+
 /// The budget. Clones share it.
 #[derive(Clone, Debug)]
 pub struct MemoryBudget(Arc<Counted>);
@@ -39,6 +43,8 @@ pub struct Exhausted;
 pub struct Held {
     budget: MemoryBudget,
     bytes: u64,
+    /// The most that all parts may hold together for this one to grow.
+    ceiling: u64,
 }
 
 impl MemoryBudget {
@@ -76,7 +82,17 @@ impl MemoryBudget {
 
     /// A part of the budget that is empty yet.
     pub fn part(&self) -> Held {
-        Held { budget: self.clone(), bytes: 0 }
+        self.part_up_to(self.limit())
+    }
+
+    /// The same for a call that is not admitted yet: its body, and what is made of the body to validate it. It leaves a quarter of the
+    /// budget to calls that run.
+    pub fn part_before_admission(&self) -> Held {
+        self.part_up_to(self.limit() - self.limit() / RESERVED)
+    }
+
+    fn part_up_to(&self, ceiling: u64) -> Held {
+        Held { budget: self.clone(), bytes: 0, ceiling }
     }
 
     /// Takes the size of `bytes` out of the budget until the last reference to them is dropped. Small ones are not counted.
@@ -101,7 +117,7 @@ impl Held {
             return Ok(());
         }
         let budget = &self.budget.0.budget;
-        let fits = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= budget.limit);
+        let fits = |held: u64| held.checked_add(bytes).filter(|&sum| sum <= self.ceiling);
         budget.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map_err(|_| Exhausted)?;
         self.bytes += bytes;
         Ok(())
@@ -169,6 +185,18 @@ mod tests {
         budget.part().grow_to(SMALL_BYTES - 1).unwrap();
         drop(held);
         assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn calls_that_are_not_admitted_leave_a_quarter_to_those_that_run() {
+        let budget = MemoryBudget::new(20_000);
+        let mut running = budget.part();
+        running.grow_to(5000).unwrap();
+        let mut arriving = budget.part_before_admission();
+        assert_eq!(arriving.grow_to(10_001), Err(Exhausted));
+        arriving.grow_to(10_000).unwrap();
+        running.grow_to(10_000).unwrap();
+        assert_eq!(budget.held(), 20_000);
     }
 
     #[test]

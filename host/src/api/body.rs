@@ -137,7 +137,7 @@ impl From<Exhausted> for Unread {
 /// little holds little.
 async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
     let announced = body.incoming.size_hint().exact().and_then(|bytes| bytes.try_into().ok()).unwrap_or(limit);
-    let mut held = memory.part();
+    let mut held = memory.part_before_admission();
     let mut first: Option<Bytes> = None;
     let mut whole = Vec::new();
     while let Some(piece) = body.piece().await {

@@ -180,7 +180,7 @@ async fn prepare<'a, 's>(
     stages: &mut Stages<'s>,
 ) -> Result<(Input<'a>, ChosenAccount), Error> {
     let read = || -> Result<Input<'a>, Error> {
-        let mut parsed = services.egress.memory().part();
+        let mut parsed = services.egress.memory().part_before_admission();
         parsed.grow_to(schema::parsed_bytes(call.body))?;
         Ok(call.operation.schema.read(call.body)?)
     };
