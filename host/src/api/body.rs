@@ -30,11 +30,13 @@ pub(super) struct RequestBody {
     deadline: Instant,
     /// The caller sends it when it is told to (RFC 9110, section 10.1.1). The first attempt to read tells it.
     is_held_back: bool,
+    /// It was read to its end. A body without a declared length does not tell so itself.
+    has_ended: bool,
 }
 
 impl RequestBody {
     pub(super) fn new(incoming: Incoming, deadline: Instant, is_held_back: bool) -> Self {
-        Self { incoming, deadline, is_held_back }
+        Self { incoming, deadline, is_held_back, has_ended: false }
     }
 
     /// Shortens the time in which the caller may send it.
@@ -46,7 +48,11 @@ impl RequestBody {
     async fn piece(&mut self) -> Option<Result<Bytes, hyper::Error>> {
         self.is_held_back = false;
         loop {
-            match self.incoming.frame().await?.map(Frame::into_data) {
+            let Some(frame) = self.incoming.frame().await else {
+                self.has_ended = true;
+                return None;
+            };
+            match frame.map(Frame::into_data) {
                 Ok(Ok(piece)) => return Some(Ok(piece)),
                 Ok(Err(_)) => {}
                 Err(error) => return Some(Err(error)),
@@ -56,7 +62,7 @@ impl RequestBody {
 
     /// Returns `true` if the whole body was read, or there was none.
     pub(super) fn is_read(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.has_ended || self.incoming.is_end_stream()
     }
 
     /// Reads and drops what a handler has left. A connection that closed while its caller still sends could be reset before the

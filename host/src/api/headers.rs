@@ -9,8 +9,8 @@ use contract::pointer;
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
-/// What the headers of a call say about its answer. The texts are copies, because the headers are a part of the connection's memory. A
-/// call that waits must not keep that memory.
+/// What the headers of a call say about its answer. The texts are copies, so that a call that waits does not keep the memory in which
+/// its connection has read the headers.
 #[derive(Default)]
 pub(super) struct Wishes {
     /// The media types that the caller takes.
