@@ -37,6 +37,7 @@ fn json_that_cannot_be_taken_is_400_with_the_reason() {
         ("{\"q\": 1E400}".to_owned(), "1E400"),
         ("{\"q\": -1e999}".to_owned(), "range"),
         (deep, "127 levels"),
+        ("{\"q\": \"\\ud800\"}".to_owned(), "half of a character"),
     ];
     for (body, words) in cases {
         let call = gateway.client().request("POST", SEARCH).header("content-type", "application/json").body(body);
@@ -168,6 +169,25 @@ fn all_violations_are_reported_at_once_with_their_places_and_what_to_do() {
     assert!(violations[3].1.contains("required"), "{violations:?}");
     assert!(violations[4].1.contains("`token_address`"), "{violations:?}");
     assert!(answer.text().contains("5 violations"), "{}", answer.text());
+    assert!(service.seen().is_empty());
+}
+
+#[test]
+fn half_of_a_character_in_the_envelope_is_a_violation_that_says_so() {
+    let (gateway, _service) = market();
+    let body = r#"{"q": "x", "response_fields": ["\ud800"]}"#;
+    let call = gateway.client().request("POST", SEARCH).header("content-type", "application/json").body(body);
+    let violations = call.send().violations();
+    assert_eq!(violations[0].0, "/response_fields/0");
+    assert!(violations[0].1.contains("half of a character"), "{violations:?}");
+}
+
+#[test]
+fn values_that_are_too_long_for_a_path_are_the_callers_to_shorten() {
+    let (gateway, service) = market();
+    let violations = gateway.call("dex_market_data/search_pairs", json!({"q": "q".repeat(20_000)})).violations();
+    assert_eq!(violations.len(), 1);
+    assert!(violations[0].0.is_empty() && violations[0].1.contains("16384 bytes"), "{violations:?}");
     assert!(service.seen().is_empty());
 }
 

@@ -364,6 +364,9 @@ fn with_an_address_of_their_own_the_operators_routes_are_only_there() {
     let operators = gateway.stranger().at(&format!("http://{}", serving["admin_listen"].as_str().unwrap()));
     assert_eq!(operators.get("/metrics").status, 200, "no key is needed");
     assert_eq!(operators.get("/healthz").status, 200);
+    operators.get("/connectors").problem(401, "unauthenticated");
+    let known = gateway.client().at(&format!("http://{}", serving["admin_listen"].as_str().unwrap()));
+    assert_eq!(known.get("/connectors").ok()["connectors"][0]["connector"], "liar");
     operators.delete("/admin/connectors/liar").problem(401, "unauthenticated");
     operators.call("liar/version", json!({})).problem(404, "not-found");
 

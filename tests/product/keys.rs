@@ -99,6 +99,8 @@ fn a_key_may_do_what_its_scopes_say() {
         let answer = client.call("liar/version", json!({}));
         let problem = answer.problem(403, "missing-scope");
         assert_eq!(problem["scope"], "operate");
+        let challenge = "Bearer error=\"insufficient_scope\", scope=\"operate\"";
+        assert_eq!(answer.header("www-authenticate"), challenge);
         assert_eq!(answer.header("x-error-source"), "gateway");
     }
     for client in [&operate, &integrate] {

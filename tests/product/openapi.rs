@@ -169,6 +169,7 @@ fn documents_that_did_not_change_are_not_sent_again() {
         let again = |tag: &str| gateway.client().request("GET", path).header("if-none-match", tag).send();
         let same = again(&tag);
         assert_eq!((same.status, same.body.len(), same.header("etag")), (304, 0, tag.as_str()), "{path}");
+        assert_eq!(same.header("vary"), "Accept-Encoding", "{path}");
         assert_eq!(again("\"other\"").ok(), first.json(), "{path}");
         gateway.home().put("hostile", &module::with_note(&module::guest("hostile"), path));
         support::wait_for("the change to be told", || {
@@ -241,6 +242,14 @@ fn the_schema_of_the_envelope_tells_its_limits() {
     let filter = &schemas["ResponseFilter"]["properties"];
     assert_eq!((&filters["maxItems"], &filter["values"]["maxItems"]), (&json!(100), &json!(1000)));
     assert_eq!((&filter["field_name"]["maxLength"], &filter["root"]["maxLength"]), (&json!(512), &json!(512)));
+}
+
+#[test]
+fn the_schema_of_a_background_operation_tells_how_many_urls_it_takes() {
+    let document = document(&Setup::new().shipped("code_hosting").start());
+    let body = &document["components"]["schemas"]["code_hosting.search_issues.request"];
+    let urls = &body["properties"]["callback_urls"];
+    assert_eq!((&urls["maxItems"], &urls["items"]["maxLength"]), (&json!(10), &json!(2048)));
 }
 
 #[test]
@@ -319,6 +328,10 @@ fn every_problem_of_an_operation_is_described_with_its_schema_and_headers() {
         assert_eq!(media["schema"]["$ref"], format!("#/components/schemas/{schema}"), "{status}");
         assert!(response["headers"][header]["$ref"].is_string(), "{status} {header}");
         assert_eq!((&write[status], file[status].is_null()), (&read[status], status == "424"), "{status}");
+    }
+    for name in ["BadGateway", "ValidationError", "TimedOut", "Rejected"] {
+        let headers = &document["components"]["responses"][name]["headers"];
+        assert!(headers["Idempotent-Replayed"].is_object(), "{name}: a problem may be the first answer");
     }
     assert!(read["200"]["headers"]["Idempotent-Replayed"].is_null());
     for header in ["Idempotent-Replayed", "Content-Encoding", "Vary", "X-Upstream-Link", "X-Request-Id"] {

@@ -57,11 +57,19 @@ fn a_caller_can_shorten_the_deadline_of_its_call() {
         post(&gateway, "/connectors/hostile/forward", &[header], &json!({"path": path}))
     };
     // Without the header, each of these calls would wait for ten minutes.
-    for header in [("prefer", "wait=1"), ("request-timeout", "1")] {
-        forward(header, "/slow").problem(504, "upstream-timed-out");
+    for (name, value, named, applied) in
+        [("prefer", "wait=1", "Prefer", "wait=1"), ("request-timeout", "1", "Request-Timeout", "")]
+    {
+        let late = forward((name, value), "/slow");
+        assert_eq!(late.header("preference-applied"), applied);
+        let problem = late.problem(504, "upstream-timed-out");
+        let expected = format!("The call did not end in the 1 s that its header {named} allows; allow more time.");
+        assert_eq!((problem["owner"].as_str(), problem["detail"].as_str()), (Some("caller"), Some(&*expected)));
     }
     assert_eq!(forward(("prefer", "wait=100"), "/").header("preference-applied"), "wait=100");
-    assert_eq!(forward(("prefer", "respond-async"), "/").header("preference-applied"), "");
+    for not_applied in ["respond-async", "wait=600", "wait=10000"] {
+        assert_eq!(forward(("prefer", not_applied), "/").header("preference-applied"), "", "{not_applied}");
+    }
     forward(("request-timeout", "soon"), "/").problem(400, "bad-request");
     let longest = u64::MAX.to_string();
     assert_eq!(forward(("request-timeout", &longest), "/").status, 200);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use contract_rules::limit::PATH_BYTES;
 use memory::Exhausted;
 
 /// Why a request has no response, or a response no body. Messages never contain a secret: they name the host of an address, but
@@ -14,6 +15,9 @@ pub enum EgressError {
         /// The rule.
         detail: String,
     },
+    /// The path with its query is too long. Callers give most of it, so they can shorten it.
+    #[error("the path of the request has more than {PATH_BYTES} bytes")]
+    PathTooLong,
     /// The upstream has no address yet.
     #[error("the upstream `{upstream}` has no base URL: the operator sets it in the connector's `upstreams`")]
     NotConfigured {
@@ -105,7 +109,7 @@ impl EgressError {
             Self::NotConfigured { .. } | Self::Denied { .. } | Self::Unresolved { .. } | Self::NoMemory => {
                 Owner::Operator
             }
-            Self::RateLimited { .. } | Self::TooLarge { .. } => Owner::Caller,
+            Self::PathTooLong | Self::RateLimited { .. } | Self::TooLarge { .. } => Owner::Caller,
             Self::Unreachable { .. } | Self::TimedOut | Self::BadRedirect { .. } | Self::BadAnswer { .. } => {
                 Owner::Provider
             }

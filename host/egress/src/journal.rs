@@ -15,6 +15,8 @@ pub struct Journal {
     ends_with_write: AtomicBool,
     /// `true` if the name of a host could not be resolved.
     is_unresolved: AtomicBool,
+    /// `true` if the path of a request was too long.
+    is_path_too_long: AtomicBool,
     /// The last response, and the last one with a status of 400 or above. See [`packed`].
     last: AtomicU32,
     last_refusal: AtomicU32,
@@ -59,6 +61,16 @@ impl Journal {
     /// Returns `true` if the name of a host could not be resolved.
     pub fn is_unresolved(&self) -> bool {
         self.is_unresolved.load(Relaxed)
+    }
+
+    /// Notes that the path of a request was too long.
+    pub(super) fn path_was_too_long(&self) {
+        self.is_path_too_long.store(true, Relaxed);
+    }
+
+    /// Returns `true` if the path of a request was too long.
+    pub fn is_path_too_long(&self) -> bool {
+        self.is_path_too_long.load(Relaxed)
     }
 
     /// Returns `true` if an upstream may have acted on a request that changes data. `is_refusal` says that the connector reports

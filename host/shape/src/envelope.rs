@@ -149,7 +149,7 @@ impl Reader {
                     format!("{pointer}/{index}"),
                     format!(
                         "This is {}. Give a string. Numbers and booleans of the response are compared by their text.",
-                        kind(entry)
+                        unreadable(entry)
                     ),
                 ),
             }
@@ -174,7 +174,7 @@ impl Reader {
         if_no_text: &str,
     ) -> Option<String> {
         let detail = match text(value) {
-            None => format!("This is {}. {if_no_text}", kind(value)),
+            None => format!("This is {}. {if_no_text}", unreadable(value)),
             Some(path) if path.is_empty() => format!("The path is empty. {if_empty}"),
             Some(path) if path.chars().nth(MAX_PATH_CHARACTERS).is_some() => {
                 format!("The path is too long. Give at most {MAX_PATH_CHARACTERS} characters.")
@@ -221,6 +221,11 @@ fn kind(value: &RawValue) -> &'static str {
         Some(b'{') => "an object",
         _ => "a number",
     }
+}
+
+/// Says in messages what a value is that cannot be read as text.
+fn unreadable(value: &RawValue) -> &'static str {
+    if is_text(value) { "a string with an escape that is half of a character, such as \\ud800" } else { kind(value) }
 }
 
 /// Writes a name as one token of a JSON pointer.

@@ -1,7 +1,7 @@
 //! Answers with status 200.
 
 use bytes::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::{Response, StatusCode};
 use serde_json::Value;
 
@@ -50,6 +50,8 @@ pub(super) fn tagged_as(request: &HeaderMap, document: &TaggedText, content_type
     let mut response = if document.tag.to_str().is_ok_and(|tag| names_tag(request, tag)) {
         let mut response = Response::new(full(Bytes::new()));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
+        // The document itself is compressed for callers who take that, and then says so (RFC 9110, section 15.4.5).
+        response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
         response
     } else {
         typed(document.text.clone(), content_type)

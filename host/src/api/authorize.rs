@@ -58,6 +58,7 @@ pub(super) async fn authorize(
             problem::MISSING_SCOPE
                 .because(format!("This token lacks the scope `{name}`; use one that has it."))
                 .with("scope", name)
+                .challenge(&format!("Bearer error=\"insufficient_scope\", scope=\"{name}\""))
         })?;
     }
     Ok(AuthorizedCaller(caller))

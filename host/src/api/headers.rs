@@ -69,8 +69,20 @@ fn patience(request_timeout: Option<&HeaderValue>, preferences: &str) -> Result<
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Patience {
     pub(super) seconds: u64,
-    /// `true` if the answer says that the gateway has applied it.
+    /// `true` if it is a preference, and the answer says that the gateway has applied it.
     pub(super) is_preference: bool,
+}
+
+impl Patience {
+    /// The header that asks for it.
+    pub(super) fn header(self) -> &'static str {
+        if self.is_preference { "Prefer" } else { "Request-Timeout" }
+    }
+
+    /// The value of `Preference-Applied` (RFC 7240, section 3). `None` if it is not a preference.
+    pub(super) fn applied(self) -> Option<HeaderValue> {
+        self.is_preference.then(|| HeaderValue::try_from(format!("wait={}", self.seconds)).ok()).flatten()
+    }
 }
 
 /// The integration that a call names. `None` if the header is missing.

@@ -8,9 +8,11 @@ use serde_json::value::RawValue;
 
 use super::answer::{private_answer, private_text};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, invalid, job_problem};
+use super::problem::{self, Problem, job_problem, violations_problem};
 use super::route::HttpCall;
 use crate::pipeline::body::Body;
+use crate::schema::Violation;
+use contract::pointer;
 use store::JobStatus;
 
 /// Jobs in a page, if the caller does not say how many.
@@ -64,37 +66,38 @@ struct Query {
 }
 
 impl Query {
+    /// Reads the query, and names everything that is wrong with it.
     fn read(query: &str) -> Result<Self, Problem> {
         let mut read = Self { status: None, cursor: None, limit: DEFAULT_LIMIT };
+        let mut violations = Vec::new();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-            match &*name {
-                "limit" => {
-                    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-                    read.limit = limit
-                        .ok_or_else(|| invalid("/limit", format!("Must be a whole number from 1 to {MAX_LIMIT}.")))?;
-                }
-                "cursor" => {
-                    let is_id = value
-                        .strip_prefix("job_")
-                        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
-                    if !is_id {
-                        let detail = "Must be the `next_cursor` of the page before.".to_owned();
-                        return Err(invalid("/cursor", detail));
-                    }
-                    read.cursor = Some(value.into_owned());
-                }
-                "status" => {
-                    let known = JobStatus::ALL.into_iter().find(|status| status.name() == value);
-                    let detail = "Must be pending, running, succeeded or failed.".to_owned();
-                    read.status = Some(known.ok_or_else(|| invalid("/status", detail))?);
-                }
-                other => {
-                    let detail = "This list has the parameters `limit`, `cursor` and `status`.".to_owned();
-                    return Err(invalid(&contract::pointer::of(other), detail));
-                }
+            if let Err(detail) = read.set(&name, &value) {
+                violations.push(Violation { pointer: pointer::of(&name), detail });
             }
         }
-        Ok(read)
+        if violations.is_empty() { Ok(read) } else { Err(violations_problem(violations)) }
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        match name {
+            "limit" => {
+                let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+                self.limit = limit.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_LIMIT}."))?;
+            }
+            "cursor" => {
+                let id = value.strip_prefix("job_");
+                if !id.is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
+                    return Err("Must be the `next_cursor` of the page before.".to_owned());
+                }
+                self.cursor = Some(value.to_owned());
+            }
+            "status" => {
+                let known = JobStatus::ALL.into_iter().find(|status| status.name() == value);
+                self.status = Some(known.ok_or("Must be pending, running, succeeded or failed.")?);
+            }
+            _ => return Err("This list has the parameters `limit`, `cursor` and `status`.".to_owned()),
+        }
+        Ok(())
     }
 }
 
@@ -116,5 +119,8 @@ mod tests {
         {
             assert!(Query::read(query).is_err(), "{query}");
         }
+        let document = Query::read("status=done&limit=0&cursor=k&state=failed").unwrap_err().document("");
+        let pointers: Vec<_> = document["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
+        assert_eq!(pointers, ["/status", "/limit", "/cursor", "/state"]);
     }
 }

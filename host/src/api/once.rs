@@ -41,7 +41,7 @@ enum KeptHead {
 /// The key of a call: a string as in RFC 8941 (`"…"`), or the same without the quotation marks. `None` if there is no key.
 ///
 /// # Errors
-/// 400 if the key is repeated, empty, too long, or has other characters than printable ASCII.
+/// 400 if the key is repeated, empty, too long, or has a character that is not printable ASCII, a quotation mark or a backslash.
 pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut values = headers.get_all(&IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -51,7 +51,8 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
         && text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
     if !is_valid || values.next().is_some() {
         return Err(problem::BAD_REQUEST.because(format!(
-            "Idempotency-Key must be there once and have 1 to {MAX_KEY_CHARACTERS} printable ASCII characters, such as a UUID."
+            "Idempotency-Key must be there once and have 1 to {MAX_KEY_CHARACTERS} printable ASCII characters other than \" and \\, such as \
+             a UUID."
         )));
     }
     Ok(Some(text))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Response;
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::HeaderName;
 use hyper::http::request::Parts;
 use serde_json::json;
 use tokio::time::Instant;
@@ -38,12 +38,12 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let connector = connectors::live(gateway, arguments.connector)?;
     let operation = find(&connector, arguments.operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
-    let wishes = Wishes::of(&head.headers)?;
+    let mut wishes = Wishes::of(&head.headers)?;
     let once = Once::of(&head, operation)?;
-    let deadline = arrived + connector.timeout();
-    // A time that is too long for the clock asks for nothing.
-    let asked = wishes.patience.and_then(|asked| arrived.checked_add(Duration::from_secs(asked.seconds)));
-    let deadline = asked.map_or(deadline, |asked| deadline.min(asked));
+    let limit = connector.timeout();
+    wishes.patience = wishes.patience.filter(|asked| Duration::from_secs(asked.seconds) < limit);
+    let patience = wishes.patience;
+    let deadline = arrived + patience.map_or(limit, |asked| Duration::from_secs(asked.seconds));
     body.end_by(deadline);
     let trace = trace.clone();
     let gateway = Arc::clone(gateway);
@@ -55,9 +55,17 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
         body::read_json(&head.headers, body, &ready.gateway).await
     };
     ready.body = ready.trace.around("read", reading).await?;
-    match once {
+    let answered = match once {
         Some(once) => Box::pin(run_once(ready, connector, arguments.operation.to_owned(), once)).await,
         None => run(&ready, &connector, operation).await,
+    };
+    let Some(applied) = patience.and_then(Patience::applied) else { return answered };
+    match answered {
+        Ok(mut response) => {
+            response.headers_mut().insert(PREFERENCE_APPLIED, applied);
+            Ok(response)
+        }
+        Err(problem) => Err(problem.header(PREFERENCE_APPLIED, applied)),
     }
 }
 
@@ -137,7 +145,12 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
     let submitted = pipeline::submit(gateway.services(), &call).await;
     let explain = |error: pipeline::Error| {
         let trap = error.trap().filter(|_| wishes.wants_debug && caller.may(Scope::Admin)).map(ToString::to_string);
+        let impatience = wishes.patience.filter(|_| error.is_late());
         let problem = pipeline_problem(error, connector.name());
+        let problem = match impatience {
+            Some(patience) => problem.of_impatience(patience.seconds, patience.header()),
+            None => problem,
+        };
         match trap {
             Some(trap) => problem.and(&sentence(&trap)),
             None => problem,
@@ -156,11 +169,6 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
     response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.status_mut() = answer.status;
     *response.headers_mut() = answer.headers;
-    if let Some(Patience { seconds, is_preference: true }) = wishes.patience
-        && let Ok(applied) = HeaderValue::try_from(format!("wait={seconds}"))
-    {
-        response.headers_mut().insert(PREFERENCE_APPLIED, applied);
-    }
     Ok(response)
 }
 

@@ -116,7 +116,8 @@ impl Route {
     pub(super) fn is_at(&self, door: Door, has_admin_door: bool) -> bool {
         match door {
             Door::Callers => !(has_admin_door && self.is_for_operators()),
-            Door::Admin => self.is_for_operators() || self.family == Family::System,
+            // The list of connectors is for both.
+            Door::Admin => self.is_for_operators() || matches!(self.family, Family::System | Family::Connectors),
         }
     }
 

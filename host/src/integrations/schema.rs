@@ -24,6 +24,8 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
             "type": ["string", "null"], "minLength": 1, "maxLength": MAX_IDENTIFIER_CHARACTERS,
             // A header cannot carry control characters, and it loses blanks at both ends.
             "pattern": r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$",
+            // Clients take these out of paths.
+            "not": {"enum": [".", ".."]},
             "description": "The name of the account. Without it, the email address or id at the service is used.",
         },
         "callback_url": {

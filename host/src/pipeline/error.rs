@@ -11,7 +11,7 @@ use crate::integrations::AccessError;
 use crate::registry::NoPlace;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
-use contract::limit::FAULT_MEMBERS_BYTES;
+use contract::limit::{FAULT_MEMBERS_BYTES, PATH_BYTES};
 use egress::{Budget, EgressError, Journal};
 use memory::Exhausted;
 use sandbox::http;
@@ -125,18 +125,27 @@ pub struct ShownBody {
 impl Error {
     /// The error in the light of the requests that the call has sent.
     pub(super) fn after(self, journal: &Journal, effect: Effect) -> Self {
+        let is_refusal = match &self {
+            Self::NotFound(_) | Self::Conflict(_) | Self::Invalid(_) | Self::Access(_) => true,
+            Self::Upstream(upstream) => upstream.status < 500,
+            _ => false,
+        };
         let error = match self {
+            Self::Http(http::Error::InvalidRequest(_)) if journal.is_path_too_long() => {
+                Self::Invalid(vec![Violation {
+                    pointer: String::new(),
+                    detail: format!(
+                        "The path and query of a request to the service, which these values are put into, must have at most \
+                     {PATH_BYTES} bytes. Shorten the values."
+                    ),
+                }])
+            }
             Self::Http(http::Error::Unreachable(detail)) if journal.is_unresolved() => Self::Unresolved(detail),
             Self::Upstream(mut upstream) => {
                 upstream.said = journal.status_said(upstream.status).unwrap_or(upstream.status);
                 Self::Upstream(upstream)
             }
             error => error,
-        };
-        let is_refusal = match &error {
-            Self::NotFound(_) | Self::Conflict(_) | Self::Invalid(_) | Self::Access(_) => true,
-            Self::Upstream(upstream) => upstream.status < 500,
-            _ => false,
         };
         if effect != Effect::Read && journal.may_have_changed_data(is_refusal) {
             return Self::OutcomeUnknown(Box::new(error));
@@ -150,6 +159,18 @@ impl Error {
             Self::Invocation(InvocationError::Trapped(trap)) => Some(trap),
             _ => None,
         }
+    }
+
+    /// Returns `true` if the call failed because its deadline passed.
+    pub fn is_late(&self) -> bool {
+        matches!(
+            self.cause(),
+            Self::StoreTimedOut
+                | Self::OutOfTime
+                | Self::RefreshTimedOut
+                | Self::Invocation(InvocationError::TimedOut(_))
+                | Self::Http(http::Error::TimedOut)
+        )
     }
 
     /// The error itself, whatever its consequences are.

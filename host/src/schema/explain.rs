@@ -65,6 +65,9 @@ fn requirement(kind: &ValidationErrorKind) -> Option<String> {
         ValidationErrorKind::MaxItems { limit } => format!("Must have at most {limit} items."),
         ValidationErrorKind::UniqueItems => "Must not contain an item twice.".to_owned(),
         ValidationErrorKind::Pattern { pattern } => format!("Must match the pattern {pattern}."),
+        ValidationErrorKind::Not { schema } => {
+            format!("Must be none of {}.", list(schema.get("enum")?.as_array()?.iter()))
+        }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             let mut reasons: Vec<String> =
                 context.iter().flatten().filter_map(|error| requirement(error.kind())).collect();

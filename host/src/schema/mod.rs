@@ -64,13 +64,13 @@ const RESPONSE_FILTERS: &str = "response_filters";
 const WAITING: &str = "waiting";
 
 /// The member with the URLs that are told of the end of a background operation.
-const CALLBACK_URLS: &str = "callback_urls";
+pub(crate) const CALLBACK_URLS: &str = "callback_urls";
 
 /// U+FEFF in UTF-8. Some editors write it at the beginning of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Maximum number of callback URLs of one call.
-const MAX_CALLBACK_URLS: usize = 10;
+pub(crate) const MAX_CALLBACK_URLS: usize = 10;
 
 /// A valid request body.
 pub struct Input<'a> {
@@ -285,6 +285,8 @@ fn not_readable(member: &str, error: &serde_json::Error) -> InputError {
         )
     } else if reason.starts_with("recursion limit") {
         format!("the member `{member}` is nested more than 127 levels deep; send fewer levels")
+    } else if reason.contains("hex escape") {
+        format!("the member `{member}` has an escape such as \\ud800 that is half of a character; send both halves")
     } else {
         let reason = reason.split(" at line").next().unwrap_or_default();
         format!("the member `{member}` cannot be read: {reason}")

@@ -33,7 +33,7 @@ use tokio_util::task::TaskTracker;
 pub use self::callbacks::callback_records;
 pub use self::error::{CallbackError, WebhookError};
 pub use self::events::{EventKind, Events};
-pub use self::receiver::url_check;
+pub use self::receiver::{MAX_URL_BYTES, url_check};
 pub use self::secrets::NewSecret;
 
 use crate::config::Config;

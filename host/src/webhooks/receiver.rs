@@ -6,7 +6,7 @@ use crate::caller_url;
 use egress::{EgressError, Upstream, is_loopback};
 
 /// Longest URL of a receiver.
-const MAX_URL_BYTES: usize = 2048;
+pub const MAX_URL_BYTES: usize = 2048;
 
 /// A URL that webhooks may be sent to.
 pub(super) struct Receiver {

@@ -18,6 +18,7 @@ on_each_store!(
     a_start_with_another_master_key_fails_and_changes_nothing,
     a_start_without_the_master_key_does_not_create_another,
     the_master_key_is_rotated_under_load,
+    a_rotation_that_was_not_begun_is_not_finished,
     a_rotation_that_is_killed_many_times_loses_nothing,
 );
 
@@ -166,12 +167,8 @@ fn the_master_key_is_rotated_under_load(store: &Store) {
     for _ in 0..3 {
         // Tokens are refreshed meanwhile, so that secrets are written as well as read.
         provider.expire();
-        let arguments = if matches!(store, Store::Sqlite) {
-            vec!["keys", "rotate-master"]
-        } else {
-            vec!["keys", "rotate-master", "--finish"]
-        };
-        gateway.home().run_ok(&arguments);
+        gateway.home().run_ok(&["keys", "rotate-master"]);
+        gateway.home().run_ok(&["keys", "rotate-master", "--finish"]);
         load.wait_for_more(20);
     }
     connect(&client, "account", "late");
@@ -185,6 +182,17 @@ fn the_master_key_is_rotated_under_load(store: &Store) {
         assert_eq!(who_as(&gateway.client(), &name).ok(), me(&name));
     }
     assert_eq!(provider.reuses(), 0);
+}
+
+fn a_rotation_that_was_not_begun_is_not_finished(store: &Store) {
+    let provider = OAuthProvider::start(Dialect::strict());
+    let gateway = gateway(store, &provider);
+    let file = gateway.home().data().join("master.key");
+    let before = fs::read(&file).unwrap();
+    let finished = gateway.home().run(&["keys", "rotate-master", "--finish"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(finished.stderr.contains("no rotation is under way, so nothing was changed"), "{}", finished.stderr);
+    assert!(fs::read(&file).unwrap() == before);
 }
 
 fn a_rotation_that_is_killed_many_times_loses_nothing(store: &Store) {

@@ -50,7 +50,11 @@ impl Egress {
         if let (Some(_), CredentialUse::FormField(field)) = (request.carried(upstream), &upstream.credential) {
             field.check(request)?;
         }
-        let mut hop = Hop::first(upstream, request)?;
+        let mut hop = Hop::first(upstream, request).inspect_err(|error| {
+            if let (EgressError::PathTooLong, Some(journal)) = (error, &request.journal) {
+                journal.path_was_too_long();
+            }
+        })?;
         let mut permit = None;
         let mut redirects = 0;
         loop {

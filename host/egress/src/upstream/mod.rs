@@ -13,6 +13,7 @@ use super::error::EgressError;
 use super::host::HostPattern;
 use super::location::{Location, Origin, is_plain};
 use super::pacing::Pacer;
+use contract_rules::limit::PATH_BYTES;
 use contract_rules::path;
 
 /// The settings of an upstream.
@@ -176,8 +177,8 @@ impl Upstream {
     /// The URL of a request for a path.
     ///
     /// # Errors
-    /// `NotConfigured`; `Denied` if the host is not granted or is a forbidden address; `InvalidRequest` for a path that could
-    /// lead out of the base URL.
+    /// `NotConfigured`; `Denied` if the host is not granted or is a forbidden address; `PathTooLong`; `InvalidRequest` for a
+    /// path that could lead out of the base URL.
     pub fn target(&self, path: &str) -> Result<Url, EgressError> {
         self.locate(path, None).map(|location| location.url())
     }
@@ -190,6 +191,9 @@ impl Upstream {
         let base = self.base.as_ref().ok_or_else(|| EgressError::NotConfigured { upstream: self.name.to_string() })?;
         if let Some(refusal) = &base.refusal {
             return Err(refusal.clone());
+        }
+        if path.len() > PATH_BYTES {
+            return Err(EgressError::PathTooLong);
         }
         path::check(path).map_err(|broken| EgressError::invalid(broken.rule()))?;
         match parameter {
@@ -216,7 +220,10 @@ impl Upstream {
         if !self.owns(url) {
             let host = url.host_str().unwrap_or_default();
             if !self.link_hosts.iter().any(|entry| entry.covers(url)) {
-                let detail = format!("`{}` {verb} {host}, which is not among its link hosts", self.name);
+                let detail = format!(
+                    "`{}` {verb} {host}, which is not among its link hosts; the connector's author can name it there",
+                    self.name
+                );
                 return Err(EgressError::denied(detail));
             }
             if !self.granted.iter().any(|entry| entry.covers(url)) {

@@ -252,6 +252,7 @@ fn method(method: wit::Method) -> hyper::Method {
 pub fn to_guest(error: EgressError) -> wit::Error {
     match error {
         EgressError::InvalidRequest { detail } => wit::Error::InvalidRequest(detail),
+        EgressError::PathTooLong => wit::Error::InvalidRequest(error.to_string()),
         EgressError::Denied { detail } => wit::Error::Denied(detail),
         EgressError::RateLimited { retry_after } => {
             wit::Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))

@@ -10,10 +10,12 @@ use url::form_urlencoded;
 
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::problem::{Problem, integration_problem, invalid};
+use crate::api::problem::{Problem, integration_problem, violations_problem};
 use crate::api::route::HttpCall;
 use crate::integrations::record;
 use crate::pipeline::body::Body;
+use crate::schema::Violation;
+use contract::pointer;
 use store::{Integration, IntegrationFilter, Status};
 
 /// Integrations in a page, if the caller does not say how many.
@@ -47,33 +49,35 @@ fn place(cursor: &str) -> Option<(String, String)> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
 }
 
-/// Reads the query.
+/// Reads the query, and names everything that is wrong with it.
 fn read(query: &str) -> Result<IntegrationFilter, Problem> {
     let mut filter = IntegrationFilter { limit: DEFAULT_LIMIT, ..IntegrationFilter::default() };
+    let mut violations = Vec::new();
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        match &*name {
-            "limit" => {
-                let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
-                let detail = || format!("Must be a whole number from 1 to {MAX_LIMIT}.");
-                filter.limit = limit.ok_or_else(|| invalid("/limit", detail()))?;
-            }
-            "cursor" => {
-                let detail = || "Must be the `next_cursor` of the page before.".to_owned();
-                filter.after = Some(place(&value).ok_or_else(|| invalid("/cursor", detail()))?);
-            }
-            "connector" => filter.connector = Some(value.into_owned()),
-            "status" => {
-                let status = Status::ALL.into_iter().find(|status| status.name() == value);
-                let detail = || "Must be active, expired or revoked.".to_owned();
-                filter.status = Some(status.ok_or_else(|| invalid("/status", detail()))?);
-            }
-            other => {
-                let detail = "This list has the parameters `limit`, `cursor`, `connector` and `status`.".to_owned();
-                return Err(invalid(&contract::pointer::of(other), detail));
-            }
+        if let Err(detail) = set(&mut filter, &name, &value) {
+            violations.push(Violation { pointer: pointer::of(&name), detail });
         }
     }
-    Ok(filter)
+    if violations.is_empty() { Ok(filter) } else { Err(violations_problem(violations)) }
+}
+
+fn set(filter: &mut IntegrationFilter, name: &str, value: &str) -> Result<(), String> {
+    match name {
+        "limit" => {
+            let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+            filter.limit = limit.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_LIMIT}."))?;
+        }
+        "cursor" => {
+            filter.after = Some(place(value).ok_or("Must be the `next_cursor` of the page before.")?);
+        }
+        "connector" => filter.connector = Some(value.to_owned()),
+        "status" => {
+            let status = Status::ALL.into_iter().find(|status| status.name() == value);
+            filter.status = Some(status.ok_or("Must be active, expired or revoked.")?);
+        }
+        _ => return Err("This list has the parameters `limit`, `cursor`, `connector` and `status`.".to_owned()),
+    }
+    Ok(())
 }
 
 #[cfg(test)]

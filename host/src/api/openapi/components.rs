@@ -12,7 +12,8 @@ pub(super) fn parameters() -> Value {
         "UserIdentifier": header(
             // Not blank.
             "X-User-Identifier", json!({"type": "string", "minLength": 1, "pattern": r"\S"}),
-            "The integration to run on; without it the selected one, else the only one. An empty or repeated header is refused.",
+            "The integration to run on, as UTF-8; without it the selected one, else the only one. An empty or repeated header is \
+             refused. Clients that send no UTF-8 in headers, such as `fetch`, select such an integration by its path.",
         ),
         // Without examples: pages that try calls would send them.
         "Prefer": header("Prefer", text(), "`wait=10` ends the call after 10 seconds at most (RFC 7240)."),
@@ -58,6 +59,7 @@ pub(super) fn headers() -> Value {
         "ErrorSource": one_of(&["gateway", "connector", "upstream"], "Who found or caused the problem."),
         "RetryAfter": count("Seconds to wait before the call is repeated."),
         "Challenge": header("Says that a Bearer token is needed, and what is wrong with the one that was sent (RFC 6750)."),
+        "AcceptEncoding": header("`identity`: the body must not be encoded."),
         "Allow": header("The methods that the path takes."),
         "Location": {"description": "Where the browser goes next.", "schema": {"type": "string", "format": "uri"}},
         "ETag": header("Send it as `If-None-Match` to ask if the document has changed."),
@@ -68,8 +70,8 @@ pub(super) fn headers() -> Value {
         "ContentDisposition": header("The name of a file that is answered as bytes."),
         "ContentRange": header("The part of the file that this is."),
         "PreferenceApplied": header("`wait=N` if `Prefer` has shortened the call's deadline."),
-        "IdempotentReplayed": one_of(&["true"], "There if this is the first answer to a call with the same Idempotency-Key."),
-        "RateLimit": header("The gateway's own rate limit: calls that are left (`r`), and seconds until there are more (`t`)."),
+        "IdempotentReplayed": one_of(&["true"], "There if this is the first answer to a call with the same Idempotency-Key, also if it is a problem."),
+        "RateLimit": header("The gateway's own rate limit, in answers of 2xx and 429: calls that are left (`r`), and seconds until there are more (`t`)."),
         "RateLimitPolicy": header("The gateway's own rate limit: calls (`q`) in a window of seconds (`w`)."),
         "UpstreamRateLimit": header("The rate limit of the service, as the service says it."),
         "UpstreamRequestId": header("The service's id of the request."),

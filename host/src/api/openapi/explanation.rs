@@ -1,6 +1,7 @@
 //! The explanation of the API: the description of the whole document.
 
 use crate::config::{Config, Limits};
+use contract::limit::PATH_BYTES;
 use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 
 /// Explains what all operations have in common, in CommonMark.
@@ -26,7 +27,8 @@ const PAGES: &str = "## Pages\n\nOperations with further pages have the extensio
 
 const ERRORS: &str = "## Errors\n\nErrors are problem documents (RFC 9457). `type` never changes its meaning. `detail` says what to do, \
     `owner` who can do it, and `retryable` if repeating the call is safe and may succeed; wait for `Retry-After` first. A status of \
-    4xx with `upstream` is the service's own.";
+    4xx with `upstream` is the service's own. A request that breaks HTTP itself, such as one with an address of more than \
+    64 KiB, is answered with 400, 414 or 431 and no body.";
 
 const FILES: &str = "## Files\n\nAn operation that answers with a file gives JSON with the file in base64. If `Accept` names the \
     media type of the file itself, such as `application/pdf`, the answer is its bytes, and `Range` asks for a part of them.";
@@ -36,7 +38,8 @@ fn limits(config: &Config) -> String {
     format!(
         "## Limits\n\nA request body has at most {} MiB. A call ends after {} s unless the operator has set another time for its \
          connector; `Prefer: wait=N` and `Request-Timeout` shorten it. An answer that is read into memory has at most {} MiB, and a \
-         file that is passed on {} MiB. A call has at most {MAX_FILTERS} filters of {MAX_VALUES} values, and {MAX_FIELDS} fields of \
+         file that is passed on {} MiB. The path and the query of a request to a service, which values of the body are put into, have at \
+         most {PATH_BYTES} bytes. A call has at most {MAX_FILTERS} filters of {MAX_VALUES} values, and {MAX_FIELDS} fields of \
          {MAX_PATH_CHARACTERS} characters. Operations with `x-rate-limit` take `requests` calls in `period_s` seconds from all \
          callers together; operations whose limit has the same `name` share it. `RateLimit` says what is left, and calls over the \
          limit are answered with 429 and `Retry-After`.",

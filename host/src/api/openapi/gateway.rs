@@ -36,14 +36,14 @@ pub(in crate::api) fn openapi() -> Value {
 /// Members of GET /docs.
 pub(in crate::api) fn docs() -> Value {
     json!({"responses": {
-        "200": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
+        "200": {"description": "The page.", "headers": problems::headers([problems::REQUEST_ID]), "content": {"text/html": {"schema": {"type": "string"}}}},
     }})
 }
 
 /// Members of a document that the caller may keep and ask about again.
 fn with_tag(mut members: Value) -> Value {
     members["parameters"] = parameter_references(&["IfNoneMatch"]);
-    let named = [("ETag", "ETag"), ("Content-Encoding", "ContentEncoding"), ("Vary", "Vary")];
+    let named = [problems::REQUEST_ID, ("ETag", "ETag"), ("Content-Encoding", "ContentEncoding"), ("Vary", "Vary")];
     members["responses"]["200"]["headers"] = problems::headers(named);
     members["responses"]["304"] = json!({"$ref": "#/components/responses/NotModified"});
     members
@@ -53,7 +53,7 @@ fn with_tag(mut members: Value) -> Value {
 pub(in crate::api) fn metrics() -> Value {
     let text = json!({"schema": {"type": "string"}});
     json!({"responses": {
-        "200": {"description": "OpenMetrics text.", "content": {"application/openmetrics-text": text}},
+        "200": {"description": "OpenMetrics text.", "headers": problems::headers([problems::REQUEST_ID]), "content": {"application/openmetrics-text": text}},
     }})
 }
 

@@ -59,7 +59,10 @@ pub(super) fn schemas() -> Map<String, Value> {
             "status": reference("JobStatus"),
             "progress": {"anyOf": [reference("JobProgress"), {"type": "null"}]},
             "result": {"description": "The answer that a waiting caller would have got; null until the job has succeeded."},
-            "error": {"anyOf": [reference("Problem"), {"type": "null"}]},
+            "error": {"anyOf": [
+                reference("ValidationProblem"), reference("AccountProblem"), reference("ConflictProblem"), reference("Problem"),
+                {"type": "null"},
+            ]},
             "callbacks": {"type": "array", "items": reference("JobCallback")},
             "created_at": time,
             "started_at": maybe_time("The time at which the job first ran."),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::components::parameter_references;
 use super::gateway::{ok, or};
-use super::problems::headers;
+use super::problems::{REQUEST_ID, headers};
 use super::schemas::reference;
 use crate::api::integrations::confirmation;
 
@@ -74,19 +74,19 @@ pub(in crate::api) fn callback() -> Value {
         "responses": {
             "302": {
                 "description": "To the `callback_url`, with `status=success&connector=…&user_identifier=…`, `status=pending` and a `completion`, or `status=error&error=…`.",
-                "headers": headers([("Location", "Location")]),
+                "headers": headers([REQUEST_ID, ("Location", "Location")]),
             },
             "400": {
                 "description": "A page that says why the user is not sent on: the state is unknown, used or expired.",
-                "content": {"text/html": {"schema": {"type": "string"}}},
+                "headers": headers([REQUEST_ID]), "content": {"text/html": {"schema": {"type": "string"}}},
             },
             "503": {
                 "description": "A page that says that this cannot be completed now.",
-                "content": {"text/html": {"schema": {"type": "string"}}},
+                "headers": headers([REQUEST_ID]), "content": {"text/html": {"schema": {"type": "string"}}},
             },
             "409": {
                 "description": "A page that says that the user has consented with another account than the connected one.",
-                "content": {"text/html": {"schema": {"type": "string"}}},
+                "headers": headers([REQUEST_ID]), "content": {"text/html": {"schema": {"type": "string"}}},
             },
         },
     })

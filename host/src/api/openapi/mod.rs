@@ -218,7 +218,7 @@ fn responses() -> Map<String, Value> {
         "NotModified".to_owned(),
         json!({
             "description": "The document is the one that `If-None-Match` names.",
-            "headers": problems::headers([("ETag", "ETag")]),
+            "headers": problems::headers([problems::REQUEST_ID, ("ETag", "ETag"), ("Vary", "Vary")]),
         }),
     );
     responses

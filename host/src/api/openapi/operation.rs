@@ -6,6 +6,8 @@ use super::components::parameter_references;
 use super::problems;
 use super::schemas::{Schemas, reference};
 use crate::registry::{Connector, Operation};
+use crate::schema::{CALLBACK_URLS, MAX_CALLBACK_URLS};
+use crate::webhooks::MAX_URL_BYTES;
 use contract::{Answer, AuthScheme, Effect, NextPage, Pagination};
 use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 
@@ -179,6 +181,14 @@ fn request_schema(connector: &str, operation: &Operation, schemas: &mut Schemas)
     if operation.schema.envelope() {
         schemas.add_member(&name, "response_fields", reference("ResponseFields"));
         schemas.add_member(&name, "response_filters", reference("ResponseFilters"));
+    }
+    if operation.manifest.background
+        && let Some(Value::Object(urls)) = schemas.member_mut(&name, CALLBACK_URLS)
+    {
+        urls.insert("maxItems".to_owned(), MAX_CALLBACK_URLS.into());
+        if let Some(Value::Object(url)) = urls.get_mut("items") {
+            url.insert("maxLength".to_owned(), MAX_URL_BYTES.into());
+        }
     }
     reference(&name)
 }

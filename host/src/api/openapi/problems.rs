@@ -5,8 +5,10 @@ use serde_json::{Map, Value, json};
 use super::schemas::reference;
 use crate::api::problem::KINDS;
 
-/// Headers of every response.
-const ALWAYS: [(&str, &str); 2] = [("X-Request-Id", "RequestId"), ("X-Error-Source", "ErrorSource")];
+/// Headers of every problem.
+const ALWAYS: [(&str, &str); 2] = [REQUEST_ID, ("X-Error-Source", "ErrorSource")];
+
+pub(super) const REQUEST_ID: (&str, &str) = ("X-Request-Id", "RequestId");
 
 const RETRY_AFTER: (&str, &str) = ("Retry-After", "RetryAfter");
 
@@ -18,6 +20,9 @@ pub(super) const UPSTREAM: [(&str, &str); 5] = [
     ("X-Upstream-RateLimit-Reset", "UpstreamRateLimit"),
     ("X-Upstream-Link", "UpstreamLink"),
 ];
+
+/// Marks a problem that was kept with an idempotency key.
+const REPLAYED: (&str, &str) = ("Idempotent-Replayed", "IdempotentReplayed");
 
 /// The gateway's own rate limit of an operation.
 pub(super) const RATE_LIMIT: [(&str, &str); 2] = [("RateLimit", "RateLimit"), ("RateLimit-Policy", "RateLimitPolicy")];
@@ -38,21 +43,21 @@ const REFUSALS: &[Refusal] = &[
         status: "400",
         name: "BadRequest",
         schema: "Problem",
-        headers: &[&UPSTREAM],
+        headers: &[&[REPLAYED], &UPSTREAM],
         description: "The body is not JSON, or the request breaks a rule of HTTP; or the service says 400 (`upstream`).",
     },
     Refusal {
         status: "401",
         name: "Unauthenticated",
         schema: "Problem",
-        headers: &[&[("WWW-Authenticate", "Challenge")], &UPSTREAM],
+        headers: &[&[REPLAYED], &[("WWW-Authenticate", "Challenge")], &UPSTREAM],
         description: "There is no valid API key or token; or the service says 401 to a call without an account (`upstream`).",
     },
     Refusal {
         status: "403",
         name: "Forbidden",
         schema: "Problem",
-        headers: &[&[("WWW-Authenticate", "Challenge"), RETRY_AFTER], &UPSTREAM],
+        headers: &[&[REPLAYED], &[("WWW-Authenticate", "Challenge"), RETRY_AFTER], &UPSTREAM],
         description: "The key lacks a scope or is bound to a user; or the connector was not granted a host (`egress-denied`); or \
                       the service says 403 (`upstream`).",
     },
@@ -60,14 +65,14 @@ const REFUSALS: &[Refusal] = &[
         status: "404",
         name: "NotFound",
         schema: "Problem",
-        headers: &[&UPSTREAM],
+        headers: &[&[REPLAYED], &UPSTREAM],
         description: "There is no such connector, operation, integration, job or secret; or the service has no such thing.",
     },
     Refusal {
         status: "409",
         name: "Conflict",
         schema: "ConflictProblem",
-        headers: &[&[RETRY_AFTER], &UPSTREAM],
+        headers: &[&[REPLAYED], &[RETRY_AFTER], &UPSTREAM],
         description: "A conflict with the state of the gateway or of the service, perhaps with `candidates`; or the first call with \
                       this Idempotency-Key still runs, or nobody knows what it did (`outcome`).",
     },
@@ -75,21 +80,21 @@ const REFUSALS: &[Refusal] = &[
         status: "413",
         name: "TooLarge",
         schema: "Problem",
-        headers: &[&UPSTREAM],
+        headers: &[&[REPLAYED], &UPSTREAM],
         description: "The body is larger than the gateway's limit, or the service's answer is.",
     },
     Refusal {
         status: "415",
         name: "UnsupportedMediaType",
         schema: "Problem",
-        headers: &[&UPSTREAM],
+        headers: &[&[("Accept-Encoding", "AcceptEncoding")], &UPSTREAM],
         description: "The body is not JSON by its `Content-Type`, or it has a `Content-Encoding`.",
     },
     Refusal {
         status: "422",
         name: "ValidationError",
         schema: "ValidationProblem",
-        headers: &[&UPSTREAM],
+        headers: &[&[REPLAYED], &UPSTREAM],
         description: "Validation Error. `errors` has every violation at once. Nothing was sent to the service, unless there is \
                       `upstream`: then the service says 422.",
     },
@@ -97,7 +102,7 @@ const REFUSALS: &[Refusal] = &[
         status: "424",
         name: "AccountNeeded",
         schema: "AccountProblem",
-        headers: &[&UPSTREAM],
+        headers: &[&[REPLAYED], &UPSTREAM],
         description: "The user must act: `integration-required`, `selection-required` or `reauthorization-required`. `action` says \
                       what to call, and `candidates` which accounts are connected.",
     },
@@ -105,42 +110,42 @@ const REFUSALS: &[Refusal] = &[
         status: "429",
         name: "TooManyRequests",
         schema: "Problem",
-        headers: &[&[RETRY_AFTER], &RATE_LIMIT, &UPSTREAM],
+        headers: &[&[REPLAYED], &[RETRY_AFTER], &RATE_LIMIT, &UPSTREAM],
         description: "A rate limit is used up: one of the gateway, or the service's (`upstream`).",
     },
     Refusal {
         status: "4XX",
         name: "Rejected",
         schema: "Problem",
-        headers: &[&[RETRY_AFTER], &UPSTREAM],
+        headers: &[&[REPLAYED], &[RETRY_AFTER], &UPSTREAM],
         description: "Any other status of 4xx is the service's own. `upstream` has what it said.",
     },
     Refusal {
         status: "500",
         name: "Failed",
         schema: "Problem",
-        headers: &[],
+        headers: &[&[REPLAYED]],
         description: "The connector failed or broke a limit (`connector-failed`, `limit`), or the gateway failed.",
     },
     Refusal {
         status: "502",
         name: "BadGateway",
         schema: "Problem",
-        headers: &[&[RETRY_AFTER], &UPSTREAM],
+        headers: &[&[REPLAYED], &[RETRY_AFTER], &UPSTREAM],
         description: "The service failed (`upstream`), cannot be reached, or sent something that is not understood.",
     },
     Refusal {
         status: "503",
         name: "Unavailable",
         schema: "Problem",
-        headers: &[&[RETRY_AFTER]],
+        headers: &[&[REPLAYED], &[RETRY_AFTER]],
         description: "The gateway has too much to do, starts, or is about to stop; or the operator has not set this integration up.",
     },
     Refusal {
         status: "504",
         name: "TimedOut",
         schema: "Problem",
-        headers: &[&UPSTREAM],
+        headers: &[&[REPLAYED], &UPSTREAM],
         description: "The service or the connector did not answer before the call's deadline.",
     },
     Refusal {
@@ -244,7 +249,13 @@ pub(super) fn schemas() -> Map<String, Value> {
             "Violation",
             json!({
                 "type": "object", "required": ["pointer", "detail"],
-                "properties": {"pointer": {"type": "string", "description": "JSON Pointer (RFC 6901) into the body."}, "detail": text},
+                "properties": {
+                    "pointer": {
+                        "type": "string",
+                        "description": "JSON Pointer (RFC 6901) into the body; or the name of a header or of a parameter of the query, after `/`.",
+                    },
+                    "detail": text,
+                },
             }),
         ),
         (
@@ -304,6 +315,7 @@ fn problem(description: &str) -> Value {
             "upstream": reference("UpstreamAnswer"),
             "connector": {"type": "string", "description": "The connector that failed."},
             "limit": {"type": "string", "description": "The limit that the connector broke."},
+            "scope": {"type": "string", "description": "The scope that the token lacks."},
         },
     })
 }

@@ -60,6 +60,11 @@ impl Schemas {
         }
     }
 
+    /// A member of a schema that was added.
+    pub(super) fn member_mut(&mut self, name: &str, member: &str) -> Option<&mut Value> {
+        self.0.get_mut(name)?.get_mut("properties")?.get_mut(member)
+    }
+
     pub(super) fn into_component(self) -> Value {
         self.0.into()
     }

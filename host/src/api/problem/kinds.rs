@@ -111,8 +111,8 @@ kinds! {
     ANSWER_TOO_LARGE = ("answer-too-large", PAYLOAD_TOO_LARGE, "The answer is too large", Operator, false, Upstream);
     /// The body's media type is not JSON.
     UNSUPPORTED_MEDIA_TYPE = ("unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "The body must be JSON", Caller, false, Gateway);
-    /// The body does not match the schema.
-    VALIDATION = ("validation", UNPROCESSABLE_ENTITY, "The body is not valid", Caller, false, Gateway);
+    /// The body, a header or the query is not valid.
+    VALIDATION = ("validation", UNPROCESSABLE_ENTITY, "The request is not valid", Caller, false, Gateway);
     /// The first call with this idempotency key still runs.
     IDEMPOTENCY_KEY_IN_USE = ("idempotency-key-in-use", CONFLICT, "The first call with this key still runs", Caller, true, Gateway);
     /// The idempotency key belongs to another request.

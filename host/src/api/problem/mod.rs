@@ -1,7 +1,7 @@
 //! Problem details (RFC 9457): the form of every error that a caller sees.
 //!
 //! - [`kinds`]: every kind of problem
-//! - [`violations`]: a body that is not valid
+//! - [`violations`]: a body or a query that is not valid
 //! - [`access`]: no account or no good credential for a call; also every 424
 //! - [`webhooks`]: callback URLs and webhook secrets
 //! - [`pipeline`]: every other reason why an operation has no answer
@@ -27,7 +27,7 @@ pub(super) use self::access::{integration_problem, store_problem};
 pub(super) use self::jobs::{failure_problem, job_problem};
 pub(super) use self::kept::KeptProblem;
 pub(super) use self::pipeline::{no_memory, pipeline_problem};
-pub(super) use self::violations::{input_problem, invalid};
+pub(super) use self::violations::{input_problem, invalid, violations_problem};
 pub(super) use self::webhooks::{callback_problem, webhook_problem};
 
 use crate::pipeline::body::{Body, full};
@@ -76,6 +76,13 @@ impl Problem {
         self
     }
 
+    /// Says that the time passed which the caller had given the call in a header.
+    pub(super) fn of_impatience(self, seconds: u64, header: &str) -> Self {
+        let detail =
+            format!("The call did not end in the {seconds} s that its header {header} allows; allow more time.");
+        Self { detail, owner: Owner::Caller, ..self }
+    }
+
     /// Adds a header.
     pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
@@ -109,8 +116,11 @@ impl Problem {
     }
 
     /// Sets the header `WWW-Authenticate` (RFC 6750, section 3).
-    pub(super) fn challenge(self, challenge: &'static str) -> Self {
-        self.header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
+    pub(super) fn challenge(self, challenge: &str) -> Self {
+        match HeaderValue::from_str(challenge) {
+            Ok(challenge) => self.header(WWW_AUTHENTICATE, challenge),
+            Err(_) => self,
+        }
     }
 
     /// The kind's name.

@@ -1,4 +1,4 @@
-//! Problems of a body that is not valid.
+//! Problems of a body or a query that is not valid.
 
 use serde_json::{Value, json};
 
@@ -22,8 +22,8 @@ pub(super) fn schema_too_costly() -> Problem {
         .with("limit", "schema")
 }
 
-/// The problem of a body with these violations.
-pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
+/// The problem of a request with these violations.
+pub(in crate::api) fn violations_problem(violations: Vec<Violation>) -> Problem {
     let (count, has_more) = match violations.split_last() {
         Some((last, listed)) if last.detail == MORE_VIOLATIONS => (listed.len(), true),
         _ => (violations.len(), false),
@@ -34,9 +34,9 @@ pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
         .collect();
     VALIDATION
         .because(match (count, has_more) {
-            (count, true) => format!("The body has more violations than the {count} that `errors` names."),
-            (1, false) => "The body has 1 violation; `errors` names it.".to_owned(),
-            (count, false) => format!("The body has {count} violations; `errors` names each."),
+            (count, true) => format!("The request has more violations than the {count} that `errors` names."),
+            (1, false) => "The request has 1 violation; `errors` names it.".to_owned(),
+            (count, false) => format!("The request has {count} violations; `errors` names each."),
         })
         .with("errors", errors)
 }
