@@ -21,6 +21,10 @@ export function answer(status, body = "", headers = {}) {
 export function replay(table, file) {
   try {
     const recording = new Recording(readFileSync(file, "utf8"));
+    const { identifier, operations } = table.manifest;
+    if (!operations.some(({ path }) => path === recording.operation)) {
+      throw new Error(`${identifier} has no operation ${recording.operation}; delete the recording, or name another operation in it`);
+    }
     const gateway = new Gateway(recording);
     recording.compare(() => gateway.invoke(table, recording.operation, recording.input));
   } catch (error) {

@@ -32,6 +32,10 @@ def replay(connector: Connector, file: str | Path) -> None:
     differences."""
     try:
         recording = Recording(Path(file).read_text(encoding="utf-8"))
+        if recording.operation not in connector._context.operations:
+            raise AssertionError(
+                f"{connector.identifier} has no operation {recording.operation}; delete the recording, or name another operation in it"
+            )
         gateway = Gateway()
         gateway._recording = recording
         gateway._settings.update(recording.settings)

@@ -108,7 +108,11 @@ impl From<http::Error> for Fault {
 
 impl From<storage::Error> for Fault {
     fn from(error: storage::Error) -> Self {
-        Self::Failed(format!("storage: {error:?}"))
+        Self::Failed(match error {
+            storage::Error::Invalid(reason) => format!("The storage refuses the key or the value: {reason}"),
+            storage::Error::Full => "The storage has no room for another key.".to_owned(),
+            storage::Error::Unavailable(reason) => format!("The storage does not answer: {reason}"),
+        })
     }
 }
 

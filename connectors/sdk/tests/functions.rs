@@ -2,9 +2,11 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+use std::panic::catch_unwind;
+
 use connector_sdk::http::{self, Error, Method};
 use connector_sdk::testing::{Answer, Gateway, about, invoke, pages};
-use connector_sdk::{Document, Fault, Outcome, Request, connector, progress};
+use connector_sdk::{Document, Fault, Outcome, Request, connector, progress, storage};
 use serde_json::{Value, json};
 
 /// Hosts that several connectors could share.
@@ -124,6 +126,11 @@ fn wrong(input: Wrong) -> Result<Outcome, Fault> {
         "header" => Request::get("api", "/a").header("Host", "evil.example"),
         "path" => Request::get("api", "/../a"),
         "upstream" => Request::get("other", "/a"),
+        "pointer" => return Err(Fault::invalid_input("kind", "Give another kind.")),
+        "value" => {
+            storage::set("a", &[0; 65 << 10], None)?;
+            Request::get("api", "/a")
+        }
         _ => {
             let response = http::send(Request::get("api", "/a"))?;
             let link = response.header_link("location")?.expect("the test gives one");
@@ -247,6 +254,24 @@ fn the_tests_gateway_refuses_requests_that_break_a_rule() {
         };
         assert!(detail.contains(rule), "{detail}");
     }
+}
+
+#[test]
+fn the_tests_gateway_refuses_a_place_that_is_no_pointer() {
+    let invoked = catch_unwind(|| invoke(&CONNECTOR, "wrong", r#"{"kind":"pointer"}"#));
+    let said = invoked.err().and_then(|failure| failure.downcast::<String>().ok()).expect("it panics with a text");
+    assert_eq!(
+        *said,
+        "wrong refuses the input at `kind` (Give another kind.): a JSON Pointer is empty or begins with `/`, as in `/data/items`"
+    );
+}
+
+#[test]
+fn a_refused_value_of_the_storage_is_told_in_a_sentence() {
+    let _gateway = Gateway::new();
+    let refused = invoke(&CONNECTOR, "wrong", r#"{"kind":"value"}"#);
+    let Err(Fault::Failed(said)) = refused else { panic!("{refused:?}") };
+    assert_eq!(said, "The storage refuses the key or the value: a key is 1 to 256 bytes, a value at most 64 KiB");
 }
 
 #[test]

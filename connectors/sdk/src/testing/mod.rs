@@ -25,6 +25,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+use contract_rules::pointer;
+
 pub use check::check;
 pub use host::http::Response;
 pub use listing::{examples, pages};
@@ -178,9 +180,21 @@ impl Answer {
 ///
 /// # Errors
 /// The operation's fault, or [`Error::InvalidRequest`] if a request breaks a rule of the contract.
+///
+/// # Panics
+/// If the place of an invalid input is not a JSON Pointer.
+#[expect(clippy::panic, reason = "a failed expectation of a test")]
 pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Result<Outcome, Fault> {
     current().borrow_mut().upstreams = connector.upstreams;
-    let outcome = run::invoke(connector, operation, input)?;
+    let outcome = run::invoke(connector, operation, input);
+    if let Err(Fault::InvalidInput(violations)) = &outcome {
+        for Violation { pointer, detail } in violations {
+            if let Err(broken) = pointer::check(pointer) {
+                panic!("{operation} refuses the input at `{pointer}` ({detail}): {broken}");
+            }
+        }
+    }
+    let outcome = outcome?;
     if let Outcome::Forward(request) = &outcome {
         host::http::check(&current().borrow(), request)?;
     }

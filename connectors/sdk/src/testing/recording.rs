@@ -106,6 +106,12 @@ fn read(file: &str) -> Result<Recording, String> {
 
 fn differences(connector: &Connector, recording: Recording) -> Vec<String> {
     let Recording { operation, input, settings, exchanges, answer, problem } = recording;
+    if !connector.operations.iter().any(|known| known.path == operation) {
+        let connector = connector.identifier;
+        return vec![format!(
+            "{connector} has no operation {operation}; delete the recording, or name another operation in it"
+        )];
+    }
     let mut gateway = Gateway::new();
     for (name, value) in &settings {
         gateway = gateway.setting(name, value.get());

@@ -1,14 +1,15 @@
 //! One operation.
 
 use contract_rules::schema::{self, Kind};
-use contract_rules::{name, path, pointer};
+use contract_rules::{header, name, path, pointer};
+use proc_macro2::Span;
 use serde_json::Value;
 use syn::LitStr;
 
 use super::{field, template};
 use crate::errors::Errors;
 use crate::parse::clause::{NextPage, Pages};
-use crate::parse::field::Place;
+use crate::parse::field::{Field, Place};
 use crate::parse::json::Json;
 use crate::parse::row::{Action, Row};
 use crate::parse::table::{Table, known};
@@ -33,6 +34,9 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
         field::check(row, declared, errors);
     }
     check_action(table, row, errors);
+    if let Some(span) = row.background {
+        check_background(row, span, errors);
+    }
     if let Some(schema) = row.answer_schema.as_ref().filter(|schema| !schema.value.is_object()) {
         errors.at(schema.span, "the schema of an answer is an object: `{ type: \"object\", … }`");
     }
@@ -57,6 +61,7 @@ fn check_action(table: &Table, row: &Row, errors: &mut Errors) {
             }
             check_path(table, row, path, errors);
             check_body(row, errors);
+            check_sent_names(row, errors);
         }
         Action::Function(function) => {
             if row.effect.is_none() {
@@ -91,7 +96,7 @@ fn check_path(table: &Table, row: &Row, literal: &LitStr, errors: &mut Errors) {
 }
 
 fn check_body(row: &Row, errors: &mut Errors) {
-    let in_body = |field: &&crate::parse::field::Field| row.place(field) == Place::Body;
+    let in_body = |field: &&Field| row.place(field) == Place::Body;
     let Some(whole) = row.fields.iter().find(|field| row.is_whole_body(field)) else { return };
     for member in row.fields.iter().filter(in_body).filter(|field| !row.is_whole_body(field)) {
         errors.at(
@@ -104,6 +109,81 @@ fn check_body(row: &Row, errors: &mut Errors) {
     }
     if !row.fixed_body.is_empty() {
         errors.at(whole.name_span, "`body` is sent as it is, so it cannot have the members of `fixed_body`");
+    }
+}
+
+/// The fields of a row are apart from each other in its request.
+fn check_sent_names(row: &Row, errors: &mut Errors) {
+    for (index, field) in row.fields.iter().enumerate() {
+        let place = row.place(field);
+        let earlier = row.fields.iter().take(index);
+        // A field of entries is sent under the names of its entries.
+        let is_sent = |known: &&Field| !matches!(known.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
+        let others =
+            earlier.filter(|known| row.place(known) == place && known.spec.name != field.spec.name).filter(is_sent);
+        match &field.spec.kind {
+            Kind::Entries(entries) | Kind::TextEntries(entries) => {
+                let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+                let twice =
+                    names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|known| known == *name));
+                if let Some((_, name)) = twice {
+                    errors.at(field.kind_span, format!("the entry `{name}` is there twice"));
+                }
+            }
+            _ if row.is_whole_body(field) => {}
+            _ => check_sent_name(place, field, others, errors),
+        }
+    }
+}
+
+fn check_sent_name<'a>(place: Place, field: &Field, mut others: impl Iterator<Item = &'a Field>, errors: &mut Errors) {
+    let (name, span) = (field.sent_name(), field.sent_name_span());
+    let same = |known: &&Field| match place {
+        Place::Path => false,
+        Place::Header => known.sent_name().eq_ignore_ascii_case(&name),
+        Place::Query | Place::Body => known.sent_name() == name,
+    };
+    match place {
+        Place::Path => return,
+        Place::Query if name.is_empty() => return errors.at(span, "the name of a parameter is not empty"),
+        Place::Query => {}
+        Place::Header => errors.rule(span, header::name(&name)),
+        Place::Body if field.body_path().iter().any(String::is_empty) => {
+            return errors
+                .at(span, "a part of the name is empty: dots lead into inner objects, as in `color.textColor`");
+        }
+        Place::Body => {}
+    }
+    let path = field.body_path();
+    let around = |known: &&Field| {
+        let known = known.body_path();
+        place == Place::Body && (known.starts_with(&path) || path.starts_with(&known))
+    };
+    let Some(known) = others.find(|known| same(known) || around(known)) else { return };
+    let declared = &known.spec.name;
+    if same(&known) {
+        errors.at(
+            span,
+            format!("the field `{declared}` is sent under this name too; give one of them another name with `as`"),
+        );
+    } else {
+        errors.at(
+            span,
+            format!(
+                "the field `{declared}` is sent as `{}`, and one of the two would be inside of the other",
+                known.sent_name()
+            ),
+        );
+    }
+}
+
+/// The gateway reads the field by which callers wait.
+fn check_background(row: &Row, span: Span, errors: &mut Errors) {
+    const FORM: &str = "a row with `background` has the field `waiting?: boolean default false`, by which callers wait";
+    match row.fields.iter().find(|field| field.spec.name == "waiting") {
+        None => errors.at(span, FORM),
+        Some(field) if !matches!(field.spec.kind, Kind::Boolean) => errors.at(field.kind_span, FORM),
+        Some(_) => {}
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) fn texts(row: &Row) -> [String; 6] {
 fn about(table: &Table, row: &Row) -> TokenStream {
     let rate_limit = optional_text(row.rate_limit.as_ref().map(Ident::to_string));
     let pages = optional(row.pages.as_ref().map(pages));
-    let (envelope, background, immediate) = (row.envelope, row.background, is_immediate(table, row));
+    let (envelope, background, immediate) = (row.envelope, row.background.is_some(), is_immediate(table, row));
     let effect = match row.effect() {
         Some(Effect::Read) => quote!(Read),
         Some(Effect::Write) | None => quote!(Write),

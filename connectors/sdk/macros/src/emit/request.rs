@@ -137,7 +137,7 @@ fn lists(table: &Table, row: &Row, field: &Field) -> TokenStream {
 
 fn place(row: &Row, field: &Field) -> TokenStream {
     let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
-    let upstream_name = upstream_name(field);
+    let upstream_name = field.sent_name();
     match row.place(field) {
         Place::Path => {
             let encoding = match field.encoding {
@@ -153,20 +153,10 @@ fn place(row: &Row, field: &Field) -> TokenStream {
         Place::Header => quote!(Header(#upstream_name)),
         Place::Body if row.is_whole_body(field) => quote!(WholeBody),
         Place::Body => {
-            let names = body_path(field).into_iter().map(|name| Value::String(name).to_string());
+            let names = field.body_path().into_iter().map(|name| Value::String(name).to_string());
             quote!(Body(&[#(#names),*]))
         }
     }
-}
-
-fn upstream_name(field: &Field) -> String {
-    field.upstream_name.as_ref().map_or_else(|| field.spec.name.clone(), LitStr::value)
-}
-
-/// A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
-fn body_path(field: &Field) -> Vec<String> {
-    let name = upstream_name(field);
-    if name.starts_with('@') { vec![name] } else { name.split('.').map(str::to_owned).collect() }
 }
 
 fn body(row: &Row) -> TokenStream {
@@ -174,7 +164,7 @@ fn body(row: &Row) -> TokenStream {
         return quote!(::connector_sdk::table::Body::Whole(#index));
     }
     let fields = row.fields.iter().enumerate().filter(|(_, field)| row.place(field) == Place::Body);
-    let mut members: Vec<_> = fields.map(|(index, field)| (index, body_path(field))).collect();
+    let mut members: Vec<_> = fields.map(|(index, field)| (index, field.body_path())).collect();
     if members.is_empty() && row.fixed_body.is_empty() {
         return quote!(::connector_sdk::table::Body::None);
     }

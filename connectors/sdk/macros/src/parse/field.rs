@@ -127,6 +127,22 @@ impl Field {
         Ok(field)
     }
 
+    /// The name that the service knows.
+    pub(crate) fn sent_name(&self) -> String {
+        self.upstream_name.as_ref().map_or_else(|| self.spec.name.clone(), LitStr::value)
+    }
+
+    /// The place of the name that the service knows.
+    pub(crate) fn sent_name_span(&self) -> Span {
+        self.upstream_name.as_ref().map_or(self.name_span, LitStr::span)
+    }
+
+    /// A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
+    pub(crate) fn body_path(&self) -> Vec<String> {
+        let name = self.sent_name();
+        if name.starts_with('@') { vec![name] } else { name.split('.').map(str::to_owned).collect() }
+    }
+
     /// The place of a part of the field.
     pub(crate) fn span(&self, part: Part) -> Span {
         self.spans.iter().find(|(known, _)| *known == part).map_or(self.kind_span, |(_, span)| *span)

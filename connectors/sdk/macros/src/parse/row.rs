@@ -1,7 +1,7 @@
 //! One operation: the fields that a caller gives, and the request or the function that takes them.
 
 use contract_rules::schema::Kind;
-use proc_macro2::TokenTree;
+use proc_macro2::{Span, TokenTree};
 use serde_json::Value;
 use syn::parse::ParseStream;
 use syn::{Error, Ident, LitStr, Path, Token, braced};
@@ -27,7 +27,8 @@ pub(crate) struct Row {
     pub(crate) has_block: bool,
     pub(crate) rate_limit: Option<Ident>,
     pub(crate) envelope: bool,
-    pub(crate) background: bool,
+    /// The place of the word `background`, if the row has it.
+    pub(crate) background: Option<Span>,
     /// `check …`: a function that refuses inputs before the request is made.
     pub(crate) check: Option<Path>,
     pub(crate) via: Option<Path>,
@@ -88,7 +89,7 @@ impl Row {
             has_block: false,
             rate_limit: None,
             envelope: true,
-            background: false,
+            background: None,
             check: None,
             via: None,
             fixed_body: Vec::new(),
@@ -131,7 +132,7 @@ impl Row {
         match clause.to_string().as_str() {
             "rate_limit" => self.rate_limit = Some(word(input, "expected the name of a rate limit")?),
             "no_envelope" => self.envelope = false,
-            "background" => self.background = true,
+            "background" => self.background = Some(span),
             "check" => self.check = Some(function(input)?),
             "via" => self.via = Some(function(input)?),
             "fixed_body" => self.fixed_body = members(input)?,
