@@ -8,8 +8,8 @@ cd "$(dirname "$0")/.."
 # add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config integrations jobs logging metrics pipeline recordings registry serve telemetry webhooks welcome
-serve         api auth config gateway idempotency integrations jobs metrics program registry telemetry webhooks
+cli           api auth config integrations jobs logging metrics pipeline recordings registry serve signals telemetry webhooks welcome
+serve         api auth config gateway idempotency integrations jobs metrics program registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
 api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema telemetry webhooks
@@ -30,6 +30,7 @@ idempotency
 recordings
 media_type
 program
+signals
 caller_url
 '
 

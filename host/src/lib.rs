@@ -14,7 +14,7 @@
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
 //! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
-//! - `program`: the memory of the program's own code
+//! - `program`: the memory of the program's own code; `signals`: the signals that end it
 //! - `logging`, `metrics`, `telemetry`: what the operator sees; `media_type`: the media types of bodies; `caller_url`: URLs that callers give
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, `memory`, and `shape`.
@@ -46,6 +46,7 @@ mod recordings;
 mod registry;
 mod schema;
 mod serve;
+mod signals;
 mod telemetry;
 mod webhooks;
 mod welcome;

@@ -22,6 +22,7 @@ use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
 use crate::program;
 use crate::registry::{self, Registry};
+use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
 use egress::{Carrier, Egress, EgressError};
@@ -88,7 +89,7 @@ pub struct Extras {
 /// See [`Extras::ready`].
 pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Send>;
 
-/// Serves until SIGTERM or SIGINT, then waits for requests under way to end.
+/// Serves until SIGTERM, SIGINT or SIGHUP, then waits for requests under way to end.
 ///
 /// # Errors
 /// See [`ServeError`]. Once the gateway serves, it does not fail.
@@ -168,7 +169,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     registry.begin_loading().await?;
     // They run until the last task has ended that a call began.
     let cores = Cores::start(&gateway).await?;
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut signals = signals::Stop::new()?;
     let mut background = vec![
         tokio::spawn(registry::watch(Arc::clone(&registry))),
         tokio::spawn(registry::follow_grants(Arc::clone(&registry), store.grants_revision().await?)),
@@ -180,12 +181,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let mut failure = None;
     let mut drained_at = tokio::time::Instant::now();
     let stop = async {
-        let told = async {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
-        };
+        let told = signals.wait();
         tokio::pin!(told);
         // The port is open while modules compile. `/readyz` says which of them are missing.
         tokio::select! {
@@ -218,7 +214,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                 Err(error) => failure = Some(error),
             },
         }
-        // Jobs have the same time to end as requests.
+        // Jobs and calls with an idempotency key have the same time to end as requests.
         drained_at = tokio::time::Instant::now() + config.drain;
         jobs.stop(drained_at);
     };
@@ -227,7 +223,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     for task in background {
         task.abort();
     }
-    idempotency.settle().await;
+    idempotency.settle(drained_at).await;
     integrations.settle().await;
     webhooks.settle().await;
     telemetry.stop(drained_at).await;

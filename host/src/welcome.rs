@@ -1,5 +1,7 @@
 //! The greeting on standard output: the address, the first key, and requests to try.
 
+use std::io::{self, Write};
+
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
@@ -15,7 +17,17 @@ struct ExampleCall {
 
 /// Prints the greeting. The first key is printed here once, and never logged.
 pub fn print(config: &Config, registry: &Registry, first_key: Option<&SecretString>) {
-    print!("{}", text(config.public_url.as_str(), first_key, example_call(registry).as_ref()));
+    let greeting = text(config.public_url.as_str(), first_key, example_call(registry).as_ref());
+    let mut output = io::stdout();
+    let Err(error) = output.write_all(greeting.as_bytes()).and_then(|()| output.flush()) else { return };
+    match first_key {
+        Some(_) => tracing::warn!(
+            %error,
+            "the first API key could not be written to standard output, and it is not shown again; make another one with \
+             `connector-gateway keys create --name NAME --scope admin --scope operate --scope integrate`"
+        ),
+        None => tracing::warn!(%error, "the greeting could not be written to standard output"),
+    }
 }
 
 fn text(public_url: &str, first_key: Option<&SecretString>, example: Option<&ExampleCall>) -> String {

@@ -171,6 +171,23 @@ fn a_recording_has_no_personal_data_and_replays_what_it_was_made_of() {
 }
 
 #[test]
+fn a_recording_of_an_operation_that_is_gone_is_told_with_the_nearest_name() {
+    let author = Author::of("bench");
+    let recording = author.beside("recording.json");
+    let exchange = json!({"request": {"method": "GET", "upstream": "api", "path": "/a"}, "answer": {"status": 200}});
+    let gone = json!({"format": 1, "operation": "get_itm", "input": {}, "exchanges": [exchange], "answer": {}});
+    fs::write(&recording, gone.to_string()).unwrap();
+    for (operation, words) in [
+        ("get_itm", "has no operation `get_itm`; name another one, such as `get_item`, or delete the recording"),
+        ("zzz", "has no operation `zzz`; name another one, which `connectors check` lists, or delete the recording"),
+    ] {
+        let finished = author.call(&[operation, "--replay", &recording]);
+        assert!(finished.code == Some(1) && finished.stderr.contains(words), "{}", finished.stderr);
+        assert!(!finished.stderr.contains("not sent"), "{}", finished.stderr);
+    }
+}
+
+#[test]
 fn a_file_that_is_no_recording_and_an_input_that_shapes_are_refused() {
     let author = Author::of("bench");
     let recording = author.beside("recording.json");

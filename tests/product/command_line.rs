@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use support::process::{Finished, in_shell, run};
 use support::{Home, Setup, module};
 
 /// Writes a module beside the folders of a gateway.
@@ -86,6 +87,7 @@ fn a_module_is_checked_without_being_installed() {
 #[test]
 fn a_failed_command_says_why_in_one_line() {
     let home = Setup::new().prepare();
+    home.run_ok(&["connectors", "list"]);
     let bad = file(&home, "bad", &module::liar("no operations"));
     let cases = [
         (vec!["connectors", "add", "nowhere.wasm"], "nowhere.wasm"),
@@ -121,4 +123,76 @@ fn the_description_is_printed_without_a_gateway() {
     let home = Setup::new().shipped("dex_market_data").prepare();
     let document: Value = serde_json::from_str(&home.run_ok(&["openapi"])).unwrap();
     assert!(document["paths"]["/connectors/dex_market_data/search_pairs"]["post"].is_object());
+}
+
+#[test]
+fn a_check_shows_the_whole_text_of_a_setting() {
+    let home = Setup::new().prepare();
+    let module = file(&home, "code_hosting.wasm", &module::shipped("code_hosting"));
+    let said = home.run_ok(&["connectors", "check", path(&module)]);
+    let text = "If a caller names no repositories, search_issues searches all repositories of the organization.";
+    assert!(said.contains(text), "{said}");
+}
+
+/// A connector with an account, so that each command below prints something.
+fn with_results() -> Home {
+    let home = Setup::new().prepare();
+    let module = file(&home, "module", &module::liar("version=1.0.0"));
+    home.run_ok(&["connectors", "add", path(&module)]);
+    home.run_ok(&["keys", "create", "--name", "app"]);
+    home
+}
+
+const WITH_RESULTS: [&[&str]; 8] = [
+    &["openapi"],
+    &["keys", "list"],
+    &["connectors", "list"],
+    &["connectors", "list", "--json"],
+    &["connectors", "grants"],
+    &["connectors", "versions", "liar"],
+    &["connectors", "history"],
+    &["connectors", "check", "module"],
+];
+
+/// Runs a command whose standard output goes elsewhere, as a line of shell says.
+fn redirected(home: &Home, line: &str, arguments: &[&str]) -> Finished {
+    run(&mut in_shell(line, &home.command(arguments)))
+}
+
+#[test]
+fn a_result_whose_reader_has_gone_is_no_error() {
+    let home = with_results();
+    for arguments in WITH_RESULTS {
+        // The pipe has no reader: the only one is closed before the command begins.
+        let line = "mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; \"$0\" \"$@\" >&4; code=$?; rm pipe; exit $code";
+        let finished = redirected(&home, line, arguments);
+        assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_written_is_an_error() {
+    let home = with_results();
+    for arguments in WITH_RESULTS {
+        let finished = redirected(&home, "exec \"$0\" \"$@\" >/dev/full", arguments);
+        assert_eq!(finished.code, Some(1), "{arguments:?}: {}", finished.stderr);
+        assert!(finished.stderr.contains("cannot write the result: "), "{arguments:?}: {}", finished.stderr);
+        assert_eq!(finished.stderr.lines().count(), 1, "{arguments:?}: {}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_command_that_makes_the_database_says_where() {
+    for arguments in
+        [&["connectors", "list"][..], &["keys", "list", "--json"], &["openapi"], &["keys", "rotate-master"]]
+    {
+        let home = Setup::new().prepare();
+        let words = format!("There was no database in `{}`, so a new one was made.", path(&home.data()));
+        let first = home.run(arguments);
+        assert!(first.stderr.contains(&words) && first.stderr.contains("--config"), "{arguments:?}: {}", first.stderr);
+        let second = home.run(arguments);
+        assert!(!second.stderr.contains("There was no database"), "{arguments:?}: {}", second.stderr);
+    }
+    let gateway = Setup::new().start();
+    assert!(gateway.lines().iter().all(|line| !line.contains("There was no database")));
 }

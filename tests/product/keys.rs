@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use support::process::{Process, in_shell};
 use support::setup::KEY;
 use support::{Client, Gateway, Setup, module};
 
@@ -76,6 +77,24 @@ fn a_gateway_without_keys_creates_one_and_shows_it_once() {
     let gateway = gateway.start_again();
     assert_eq!(shown(&gateway), Vec::<String>::new());
     with(&gateway, &keys[0]).get("/connectors").ok();
+}
+
+#[test]
+fn a_first_key_that_cannot_be_printed_is_not_logged_and_the_gateway_serves() {
+    let home = Setup::new().with_first_key().prepare();
+    let mut gateway = Process::start(&mut in_shell("exec \"$0\" \"$@\" >/dev/full", &home.command(&["serve"])));
+    let warning = support::wait_for("the warning", || {
+        gateway.lines().into_iter().find(|line| line.contains("could not be written to standard output"))
+    });
+    assert!(warning.contains("\"WARN\"") && warning.contains("connector-gateway keys create"), "{warning}");
+    let key = home.run_ok(&["keys", "create", "--name", "another"]);
+    let log = gateway.lines().join("\n");
+    let serving = gateway.lines().into_iter().find(|line| line.contains("\"serving\"")).unwrap();
+    let listen = serde_json::from_str::<Value>(&serving).unwrap()["listen"].as_str().unwrap().to_owned();
+    Client::new(&format!("http://{listen}")).with_key(key.trim()).get("/connectors").ok();
+    assert!(!log.contains("cgw_"), "{log}");
+    gateway.ask_to_end();
+    assert_eq!(gateway.wait().code(), Some(0));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
+use support::setup::KEY;
 use support::{Gateway, Home, Setup, module, process};
 
 use crate::command_line::{file, path};
@@ -187,5 +188,13 @@ fn a_gateway_that_does_not_answer_is_named() {
     assert_eq!(dead.code, Some(1));
     assert!(dead.stderr.contains("the gateway at http://127.0.0.1:1/ does not answer"), "{}", dead.stderr);
     let other = home.run(&[&arguments[..], &["ftp://gateway.example"]].concat());
-    assert!(other.stderr.contains("is not the URL of a gateway"), "{}", other.stderr);
+    assert!(other.stderr.contains("an absolute http or https URL"), "{}", other.stderr);
+}
+
+#[test]
+fn at_the_address_of_callers_the_commands_name_the_address_of_operators() {
+    let gateway = Setup::new().config("admin_listen = \"127.0.0.1:0\"").start();
+    let finished = gateway.home().run(&["connectors", "history", "--key", KEY, "--url", &gateway.address()]);
+    assert_eq!(finished.code, Some(1));
+    assert!(finished.stderr.contains("`admin_listen` address, --url takes that address"), "{}", finished.stderr);
 }

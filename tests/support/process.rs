@@ -56,6 +56,22 @@ pub fn run(command: &mut Command) -> Finished {
     }
 }
 
+/// The same command, started by a line of shell in which `"$0" "$@"` is the command.
+pub fn in_shell(line: &str, command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        shell.current_dir(folder);
+    }
+    shell
+}
+
 /// A running process and the lines that it writes.
 pub struct Process {
     child: Child,
@@ -148,6 +164,14 @@ impl Process {
     /// When it has ended already.
     pub fn ask_to_end(&self) {
         kill_process(self.pid(), Signal::TERM).expect("the process is running");
+    }
+
+    /// Sends the signal of a terminal that is closed (SIGHUP) and does not wait.
+    ///
+    /// # Panics
+    /// When it has ended already.
+    pub fn hang_up(&self) {
+        kill_process(self.pid(), Signal::HUP).expect("the process is running");
     }
 
     /// Waits for the end of the process. All its lines are there afterwards.

@@ -32,7 +32,7 @@ pub struct Arguments {
 /// The command.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Serve until SIGTERM or SIGINT
+    /// Serve until SIGTERM, SIGINT or SIGHUP
     Serve,
     /// Make, list and revoke API keys, and replace the master key
     #[command(subcommand)]
@@ -64,8 +64,8 @@ pub enum KeysCommand {
     },
     /// Replace the master key and seal every secret again, while gateways run. If interrupted, run it again
     RotateMaster {
-        /// Delete the former master key. Use this once every gateway has a copy of the new file. On SQLite it happens
-        /// without this option, because all gateways share one file
+        /// Delete the former master key of a rotation that is under way. Use this once every gateway has a copy of the new file.
+        /// On SQLite it happens without this option, because all gateways share one file
         #[arg(long)]
         finish: bool,
     },
@@ -264,7 +264,7 @@ pub struct AddArguments {
 #[derive(Clone, Debug, Args)]
 pub struct GatewayArguments {
     /// The URL of a running gateway [default: the folders and the database of the configuration]
-    #[arg(long)]
+    #[arg(long, value_parser = gateway_url)]
     pub url: Option<Url>,
     /// A key of that gateway with the scope `admin`. Other users of this machine can read an argument, so better set the
     /// environment variable
@@ -391,6 +391,12 @@ impl ValueEnum for Scope {
     }
 }
 
+/// The URL of a gateway. It may have a path, if a proxy serves the gateway below one.
+fn gateway_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.ok_or_else(|| "it must be an absolute http or https URL, such as https://gateway.example.com".to_owned())
+}
+
 /// Takes a text that is never printed.
 fn secret(text: &str) -> Result<SecretString, Infallible> {
     Ok(text.into())
@@ -452,6 +458,15 @@ mod tests {
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("operate"), "{error}");
         assert_eq!(parse("g keys create --name").unwrap_err().exit_code(), 2);
+    }
+
+    #[test]
+    fn a_url_that_is_not_one_of_a_gateway_is_refused_with_an_example() {
+        for url in ["127.0.0.1:8080", "localhost:8080", "gateway.example.com", "ftp://gateway.example.com"] {
+            let error = parse(&format!("g connectors list --url {url}")).unwrap_err().to_string();
+            assert!(error.contains("an absolute http or https URL, such as https://gateway.example.com"), "{error}");
+        }
+        assert!(parse("g connectors list --url http://127.0.0.1:8080").is_ok());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf, absolute};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use thiserror::Error;
@@ -33,14 +33,12 @@ pub enum BuildError {
         /// The cause.
         source: io::Error,
     },
-    /// A tool failed.
-    #[error("`{program}` failed with {status}")]
-    Failed {
-        /// The tool.
-        program: String,
-        /// How it ended.
-        status: ExitStatus,
-    },
+    /// A tool that builds failed.
+    #[error("the build failed; its messages are above")]
+    Failed,
+    /// A test of the project failed.
+    #[error("the project's own tests failed; their messages are above")]
+    TestsFailed,
     /// The folder or the module cannot be reached.
     #[error("`{}`: {source}", path.display())]
     Io {
@@ -128,7 +126,7 @@ impl Project {
     /// Runs the project's own tests. They write to standard output and standard error.
     ///
     /// # Errors
-    /// `Failed` if a test fails, `Tool` if a tool is missing.
+    /// `TestsFailed` if a test fails, `Tool` if a tool is missing.
     pub fn run_tests(&self) -> Result<(), BuildError> {
         let python = self.python().to_string_lossy().into_owned();
         let (program, arguments): (&str, &[&str]) = match self.language {
@@ -136,7 +134,10 @@ impl Project {
             Language::Javascript => ("node", &["--test"]),
             Language::Python => (&python, &["-m", "unittest"]),
         };
-        run(program, arguments.iter().map(OsStr::new), &self.folder, Stdio::inherit()).map(drop)
+        match run(program, arguments.iter().map(OsStr::new), &self.folder, Stdio::inherit()) {
+            Err(BuildError::Failed) => Err(BuildError::TestsFailed),
+            ended => ended.map(drop),
+        }
     }
 }
 
@@ -215,11 +216,7 @@ fn run<'a>(
         .stderr(Stdio::inherit())
         .output()
         .map_err(|source| BuildError::Tool { program: program.to_owned(), source })?;
-    if finished.status.success() {
-        Ok(finished.stdout)
-    } else {
-        Err(BuildError::Failed { program: program.to_owned(), status: finished.status })
-    }
+    if finished.status.success() { Ok(finished.stdout) } else { Err(BuildError::Failed) }
 }
 
 #[cfg(test)]
@@ -238,6 +235,16 @@ mod tests {
         }
         std::fs::write(folder.path().join("Cargo.toml"), "package.name = \"words\"").unwrap();
         assert!(Project::find(folder.path()).unwrap().module().ends_with("words.wasm"));
+    }
+
+    #[test]
+    fn a_failed_build_points_to_its_messages_and_names_no_tool() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("Cargo.toml"), "no manifest").unwrap();
+        let failed = Project::find(folder.path()).unwrap().build(Path::new("words.wasm")).unwrap_err();
+        assert_eq!(failed.to_string(), "the build failed; its messages are above");
+        let failed = Project::find(folder.path()).unwrap().run_tests().unwrap_err();
+        assert_eq!(failed.to_string(), "the project's own tests failed; their messages are above");
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::dev::{self, DevError};
 use super::gateway::remote::RemoteError;
 use super::new::{self, NewError};
 use super::oci::RegistryError;
+use super::output::{Results, print, remark};
 use super::source;
 use super::{check, installed, project_tests, provenance, push};
 use crate::config::Config;
@@ -74,6 +75,16 @@ pub enum ConnectorsError {
         /// The command that accepts it.
         command: String,
     },
+    /// A folder is there in place of a module.
+    #[error(
+        "`{}` is a folder; name the module, such as `{}`, which `connectors build` makes", folder.display(), module.display()
+    )]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// The module that its project makes, or an example.
+        module: PathBuf,
+    },
     /// The file cannot be read or written.
     #[error("`{}`: {source}", file.display())]
     File {
@@ -82,9 +93,9 @@ pub enum ConnectorsError {
         /// The cause.
         source: std::io::Error,
     },
-    /// Standard output is closed.
-    #[error("the result cannot be written to standard output: {0}")]
-    Output(#[from] std::io::Error),
+    /// The result cannot be written, or the command's own folder cannot be used.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
 }
 
 /// Runs one command. `program` begins the commands that messages name.
@@ -95,17 +106,25 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
     match command {
         ConnectorsCommand::New(arguments) => {
             let created = new::write(arguments)?;
-            created.left_out.iter().for_each(|line| eprintln!("left out: {line}"));
+            created.left_out.iter().for_each(|line| remark(format_args!("left out: {line}")));
             let folder = created.folder.to_string_lossy();
-            eprintln!("Created `{folder}`. Build its module with `{program} connectors build {}`.", word(&folder));
+            remark(format_args!(
+                "Created `{folder}`. Build its module with `{program} connectors build {}`.",
+                word(&folder)
+            ));
+            if let Some(sdk) = created.published_sdk {
+                remark(format_args!(
+                    "It takes the published SDK. To take the SDK of the gateway's source, remove the folder and create it again with \
+                     `--sdk SOURCE/{sdk}`, where SOURCE is the folder of the source."
+                ));
+            }
             Ok(())
         }
         ConnectorsCommand::Build { folder, output } => {
             let project = Project::find(folder)?;
             let output = output.clone().unwrap_or_else(|| project.module());
             build(&project, &output)?;
-            println!("{}", output.display());
-            Ok(())
+            Ok(print(output.display())?)
         }
         ConnectorsCommand::Call(arguments) => call::run(arguments, &config).await,
         ConnectorsCommand::Test(arguments) => project_tests::run(arguments, &config).await,
@@ -116,8 +135,8 @@ pub async fn run(command: &ConnectorsCommand, config: Config, program: &str) -> 
             let arrived = source::read(module, registry, config.compile.max_module_mb).await?;
             let report = check::run(module, &arrived, &config, program).await?;
             match list.json {
-                true => println!("{:#}", json!(report)),
-                false => print!("{report}"),
+                true => print(format_args!("{:#}", json!(report)))?,
+                false => write!(Results::new(), "{report}")?,
             }
             Ok(())
         }

@@ -1,12 +1,15 @@
 //! The commands about the connectors of a gateway: `connectors list`, `add`, `remove`, `grant`, `revoke`, `grants`, `versions`,
 //! `rollback` and `history`. The gateway is that of the configuration, or another one (`--url`).
 
+use std::io::{self, Write};
+
 use serde_json::json;
 
 use super::arguments::{AddArguments, ConnectorsCommand};
 use super::check::summary::Summary;
 use super::connectors::{ConnectorsError, word};
 use super::gateway::{AddError, Gateway};
+use super::output::{Results, print};
 use super::source::{self, Arrived};
 use super::table::Table;
 use crate::api::records::{ChangeRecord, ConnectorsRecord, GrantRecord, GrantStateRecord, VersionRecord};
@@ -28,8 +31,8 @@ pub(super) async fn run(command: &ConnectorsCommand, config: Config, program: &s
         ConnectorsCommand::List { list, .. } => {
             let record = gateway.list().await?;
             match list.json {
-                true => print_list_json(&record),
-                false => print_list(&record),
+                true => print_list_json(&record)?,
+                false => print_list(&record)?,
             }
         }
         ConnectorsCommand::Add(arguments) => add(&gateway, arguments, limit_mb, program).await?,
@@ -37,12 +40,14 @@ pub(super) async fn run(command: &ConnectorsCommand, config: Config, program: &s
             let hosts = gateway.grant(id, hosts).await?;
             for GrantRecord { host, state, .. } in &hosts {
                 match state {
-                    GrantStateRecord::Missing => println!("  asks for    {host} (not granted)"),
-                    GrantStateRecord::Granted | GrantStateRecord::Configured => println!("  reaches     {host}"),
+                    GrantStateRecord::Missing => print(format_args!("  asks for    {host} (not granted)"))?,
+                    GrantStateRecord::Granted | GrantStateRecord::Configured => {
+                        print(format_args!("  reaches     {host}"))?;
+                    }
                     GrantStateRecord::Unnamed => {}
                 }
             }
-            to_grant(program, &gateway, id, missing(&hosts, id));
+            to_grant(program, &gateway, id, missing(&hosts, id))?;
             gateway.remark("Granted in", "A running gateway notices it within two seconds.");
         }
         ConnectorsCommand::Revoke { id, hosts, .. } => {
@@ -52,8 +57,8 @@ pub(super) async fn run(command: &ConnectorsCommand, config: Config, program: &s
         ConnectorsCommand::Grants { id, list, .. } => {
             let hosts = gateway.grants(id.as_deref()).await?;
             match list.json {
-                true => print_grants_json(&hosts),
-                false => print_grants(&hosts, program, &gateway),
+                true => print_grants_json(&hosts)?,
+                false => print_grants(&hosts, program, &gateway)?,
             }
         }
         ConnectorsCommand::Remove { id, .. } => {
@@ -64,8 +69,8 @@ pub(super) async fn run(command: &ConnectorsCommand, config: Config, program: &s
         ConnectorsCommand::Versions { id, list, .. } => {
             let versions = gateway.versions(id).await?;
             match list.json {
-                true => println!("{}", json!(versions)),
-                false => print_versions(&versions),
+                true => print(json!(versions))?,
+                false => print_versions(&versions)?,
             }
         }
         ConnectorsCommand::Rollback { id, to, .. } => {
@@ -76,8 +81,8 @@ pub(super) async fn run(command: &ConnectorsCommand, config: Config, program: &s
         ConnectorsCommand::History { id, limit, list, .. } => {
             let changes = gateway.history(id.as_deref(), *limit).await?;
             match list.json {
-                true => println!("{}", json!(changes)),
-                false => print_history(&changes),
+                true => print(json!(changes))?,
+                false => print_history(&changes)?,
             }
         }
         ConnectorsCommand::New(_)
@@ -99,7 +104,11 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
     let installation = Installation { grants, accepts, replaces_shipped, signature };
     let installed = gateway.add(module, installation).await.map_err(|error| match error {
         AddError::AsksForMore(more) => {
-            more.iter().for_each(|ask| println!("  + {ask}"));
+            for ask in &more {
+                if let Err(error) = print(format_args!("  + {ask}")) {
+                    return error.into();
+                }
+            }
             let grants = grants.iter().map(|host| format!(" --grant {host}")).collect::<String>();
             let replace = if *replace_shipped { " --replace-shipped" } else { "" };
             let name = word(&pulled.as_ref().map_or_else(|| source.to_string(), ToString::to_string));
@@ -112,11 +121,11 @@ async fn add(gateway: &Gateway, arguments: &AddArguments, limit_mb: u64, program
         AddError::Other(error) => error,
     })?;
     let (id, missing) = (installed.connector.connector.clone(), installed.connector.hosts.missing.clone());
-    print!("{}", Summary::from(installed));
+    write!(Results::new(), "{}", Summary::from(installed))?;
     if let Some(pulled) = &pulled {
-        println!("  pulled      {pulled}");
+        print(format_args!("  pulled      {pulled}"))?;
     }
-    to_grant(program, gateway, &id, missing);
+    to_grant(program, gateway, &id, missing)?;
     gateway.remark("Added to", "A running gateway swaps it in within a second.");
     Ok(())
 }
@@ -128,14 +137,15 @@ fn missing(hosts: &[GrantRecord], id: &str) -> Vec<String> {
 }
 
 /// Prints the command that grants what a connector asks for.
-fn to_grant(program: &str, gateway: &Gateway, id: &str, missing: Vec<String>) {
-    if !missing.is_empty() {
-        let command = GRANT_COMMAND.trim_start_matches("connector-gateway");
-        println!("  to grant    {program}{command} {id} {}{}", missing.join(" "), gateway.options());
+fn to_grant(program: &str, gateway: &Gateway, id: &str, missing: Vec<String>) -> io::Result<()> {
+    if missing.is_empty() {
+        return Ok(());
     }
+    let command = GRANT_COMMAND.trim_start_matches("connector-gateway");
+    print(format_args!("  to grant    {program}{command} {id} {}{}", missing.join(" "), gateway.options()))
 }
 
-fn print_list_json(record: &ConnectorsRecord) {
+fn print_list_json(record: &ConnectorsRecord) -> io::Result<()> {
     let connectors = record.connectors.iter().map(|connector| {
         json!({
             "connector": connector.connector,
@@ -147,10 +157,10 @@ fn print_list_json(record: &ConnectorsRecord) {
         })
     });
     let refused = record.refused.iter().map(|refused| json!({"file": refused.file, "reason": refused.reason}));
-    println!("{}", json!({"connectors": connectors.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>()}));
+    print(json!({"connectors": connectors.collect::<Vec<_>>(), "refused": refused.collect::<Vec<_>>()}))
 }
 
-fn print_list(record: &ConnectorsRecord) {
+fn print_list(record: &ConnectorsRecord) -> io::Result<()> {
     let mut table = Table::new(["CONNECTOR", "VERSION", "SHA-256", "OPERATIONS", "NOTE"]);
     for connector in &record.connectors {
         let missing = &connector.hosts.missing;
@@ -162,10 +172,11 @@ fn print_list(record: &ConnectorsRecord) {
             if missing.is_empty() { String::new() } else { format!("not granted: {}", missing.join(" ")) },
         ]);
     }
-    print!("{table}");
+    write!(Results::new(), "{table}")?;
     for refused in &record.refused {
-        println!("refused: {}: {}", refused.file, refused.reason);
+        print(format_args!("refused: {}: {}", refused.file, refused.reason))?;
     }
+    Ok(())
 }
 
 /// The state of a host, in words.
@@ -178,23 +189,23 @@ fn state(grant: &GrantRecord) -> &'static str {
     }
 }
 
-fn print_grants_json(hosts: &[GrantRecord]) {
+fn print_grants_json(hosts: &[GrantRecord]) -> io::Result<()> {
     let row = |grant: &GrantRecord| json!({"connector": grant.connector, "host": grant.host, "state": state(grant)});
-    println!("{}", json!(hosts.iter().map(row).collect::<Vec<_>>()));
+    print(json!(hosts.iter().map(row).collect::<Vec<_>>()))
 }
 
-fn print_grants(hosts: &[GrantRecord], program: &str, gateway: &Gateway) {
+fn print_grants(hosts: &[GrantRecord], program: &str, gateway: &Gateway) -> io::Result<()> {
     let mut table = Table::new(["CONNECTOR", "HOST", "STATE"]);
     for grant in hosts {
         table.row([grant.connector.clone(), grant.host.clone(), state(grant).to_owned()]);
     }
-    print!("{table}");
+    write!(Results::new(), "{table}")?;
     let mut connectors: Vec<&str> = hosts.iter().map(|grant| grant.connector.as_str()).collect();
     connectors.dedup();
-    connectors.into_iter().for_each(|id| to_grant(program, gateway, id, missing(hosts, id)));
+    connectors.into_iter().try_for_each(|id| to_grant(program, gateway, id, missing(hosts, id)))
 }
 
-fn print_versions(versions: &[VersionRecord]) {
+fn print_versions(versions: &[VersionRecord]) -> io::Result<()> {
     let mut table = Table::new(["VERSION", "SHA-256", "LIVE SINCE", "BY", "NOTE"]);
     for version in versions {
         let notes = [(version.live, "live"), (version.shipped, "shipped"), (version.version.is_none(), "refused now")];
@@ -207,10 +218,10 @@ fn print_versions(versions: &[VersionRecord]) {
             notes.join(", "),
         ]);
     }
-    print!("{table}");
+    write!(Results::new(), "{table}")
 }
 
-fn print_history(changes: &[ChangeRecord]) {
+fn print_history(changes: &[ChangeRecord]) -> io::Result<()> {
     let mut table = Table::new(["TIME", "CONNECTOR", "CHANGE", "VERSION", "SHA-256", "BY", "DETAIL"]);
     for change in changes {
         table.row([
@@ -223,5 +234,5 @@ fn print_history(changes: &[ChangeRecord]) {
             change.detail.clone(),
         ]);
     }
-    print!("{table}");
+    write!(Results::new(), "{table}")
 }

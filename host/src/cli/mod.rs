@@ -11,19 +11,21 @@
 //! - [`source`]: the place that a module is read from; [`oci`]: modules in registries; [`push`]: `connectors push`
 //! - [`call`]: `connectors call`; [`project_tests`]: `connectors test`; [`trial`]: a module apart from all files of a gateway
 //! - [`mod@dev`]: `connectors dev`
-//! - [`table`]: lists for people
+//! - [`database`]: the database of a gateway; [`output`]: writes results and remarks; [`table`]: lists for people
 
 mod arguments;
 mod build;
 mod call;
 mod check;
 mod connectors;
+mod database;
 mod dev;
 mod gateway;
 mod installed;
 mod keys;
 mod new;
 mod oci;
+mod output;
 mod project_tests;
 mod provenance;
 mod push;

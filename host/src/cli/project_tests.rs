@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::build::Project;
 use super::call::{CallError, Rehearsal, read_recording, replay_to_end, write_recording};
 use super::connectors::{ConnectorsError, build};
+use super::output::{print, remark};
 use crate::config::Config;
 use crate::registry::AuthorSettings;
 
@@ -40,10 +41,10 @@ pub(super) async fn run(arguments: &TestArguments, config: &Config) -> Result<()
     let files = recordings(&arguments.folder.join(RECORDINGS))?;
     let mut failed = 0;
     if files.is_empty() {
-        eprintln!(
+        remark(format_args!(
             "No recordings in `{}`; `connectors call --record` makes one.",
             arguments.folder.join(RECORDINGS).display()
-        );
+        ));
     } else {
         let mut rehearsal = Rehearsal::open(&module, config, &AuthorSettings::default()).await?;
         for file in &files {
@@ -51,11 +52,14 @@ pub(super) async fn run(arguments: &TestArguments, config: &Config) -> Result<()
                 Ok(differences) => differences,
                 Err(error) => vec![error.to_string()],
             };
-            println!("{} {}", if differences.is_empty() { "ok    " } else { "FAILED" }, file.display());
-            differences.iter().for_each(|line| println!("         {line}"));
+            let outcome = if differences.is_empty() { "ok    " } else { "FAILED" };
+            print(format_args!("{outcome} {}", file.display()))?;
+            for line in &differences {
+                print(format_args!("         {line}"))?;
+            }
             failed += usize::from(!differences.is_empty());
         }
-        println!("recordings: {}, failed: {failed}", files.len());
+        print(format_args!("recordings: {}, failed: {failed}", files.len()))?;
     }
     if !arguments.only_recordings {
         project.run_tests()?;
@@ -71,6 +75,7 @@ async fn test(rehearsal: &mut Rehearsal, file: &Path, update: bool) -> Result<Ve
     let mut recording = read_recording(file)?;
     let settings = recording.settings.iter().map(|(name, value)| (name.clone(), Value::from(value))).collect();
     rehearsal.configure(&AuthorSettings { settings, ..AuthorSettings::default() }).await?;
+    rehearsal.check_operation(&recording.operation)?;
     let replayed = replay_to_end(rehearsal, &recording).await;
     match replayed.end {
         Some(end) if update && replayed.requests.is_empty() && !replayed.differences.is_empty() => {

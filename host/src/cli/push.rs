@@ -2,8 +2,9 @@
 
 use super::arguments::PushArguments;
 use super::check;
-use super::connectors::ConnectorsError;
+use super::connectors::{ConnectorsError, word};
 use super::oci::{self, Artifact, Pushed, RegistryError, Version};
+use super::output::{print, remark};
 use super::source::{self, ModuleSource};
 use crate::config::Config;
 
@@ -16,6 +17,14 @@ pub(super) async fn run(arguments: &PushArguments, config: &Config, program: &st
     let source = ModuleSource::File(file.clone());
     let arrived = source::read(&source, registry, config.compile.max_module_mb).await?;
     let report = check::run(&source, &arrived, config, program).await?;
+    if report.summary.signature_unreadable {
+        let file = file.display().to_string();
+        let reason = format!(
+            "its signature `{file}.minisig` is not one of minisign; sign it again with `minisign -S -m {}`, or remove the signature",
+            word(&file)
+        );
+        return Err(ConnectorsError::Refused { module: file, reason });
+    }
     let reference = match reference.version() {
         Some(Version::Digest(_)) => return Err(RegistryError::Digest(reference.to_string()).into()),
         Some(Version::Tag(_)) => reference.clone(),
@@ -25,11 +34,13 @@ pub(super) async fn run(arguments: &PushArguments, config: &Config, program: &st
     let artifact =
         Artifact::of(arrived.module.into(), &report, arrived.signature.as_deref()).map_err(RegistryError::Json)?;
     let Pushed { reference: by_digest, is_new } = oci::push(&reference, &artifact, *force, registry).await?;
-    println!("{by_digest}");
+    print(&by_digest)?;
     let signed = if arrived.signature.is_some() { "with its signature" } else { "without a signature" };
     match is_new {
-        true => eprintln!("Pushed {reference} {signed}. It is added with `{program} connectors add {by_digest}`."),
-        false => eprintln!("{reference} is this module already."),
+        true => remark(format_args!(
+            "Pushed {reference} {signed}. It is added with `{program} connectors add {by_digest}`."
+        )),
+        false => remark(format_args!("{reference} is this module already.")),
     }
     Ok(())
 }

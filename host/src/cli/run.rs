@@ -1,6 +1,5 @@
 //! Starts the work of a command.
 
-use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,13 +8,13 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
 use super::arguments::{Arguments, Command, ConnectorsCommand};
-use super::{call, connectors, dev, keys};
+use super::output::{Remarks, Results, print, remark};
+use super::{call, connectors, database, dev, keys};
 use crate::api;
 use crate::config::{self, Config};
 use crate::metrics::Metrics;
 use crate::webhooks::Events;
 use crate::{logging, registry, serve, welcome};
-use store::Store;
 use store::vault::Vault;
 
 /// Runs the command of the command line.
@@ -33,7 +32,7 @@ pub fn run(arguments: &Arguments) -> ExitCode {
     match with_configuration(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("connector-gateway: {error}");
+            remark(format_args!("connector-gateway: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -79,18 +78,18 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
             serve::serve(config, serve::Extras { carrier: None, ready }).await?;
         }
         Command::Keys(command) => {
-            let store = Store::connect(&config.store()).await?;
-            keys::run(command, &config, &store, &mut io::stdout(), &mut io::stderr()).await?;
+            let store = database::open(&config).await?;
+            keys::run(command, &config, &store, &mut Results::new(), &mut Remarks).await?;
         }
         Command::Connectors(command) => connectors::run(command, config, &program(arguments)).await?,
         Command::Openapi => {
             let config = Arc::new(config);
-            let store = Store::connect(&config.store()).await?;
+            let store = database::open(&config).await?;
             let vault = Vault::open(&config.master_key_path(), &store).await?;
             let registry =
                 serve::open_registry(&config, store, &vault, &Arc::new(Metrics::default()), Events::default())?;
             registry.load_folders().await?;
-            println!("{:#}", api::description(&config, &registry));
+            print(format_args!("{:#}", api::description(&config, &registry)))?;
         }
         // `run` has handled it, before the configuration was read.
         Command::Compile(_) | Command::TrySchemas(_) => {}

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::arguments::RegistryArguments;
+use super::build::Project;
 use super::connectors::{ConnectorsError, read as read_file};
 use super::oci::{self, ModuleReference, SCHEME};
 use crate::registry::signature_of;
@@ -58,6 +59,12 @@ pub(super) async fn read(
 ) -> Result<Arrived, ConnectorsError> {
     match source {
         ModuleSource::File(file) => {
+            if file.is_dir() {
+                let project = Project::find(file).ok();
+                let module = project.as_ref().map_or_else(|| "dictionary.wasm".into(), Project::module);
+                let module = file.join(module.file_name().unwrap_or_default());
+                return Err(ConnectorsError::Folder { folder: file.clone(), module });
+            }
             let module = read_file(file)?;
             let signature = signature_of(file);
             let signature = signature.map_err(|source| ConnectorsError::File { file: file.clone(), source })?;
@@ -67,5 +74,28 @@ pub(super) async fn read(
             let oci::Pulled { module, signature, reference } = oci::pull(reference, arguments, limit_mb).await?;
             Ok(Arrived { module, signature, pulled: Some(reference) })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_folder_in_place_of_a_module_is_told_with_the_module_to_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = async || {
+            let source = ModuleSource::File(folder.path().to_owned());
+            read(&source, &RegistryArguments::default(), 1).await.err().unwrap().to_string()
+        };
+        let expected = |module: &str| {
+            let folder = folder.path().display();
+            format!(
+                "`{folder}` is a folder; name the module, such as `{folder}/{module}`, which `connectors build` makes"
+            )
+        };
+        assert_eq!(said().await, expected("dictionary.wasm"));
+        std::fs::write(folder.path().join("Cargo.toml"), "package.name = \"words\"").unwrap();
+        assert_eq!(said().await, expected("words.wasm"));
     }
 }

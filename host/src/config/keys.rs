@@ -1,6 +1,7 @@
 //! Every key. `gateway.example.toml` documents them.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use hyper::header::{HeaderName, HeaderValue};
@@ -36,6 +37,10 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     root.value("listen", &mut listen, value::address);
     config.listening_on(listen);
     root.value("admin_listen", &mut config.admin_listen, value::optional_address);
+    if config.admin_listen.is_some_and(|admin_listen| overlap(admin_listen, listen)) {
+        let message = format!("must be another address than `listen`, which is {listen}; choose another port");
+        root.problem("admin_listen", message);
+    }
     config.public_url_is_set = root.has("public_url");
     root.value("public_url", &mut config.public_url, value::base_url);
     root.value("data_dir", &mut config.data_dir, value::path);
@@ -93,6 +98,15 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         connectors.section(identifier, |section| read_connector(section, &mut connector));
         config.connectors.insert(identifier.to_owned(), connector);
     });
+}
+
+/// Returns `true` if two sockets cannot listen at these addresses at the same time.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    // The operating system chooses a free port in place of port 0.
+    let (one_ip, other_ip) = (one.ip(), other.ip());
+    one.port() == other.port()
+        && one.port() != 0
+        && (one_ip == other_ip || one_ip.is_unspecified() || other_ip.is_unspecified())
 }
 
 fn read_compile(section: &mut Section<'_>, compile: &mut CompileLimits) {

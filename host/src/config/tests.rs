@@ -401,3 +401,21 @@ fn the_headers_for_the_collector_are_read_and_are_secret() {
         assert!(error.contains(expected) && !error.contains("hunter2"), "{error}");
     }
 }
+
+#[test]
+fn callers_and_operators_have_addresses_of_their_own() {
+    let refused = |listen: &str, admin_listen: &str| {
+        load(&format!("listen = \"{listen}\"\nadmin_listen = \"{admin_listen}\""), &[]).err().unwrap_or_default()
+    };
+    assert_eq!(
+        refused("127.0.0.1:9000", "127.0.0.1:9000"),
+        "the configuration is wrong: gateway.toml:2: `admin_listen` must be another address than `listen`, which is \
+         127.0.0.1:9000; choose another port"
+    );
+    assert_ne!(refused("0.0.0.0:9000", "127.0.0.1:9000"), "");
+    for (listen, admin_listen) in
+        [("127.0.0.1:0", "127.0.0.1:0"), ("127.0.0.1:9000", "127.0.0.1:9001"), ("127.0.0.1:9000", "127.0.0.2:9000")]
+    {
+        assert_eq!(refused(listen, admin_listen), "");
+    }
+}

@@ -11,7 +11,7 @@ use std::time::Duration;
 use secrecy::SecretSlice;
 use thiserror::Error;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
@@ -29,8 +29,8 @@ const RENEWAL: Duration = Duration::from_secs(10);
 const ATTEMPTS: usize = 20;
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Longest wait for calls at shutdown, after callers have had their time.
-const SETTLE: Duration = Duration::from_secs(30);
+/// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within seconds.
+const STORING: Duration = Duration::from_secs(5);
 
 /// Why a key cannot be used.
 #[derive(Debug, Error)]
@@ -74,12 +74,14 @@ pub struct Idempotency {
     store: Store,
     vault: Vault,
     /// Calls under way, which go on if their caller goes away.
-    tasks: TaskTracker,
+    running: TaskTracker,
+    /// Ends of calls that are being stored.
+    storing: TaskTracker,
 }
 
 impl Idempotency {
     pub fn new(store: Store, vault: Vault) -> Self {
-        Self { store, vault, tasks: TaskTracker::new() }
+        Self { store, vault, running: TaskTracker::new(), storing: TaskTracker::new() }
     }
 
     /// Takes the key of a call, or finds out about the first call with it.
@@ -108,19 +110,23 @@ impl Idempotency {
         work: impl Future<Output = (T, Ending)> + Send + 'static,
     ) -> JoinHandle<T> {
         let this = Arc::clone(self);
+        let is_running = self.running.token();
         let running = async move {
             let (result, ending) = tokio::select! {
                 biased;
                 ended = work => ended,
                 never = this.keep_lease(&call) => match never {},
             };
+            let _storing = this.storing.token();
+            // Only now, so that `settle` never overlooks a call between the two.
+            drop(is_running);
             if let Err(error) = this.end(&call, &ending).await {
                 tracing::warn!(%error, "the end of a call with an idempotency key is not stored yet; trying again");
-                this.tasks.spawn(Arc::clone(&this).end_later(call, ending).in_current_span());
+                this.storing.spawn(Arc::clone(&this).end_later(call, ending).in_current_span());
             }
             result
         };
-        self.tasks.spawn(running.in_current_span())
+        tokio::spawn(running.in_current_span())
     }
 
     async fn keep_lease(&self, call: &IdempotentCall) -> Infallible {
@@ -157,11 +163,24 @@ impl Idempotency {
         Ok(())
     }
 
-    /// Waits for calls under way at shutdown, so that their answers are stored before the process ends.
-    pub async fn settle(&self) {
-        self.tasks.close();
-        if timeout(SETTLE, self.tasks.wait()).await.is_err() {
-            tracing::warn!("calls with an idempotency key did not end in time and are cut off");
+    /// Waits for calls under way at shutdown, until `deadline`. Then waits a little longer until the ends of those that have ended
+    /// are stored. A call that is cut off leaves its key under the lease, as if the gateway had died.
+    pub async fn settle(&self, deadline: Instant) {
+        self.running.close();
+        self.storing.close();
+        if timeout_at(deadline, self.running.wait()).await.is_err() {
+            tracing::warn!(
+                calls = self.running.len(),
+                "some calls with an idempotency key did not end within `drain_s` and were cut off"
+            );
+        }
+        if timeout(STORING, self.storing.wait()).await.is_err() {
+            tracing::warn!(
+                "the ends of some calls with an idempotency key could not be stored before the gateway ended"
+            );
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

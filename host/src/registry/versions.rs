@@ -56,7 +56,11 @@ impl Versions {
         if let Some(signature) = signature {
             store::files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
         }
+        let newest = self.newest_first(connector)?.into_iter().next();
+        let is_newest = newest.is_some_and(|newest| (newest.origin, newest.digest.as_str()) == (origin, digest));
         match fs::File::options().write(true).open(&path) {
+            // It is live since then. A start and each command load it again.
+            Ok(_) if is_newest => {}
             Ok(file) => file.set_modified(SystemTime::now())?,
             Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
         }
@@ -143,6 +147,22 @@ mod tests {
         versions.activated("one", Foreign, "aa", b"a", None).unwrap();
         assert_eq!(before(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"b"[..]));
         assert_eq!(versions.before("two", None).unwrap(), None);
+    }
+
+    #[test]
+    fn a_version_that_is_loaded_again_is_live_since_it_replaced_the_one_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let versions = Versions::open(folder.path()).unwrap();
+        let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        let live_at = || versions.newest_first("one").unwrap().remove(0).live_at;
+        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
+        let file = fs::File::options().write(true).open(versions.file("one", Foreign, "aa")).unwrap();
+        file.set_modified(then).unwrap();
+        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
+        assert_eq!(live_at(), then);
+        versions.activated("one", Foreign, "bb", b"b", None).unwrap();
+        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
+        assert!(live_at() > then);
     }
 
     #[test]

@@ -54,9 +54,13 @@ impl Webhooks {
         let ClaimedDelivery { delivery, tenant, source, url, payload, fence } = claimed;
         let at = SystemTime::now();
         let webhook_id = delivery.webhook_id;
+        let mut has_secret = true;
         let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, url, payload, at).await {
             Ok(Some(signed)) => self.post(&webhook_id, signed).await,
-            Ok(None) => Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned()),
+            Ok(None) => {
+                has_secret = false;
+                Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned())
+            }
             // It would be the same on the next attempt and on every gateway.
             Err(
                 error @ (WebhookError::Vault(VaultError::Altered | VaultError::UnknownKey { .. })
@@ -75,7 +79,7 @@ impl Webhooks {
         attempts.push(DeliveryAttempt { at, result: result.clone() });
         let next = next(&result, attempts.len());
         match self.store.finish_attempt(&webhook_id, fence, &attempts, next).await {
-            Ok(true) => self.report(&webhook_id, &tenant, &source, &result, next),
+            Ok(true) => self.report(&webhook_id, &tenant, &source, has_secret, &result, next),
             Ok(false) => tracing::warn!(webhook_id, "another gateway has taken over this webhook"),
             Err(error) => {
                 tracing::error!(webhook_id, %error, "the result of a webhook is not stored, so it is sent once more");
@@ -147,6 +151,7 @@ impl Webhooks {
         webhook_id: &str,
         tenant: &str,
         source: &WebhookSource,
+        has_secret: bool,
         result: &Result<u16, String>,
         next: AttemptResult,
     ) {
@@ -164,7 +169,11 @@ impl Webhooks {
             AttemptResult::Delivered => tracing::debug!(webhook_id, tenant, kind, job_id, status, "webhook delivered"),
             AttemptResult::RetryAfter(pause) => {
                 let again_in_s = pause.as_secs();
-                tracing::info!(webhook_id, tenant, kind, job_id, status, error, again_in_s, "webhook not accepted");
+                if has_secret {
+                    tracing::info!(webhook_id, tenant, kind, job_id, status, error, again_in_s, "webhook not accepted");
+                } else {
+                    tracing::warn!(webhook_id, tenant, kind, job_id, error, again_in_s, "webhook not sent");
+                }
             }
             AttemptResult::Failed => {
                 tracing::warn!(

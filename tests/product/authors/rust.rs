@@ -8,7 +8,7 @@ use super::Project;
 #[test]
 fn a_new_project_passes_its_test_builds_and_serves_a_call() {
     let (project, said) = Project::new(&["words"]);
-    assert!(said.contains("connectors build"), "{said}");
+    assert!(said.contains("connectors build") && said.contains("`--sdk SOURCE/connectors/sdk`"), "{said}");
     project.test();
     let (module, report) = project.build();
     for words in ["words 0.1.0", "operations  1", "api.dictionaryapi.dev"] {
@@ -99,4 +99,10 @@ fn a_recording_is_replayed_against_the_built_module_and_shows_what_changed() {
         assert!(finished.stdout.contains(words), "{words} in\n{}", finished.stdout);
     }
     assert_eq!(project.read("recordings/define.json"), recording, "another request is not an answer to update");
+
+    project.write("src/lib.rs", &table.replace("define:", "defines:"));
+    let finished = project.test_recordings(&["--only-recordings"]);
+    assert_eq!(finished.code, Some(1));
+    let gone = "has no operation `define`; name another one, such as `defines`, or delete the recording";
+    assert!(finished.stdout.contains(gone) && !finished.stdout.contains("not sent"), "{}", finished.stdout);
 }

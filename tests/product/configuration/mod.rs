@@ -208,6 +208,22 @@ fn the_connectors_beside_the_binary_are_those_that_came_with_it() {
 }
 
 #[test]
+fn a_misspelt_upstream_is_logged_with_the_nearest_one() {
+    let setup = Setup::new().module("liar", module::liar("version=1.0.0"));
+    let gateway = setup.config("[connectors.liar]\nupstreams.apl = \"http://127.0.0.1:9\"").start();
+    let line = gateway.wait_for_log("the upstream", |line| line["upstream"] == "apl");
+    assert_eq!((&line["level"], &line["nearest"], &line["known"]), (&json!("WARN"), &json!("api"), &json!("api")));
+}
+
+#[test]
+fn oauth_values_for_a_connector_without_a_provider_are_logged() {
+    let setup = Setup::new().module("liar", module::liar("version=1.0.0"));
+    let gateway = setup.config("[connectors.liar]\noauth.token_url = \"http://127.0.0.1:9/token\"").start();
+    let line = gateway.wait_for_log("the section", |line| line["section"] == "[connectors.liar.oauth]");
+    assert_eq!(line["level"], "WARN");
+}
+
+#[test]
 fn a_wrong_command_line_ends_with_2_and_says_what_is_right() {
     let home = Setup::new().prepare();
     for (arguments, words) in

@@ -77,6 +77,7 @@ fn jobs_are_read_and_run_after_the_master_key_was_exchanged(store: &Store) {
     wait(&gateway.client(), &done, "succeeded");
     let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "0");
     let pending = begin(&gateway.client(), "collect", json!({"path": "/"}));
+    gateway.home().run_ok(&["keys", "rotate-master"]);
     gateway.home().run_ok(&["keys", "rotate-master", "--finish"]);
     let gateway = gateway.start_again_with("GATEWAY__JOBS__WORKERS", "1");
     for id in [&done, &pending] {

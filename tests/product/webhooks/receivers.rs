@@ -51,7 +51,8 @@ fn without_a_secret_an_event_waits_for_one() {
     receiver.reply("*", Reply::empty(200));
     let gateway = setup(&Store::Sqlite, &receiver).start();
     connect(&gateway.client(), "one");
-    let line = gateway.wait_for_log("the attempt", |line| line["message"] == "webhook not accepted");
+    let line = gateway.wait_for_log("the attempt", |line| line["message"] == "webhook not sent");
+    assert_eq!(line["level"], "WARN", "{line}");
     assert!(line["error"].as_str().unwrap().contains("POST /webhooks/secrets"), "{line}");
     assert!(receiver.seen().is_empty());
     make_secret(&gateway.client());

@@ -22,6 +22,7 @@ pub(super) use self::rehearsal::{Rehearsal, Reply};
 
 use super::build::Project;
 use super::connectors::ConnectorsError;
+use super::output::{Results, remark};
 use crate::config::{Config, LogFormat};
 use crate::recordings::{End, Json, Player, Recorder, Recording, RecordingError};
 use egress::{Carrier, Outline, Watcher};
@@ -64,6 +65,16 @@ pub enum CallError {
         /// The cause.
         source: RecordingError,
     },
+    /// The operation of a recording is gone.
+    #[error("`{connector}` has no operation `{operation}`; name another one, {known}, or delete the recording")]
+    NoOperation {
+        /// The connector.
+        connector: String,
+        /// The operation.
+        operation: String,
+        /// The nearest name, or what lists the names.
+        known: String,
+    },
     /// The input cannot be recorded.
     #[error("the input is not JSON, so the call cannot be recorded")]
     InputIsNotJson,
@@ -95,8 +106,8 @@ pub enum CallError {
     /// The operation answered with a problem. It was printed.
     #[error("the operation failed: {0}")]
     Failed(String),
-    /// Standard output is closed.
-    #[error("the answer cannot be written to standard output: {0}")]
+    /// The answer cannot be written.
+    #[error(transparent)]
     Output(#[from] io::Error),
 }
 
@@ -133,24 +144,25 @@ pub(super) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
     let rehearsal = Rehearsal::open(&module(&arguments.module)?, config, &settings).await?;
     let called = &arguments.operation;
     if let (Some(file), Some(recording)) = (&arguments.replay, &replayed) {
+        rehearsal.check_operation(called)?;
         let player = Arc::new(Player::new(recording));
         let reply = rehearsal.call(called, &input, None, watched(Some(Arc::<Player>::clone(&player)))).await;
         let differences = player.differences();
         if !differences.is_empty() {
-            differences.iter().for_each(|line| eprintln!("{line}"));
+            differences.iter().for_each(remark);
             return Err(CallError::Differs(file.clone()).into());
         }
-        return Ok(print(&reply, &mut io::stdout())?);
+        return Ok(print(&reply, &mut Results::new())?);
     }
     let credential = arguments.credential.read(&rehearsal.connector().manifest().auth)?;
     let Some(file) = &arguments.record else {
         let reply = rehearsal.call(called, &input, credential, watched(None)).await;
-        return Ok(print(&reply, &mut io::stdout())?);
+        return Ok(print(&reply, &mut Results::new())?);
     };
     let recorded_input = recordable(&input)?;
     let recorder = Arc::new(Recorder::new(&arguments.headers));
     let reply = rehearsal.call(called, &input, credential, watched(Some(Arc::<Recorder>::clone(&recorder)))).await;
-    let printed = print(&reply, &mut io::stdout());
+    let printed = print(&reply, &mut Results::new());
     let end = reply.end().map_err(|reason| CallError::NotRecorded { file: file.clone(), reason })?;
     let settings = settings.settings.iter().map(|(name, value)| (name.clone(), Json::from(value))).collect();
     let recording = recorder
@@ -160,10 +172,10 @@ pub(super) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
     write_recording(file, &recording)?;
     let count = recording.exchanges.len();
     let noun = if count == 1 { "request" } else { "requests" };
-    eprintln!("Recorded {count} {noun} in `{}`.", file.display());
+    remark(format_args!("Recorded {count} {noun} in `{}`.", file.display()));
     if !requests.is_empty() || !differences.is_empty() {
-        eprintln!("A replay of the recording differs, so a test of it fails:");
-        requests.iter().chain(&differences).for_each(|line| eprintln!("  {line}"));
+        remark("A replay of the recording differs, so a test of it fails:");
+        requests.iter().chain(&differences).for_each(|line| remark(format_args!("  {line}")));
     }
     Ok(printed?)
 }
@@ -196,7 +208,7 @@ pub(super) async fn replay_to_end(rehearsal: &Rehearsal, recording: &Recording) 
 
 /// Writes an outline of each request to standard error.
 fn watched(next: Option<Arc<dyn Carrier>>) -> Arc<dyn Carrier> {
-    Arc::new(Watcher { report: |outline: &Outline| eprintln!("{outline}"), next })
+    Arc::new(Watcher { report: |outline: &Outline| remark(outline), next })
 }
 
 /// The module of a path: the file, or that of the project in the folder.

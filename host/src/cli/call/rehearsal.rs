@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::CallError;
 use crate::api;
 use crate::cli::connectors::{ConnectorsError, read};
+use crate::cli::output::remark;
 use crate::cli::trial::Trial;
 use crate::config::Config;
 use crate::integrations::Integrations;
@@ -22,7 +23,7 @@ use crate::registry::{AuthorSettings, Connector};
 use crate::serve::ServeError;
 use crate::telemetry::Trace;
 use crate::webhooks::Events;
-use contract::words::nearest;
+use contract::words::{nearest, shortened};
 use egress::{Carrier, Credential, Egress};
 use memory::MemoryBudget;
 use sandbox::TrapReport;
@@ -93,6 +94,24 @@ impl Rehearsal {
         &self.connector
     }
 
+    /// Checks that the connector has an operation that is to be replayed.
+    ///
+    /// # Errors
+    /// `NoOperation` with the nearest name.
+    pub(in crate::cli) fn check_operation(&self, operation: &str) -> Result<(), CallError> {
+        let connector = &self.connector;
+        if connector.operation(operation).is_some() {
+            return Ok(());
+        }
+        let known = nearest(operation, connector.operations().map(|known| known.manifest.path.as_str()));
+        let known = known.map(|known| format!("such as `{known}`"));
+        Err(CallError::NoOperation {
+            connector: connector.name().to_string(),
+            operation: shortened(operation).into_owned(),
+            known: known.unwrap_or_else(|| "which `connectors check` lists".to_owned()),
+        })
+    }
+
     /// Runs an operation. `carrier` takes its requests.
     pub(in crate::cli) async fn call(
         &self,
@@ -141,7 +160,7 @@ impl Rehearsal {
                 ended = &mut running => break ended,
                 Ok(()) = reports.changed() => {
                     if let Some(report) = &*reports.borrow_and_update() {
-                        eprintln!("{:3.0} % {}", report.fraction * 100.0, report.message);
+                        remark(format_args!("{:3.0} % {}", report.fraction * 100.0, report.message));
                     }
                 }
                 else => {}
@@ -149,7 +168,7 @@ impl Rehearsal {
         };
         ended.unwrap_or_else(|error: pipeline::Error| {
             if let Some(trap) = error.trap() {
-                eprint!("{}", trap_report(trap));
+                remark(trap_report(trap).trim_end());
             }
             Reply::Problem(api::call_failure(error, connector.name(), INSTANCE))
         })

@@ -47,6 +47,7 @@ pub(super) async fn run(
     };
     let mut report = Report::of(&connector);
     report.summary.module = Some(size);
+    report.summary.signature_unreadable = signature.is_some() && connector.signed().is_none();
     report.summary.provenance = Provenance::read(module);
     report.notes = notes::of(&connector);
     report.replaces_shipped = trial.registry.would_replace_shipped(&connector);

@@ -20,8 +20,11 @@ pub(in crate::cli) struct Summary {
     pub(in crate::cli) author: Option<String>,
     pub(in crate::cli) license: Option<String>,
     pub(in crate::cli) homepage: Option<String>,
-    /// `None` if it is not signed.
+    /// `None` if it is not signed, or its signature cannot be read.
     signature: Option<SignatureRecord>,
+    /// The text that came as its signature is not one of minisign.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::cli) signature_unreadable: bool,
     /// The source that it says it was made of.
     #[serde(flatten, serialize_with = "of_making")]
     pub(super) provenance: Provenance,
@@ -59,6 +62,7 @@ impl From<InstalledRecord> for Summary {
             license: Some(connector.imprint.license).filter(|license| !license.is_empty()),
             homepage: connector.imprint.homepage,
             signature,
+            signature_unreadable: false,
             provenance: Provenance::default(),
             auth: connector.auth_type,
             provider,
@@ -112,6 +116,9 @@ impl fmt::Display for Summary {
             writeln!(out, "  packages    made of {}, which --json lists", packages.len())?;
         }
         match &self.signature {
+            None if self.signature_unreadable => {
+                writeln!(out, "  signature   cannot be read: it is not one of minisign; sign the module again")?;
+            }
             None => writeln!(out, "  signature   not signed")?,
             Some(SignatureRecord { key, publisher: Some(publisher) }) => {
                 writeln!(out, "  signature   by publisher `{publisher}`, with the key {key}")?;
@@ -130,8 +137,8 @@ impl fmt::Display for Summary {
         }
         for SettingRecord { name, default, documentation } in &self.settings {
             let default = default.as_deref().map(|text| format!(", {text} unless it is set")).unwrap_or_default();
-            let documentation = documentation.lines().next().unwrap_or_default();
-            writeln!(out, "  setting     `{name}`{default}: {documentation}")?;
+            let lines: Vec<&str> = documentation.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            writeln!(out, "  setting     `{name}`{default}: {}", lines.join(" "))?;
         }
         for host in &self.granted_hosts {
             writeln!(out, "  reaches     {host}")?;

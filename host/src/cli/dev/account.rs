@@ -55,7 +55,7 @@ pub(super) async fn connect(
     let is_begun = begun.status().is_success();
     let answer: Value = serde_json::from_slice(&begun.bytes().await.map_err(failed)?).unwrap_or_default();
     if !is_begun {
-        return Err(DevError::Account(answer["detail"].as_str().unwrap_or("the gateway refused it").to_owned()));
+        return Err(DevError::Account(reason(&answer)));
     }
     if let Some(url) = answer["authorization_url"].as_str() {
         let page = client.get(url).send().await.map_err(failed)?;
@@ -66,4 +66,33 @@ pub(super) async fn connect(
         }
     }
     Ok(())
+}
+
+/// The reason in a problem document: each violation of the body with its place, else the detail.
+fn reason(problem: &Value) -> String {
+    let violation = |error: &Value| {
+        let (pointer, detail) = (error["pointer"].as_str()?, error["detail"].as_str()?);
+        Some(if pointer.is_empty() { detail.to_owned() } else { format!("`{pointer}`: {detail}") })
+    };
+    let violations: Vec<String> = problem["errors"].as_array().into_iter().flatten().filter_map(violation).collect();
+    match violations.is_empty() {
+        true => problem["detail"].as_str().unwrap_or("the gateway refused it").to_owned(),
+        false => violations.join(" "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_credential_is_told_with_the_place_of_each_violation() {
+        let problem = json!({"detail": "The body has 2 violations; `errors` names them.", "errors": [
+            {"pointer": "/credentials/password", "detail": "It is empty."},
+            {"pointer": "", "detail": "Too much."},
+        ]});
+        assert_eq!(reason(&problem), "`/credentials/password`: It is empty. Too much.");
+        assert_eq!(reason(&json!({"detail": "The service refused the key."})), "The service refused the key.");
+        assert_eq!(reason(&json!(null)), "the gateway refused it");
+    }
 }

@@ -7,8 +7,12 @@ use clap::Args;
 use crate::cli::arguments::GatewayArguments;
 use crate::cli::call::SurroundingsArguments;
 
-/// The options of `connectors dev`.
+/// The options of `connectors dev`. Those about the gateway that the command runs do not go with another gateway.
 #[derive(Clone, Debug, Args)]
+#[command(
+    mut_arg("upstreams", |upstreams| upstreams.conflicts_with("url")),
+    mut_arg("settings", |settings| settings.conflicts_with("url"))
+)]
 pub struct DevArguments {
     /// The project's folder
     #[arg(default_value = ".")]
@@ -22,11 +26,36 @@ pub struct DevArguments {
     #[arg(long, conflicts_with = "url")]
     pub oauth: bool,
     /// The lifetime of the stand-in's access tokens, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..), requires = "oauth")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..), requires = "oauth", conflicts_with = "url")]
     pub token_lifetime: u32,
     /// Connect an account with the access token, API key or user:password in this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "oauth"])]
     pub credential_file: Option<PathBuf>,
     #[command(flatten)]
     pub gateway: GatewayArguments,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+    use clap::{Command, FromArgMatches};
+
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<DevArguments, clap::Error> {
+        let command = DevArguments::augment_args(Command::new("dev"));
+        DevArguments::from_arg_matches(&command.try_get_matches_from([&["dev"], arguments].concat())?)
+    }
+
+    #[test]
+    fn options_of_the_own_gateway_are_refused_for_another_gateway() {
+        for option in
+            ["--port=1", "--upstream=api=http://127.0.0.1:1", "--setting=a=1", "--token-lifetime=9", "--oauth"]
+        {
+            let refused = parsed(&["--url=https://gateway.example.com", option]).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::ArgumentConflict, "{option}: {refused}");
+        }
+        parsed(&["--url=https://gateway.example.com"]).unwrap();
+        parsed(&["--upstream=api=http://127.0.0.1:1", "--setting=a=1", "--oauth", "--token-lifetime=9"]).unwrap();
+    }
 }

@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 use secrecy::{ExposeSecret, SecretString};
 use tempfile::TempDir;
 use thiserror::Error;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
@@ -35,6 +34,7 @@ use super::gateway::{AddError, Gateway};
 use crate::config::{Config, LogFormat};
 use crate::registry::{AuthorSettings, Connector, Installation};
 use crate::serve::{self, ServeError};
+use crate::signals::Stop;
 use contract::AuthScheme;
 use egress::{Outline, Watcher};
 
@@ -60,6 +60,11 @@ pub enum DevError {
     /// A stand-in is asked for, and users do not authorize.
     #[error("--oauth: users of this connector do not authorize at a provider; leave the option out")]
     NoProvider,
+    /// The gateway cannot listen at the port.
+    #[error(
+        "--port: another process listens at port {0}; choose another port, or leave the option out to take a free one"
+    )]
+    PortTaken(u16),
     /// No account was connected.
     #[error("no account was connected: {0}")]
     Account(String),
@@ -77,12 +82,12 @@ pub(super) fn log(config: &mut Config) {
         .with_target("connector_gateway::registry::unused_settings", LevelFilter::OFF);
 }
 
-/// Runs the command until SIGINT or SIGTERM.
+/// Runs the command until SIGINT, SIGTERM or SIGHUP.
 ///
 /// # Errors
 /// See [`ConnectorsError`]. A build that fails and a module that is refused are printed, and are no errors.
 pub(super) async fn run(arguments: &DevArguments, config: Config) -> Result<(), ConnectorsError> {
-    let mut stop = Stop::new()?;
+    let mut stop = Stop::new().map_err(ServeError::Io)?;
     let folder = TempDir::new()?;
     let mut workshop = Workshop::open(arguments, &folder)?;
     if arguments.gateway.url.is_some() {
@@ -142,8 +147,18 @@ async fn run_gateway(
         workshop.follow(&gateway).await
     };
     tokio::select! {
-        served = serve::serve(config, extras) => Ok(served?),
+        served = serve::serve(config, extras) => served.map_err(|error| not_served(error, arguments.port)),
         ended = developing => ended,
+    }
+}
+
+/// The error of the command's own gateway, in the words of the command's options.
+fn not_served(error: ServeError, port: Option<u16>) -> ConnectorsError {
+    match (error, port) {
+        (ServeError::Io(error), Some(port)) if error.kind() == io::ErrorKind::AddrInUse => {
+            DevError::PortTaken(port).into()
+        }
+        (error, _) => error.into(),
     }
 }
 
@@ -320,22 +335,20 @@ fn say(line: impl fmt::Display) {
     let _ = writeln!(io::stdout(), "{line}");
 }
 
-/// The signals that end the command.
-struct Stop {
-    interrupt: Signal,
-    terminate: Signal,
-}
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
 
-impl Stop {
-    fn new() -> Result<Self, ConnectorsError> {
-        let of = |kind| signal(kind).map_err(|error| ConnectorsError::Start(ServeError::Io(error)));
-        Ok(Self { interrupt: of(SignalKind::interrupt())?, terminate: of(SignalKind::terminate())? })
-    }
+    use super::*;
 
-    async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
+    #[tokio::test]
+    async fn a_port_that_another_process_has_is_told_with_the_option() {
+        let other = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = other.local_addr().unwrap().port();
+        let folder = TempDir::new().unwrap();
+        let config = throwaway::config(folder.path(), port).unwrap();
+        let extras = serve::Extras { carrier: None, ready: Box::new(|_, _, _| {}) };
+        let error = not_served(serve::serve(config, extras).await.unwrap_err(), Some(port)).to_string();
+        assert!(error.starts_with(&format!("--port: another process listens at port {port};")), "{error}");
     }
 }

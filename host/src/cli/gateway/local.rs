@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::api;
 use crate::api::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use crate::cli::connectors::ConnectorsError;
+use crate::cli::database;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::{Actor, ChangeError, Installation, Registry};
 use crate::serve::open_registry;
 use crate::webhooks::Events;
-use store::Store;
 use store::vault::Vault;
 
 /// The registry of a gateway that this process does not serve.
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Local {
 
 impl Local {
     pub(super) async fn open(config: Config) -> Result<Self, ConnectorsError> {
-        let store = Store::connect(&config.store()).await?;
+        let store = database::open(&config).await?;
         let vault = Vault::open(&config.master_key_path(), &store).await?;
         let config = Arc::new(config);
         let registry = open_registry(&config, store, &vault, &Arc::new(Metrics::default()), Events::default())?;

@@ -15,6 +15,7 @@ use self::local::Local;
 use self::remote::{Remote, RemoteError};
 use super::arguments::GatewayArguments;
 use super::connectors::{ConnectorsError, read};
+use super::output::remark;
 use crate::api::records::{ChangeRecord, ConnectorsRecord, GrantRecord, InstalledRecord, VersionRecord};
 use crate::config::Config;
 use crate::registry::{ChangeError, Installation};
@@ -53,7 +54,7 @@ impl Gateway {
     /// A running gateway.
     ///
     /// # Errors
-    /// If the URL or the key is not one of a gateway.
+    /// If the key is not one of a gateway.
     pub(super) fn at(url: Url, key: SecretString) -> Result<Self, ConnectorsError> {
         Ok(Self::Remote(Remote::new(url, key)?))
     }
@@ -141,8 +142,8 @@ impl Gateway {
     /// The remark about a change. `later` says when a gateway notices a change of its folders or its store.
     pub(super) fn remark(&self, done: &str, later: &str) {
         match self {
-            Self::Local(_) => eprintln!("{done} {self}. {later}"),
-            Self::Remote(_) => eprintln!("{done} {self}."),
+            Self::Local(_) => remark(format_args!("{done} {self}. {later}")),
+            Self::Remote(_) => remark(format_args!("{done} {self}.")),
         }
     }
 

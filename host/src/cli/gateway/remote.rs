@@ -21,6 +21,9 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// The longest time for an answer. A gateway compiles a module before it answers.
 const ANSWER: Duration = Duration::from_secs(300);
 
+/// The `type` of the problem of a route that the gateway does not have at this address.
+const NOT_FOUND: &str = "urn:connector-gateway:problem:not-found";
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Why another gateway did not do what it was asked for.
@@ -34,9 +37,6 @@ pub enum RemoteError {
     /// The key cannot be sent.
     #[error("the key has characters that a header cannot have; give it as `connector-gateway keys create` printed it")]
     Key,
-    /// The URL is not one of a gateway.
-    #[error("`{0}` is not the URL of a gateway; write it like https://gateway.example.com")]
-    Url(Url),
     /// There is no answer.
     #[error("the gateway at {url} does not answer: {reason}")]
     Unreachable {
@@ -73,6 +73,8 @@ pub struct Refusal {
 
 #[derive(Debug, Deserialize)]
 struct Problem {
+    #[serde(default)]
+    r#type: String,
     title: String,
     #[serde(default)]
     detail: String,
@@ -83,7 +85,11 @@ struct Problem {
 impl Problem {
     fn text(&self, request_id: &str) -> String {
         let detail = if self.detail.is_empty() { String::new() } else { format!(": {}", self.detail) };
-        format!("{}{detail} (request {request_id})", self.title)
+        let hint = match self.r#type.as_str() {
+            NOT_FOUND => "; if the gateway has an `admin_listen` address, --url takes that address",
+            _ => "",
+        };
+        format!("{}{detail} (request {request_id}){hint}", self.title)
     }
 }
 
@@ -111,9 +117,6 @@ pub(in crate::cli) struct Remote {
 
 impl Remote {
     pub(in crate::cli) fn new(url: Url, key: SecretString) -> Result<Self, RemoteError> {
-        if url.cannot_be_a_base() || !matches!(url.scheme(), "http" | "https") {
-            return Err(RemoteError::Url(url));
-        }
         if key.expose_secret().is_empty() || !key.expose_secret().bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(RemoteError::Key);
         }

@@ -24,6 +24,6 @@ pub enum KeysError {
     #[error(transparent)]
     Vault(#[from] VaultError),
     /// The result cannot be written.
-    #[error("cannot write the result: {0}")]
+    #[error(transparent)]
     Output(#[from] io::Error),
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::error::KeysError;
 use crate::config::Config;
 use store::Store;
-use store::vault::{self, RotationProgress, RotationReport};
+use store::vault::{self, RotationEnd, RotationProgress, RotationReport};
 
 /// Width of the progress bar, in characters.
 const BAR: u64 = 40;
@@ -24,11 +24,21 @@ pub async fn run(
     remarks: &mut (impl Write + Send),
     is_terminal: bool,
 ) -> Result<(), KeysError> {
-    // All gateways of a SQLite file run on this machine and read the same master key file.
-    let finish = finish || config.database_url.is_none();
+    let end = match (finish, &config.database_url) {
+        (true, _) => RotationEnd::ForgetFormerOfOneUnderWay,
+        // All gateways of a SQLite file run on this machine and read the same master key file.
+        (false, None) => RotationEnd::ForgetFormer,
+        (false, Some(_)) => RotationEnd::KeepFormer,
+    };
     let mut display = Display { remarks, is_terminal, shown: None };
-    let outcome =
-        vault::rotate(&config.master_key_path(), store, finish, &mut |progress| display.show(progress)).await?;
+    let outcome = vault::rotate(&config.master_key_path(), store, end, &mut |progress| display.show(progress)).await?;
+    let Some(outcome) = outcome else {
+        writeln!(
+            remarks,
+            "no rotation is under way, so nothing was changed; `connector-gateway keys rotate-master` begins one"
+        )?;
+        return Ok(());
+    };
     display.end()?;
     conclude(&outcome, config, remarks)?;
     Ok(())

@@ -75,6 +75,8 @@ pub enum NewError {
 pub struct Created {
     /// Its folder.
     pub folder: PathBuf,
+    /// The folder of the SDK in the source of the gateway, if the project takes the published SDK.
+    pub published_sdk: Option<&'static str>,
     /// Parts of the OpenAPI document that the project lacks, a line each with the reason.
     pub left_out: Vec<String>,
 }
@@ -94,7 +96,8 @@ pub fn write(arguments: &NewArguments) -> Result<Created, NewError> {
     let folder = arguments.folder.clone().unwrap_or_else(|| PathBuf::from(identifier));
     let template = Template::of(arguments.lang);
     let sdk = arguments.sdk.as_deref().map(|folder| workspace::sdk(folder, &template.sdk)).transpose()?;
-    let mut files = template.files(identifier, arguments.auth.unwrap_or_default(), sdk.as_deref());
+    let mut title = template::title(identifier);
+    let mut files = template.files(identifier, &title, arguments.auth.unwrap_or_default(), sdk.as_deref());
     let mut left_out = Vec::new();
     if let Some(path) = &arguments.from_openapi {
         let openapi = template.openapi.ok_or(NewError::OnlyRust)?;
@@ -103,6 +106,7 @@ pub fn write(arguments: &NewArguments) -> Result<Created, NewError> {
         let auth = arguments.auth.map(AuthKind::of_table);
         let converted = openapi_table::convert(&text, identifier, &arguments.operations, auth).map_err(failed)?;
         files = template.files_with_table(openapi, identifier, &converted);
+        title = converted.title;
         left_out = converted.left_out;
     }
     create(&folder).map_err(failed(&folder))?;
@@ -110,7 +114,7 @@ pub fn write(arguments: &NewArguments) -> Result<Created, NewError> {
     if !is_empty {
         return Err(NewError::NotEmpty(folder));
     }
-    workspace::complete(&mut files, &folder, identifier, sdk.as_deref());
+    let is_member = workspace::complete(&mut files, &folder, identifier, &title, sdk.as_deref());
     for (name, content) in files {
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
@@ -118,7 +122,8 @@ pub fn write(arguments: &NewArguments) -> Result<Created, NewError> {
         }
         fs::write(&path, content).map_err(failed(&path))?;
     }
-    Ok(Created { folder, left_out })
+    let takes_published = sdk.is_none() && !is_member;
+    Ok(Created { folder, published_sdk: takes_published.then_some(template.sdk.folder), left_out })
 }
 
 fn create(folder: &Path) -> io::Result<()> {

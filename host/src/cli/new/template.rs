@@ -1,11 +1,12 @@
 //! The files of a new project, one folder for each language.
 //!
-//! A file of a template may have the placeholders `{{identifier}}`, `{{title}}`, `{{version}}` (of the gateway and its SDK), `{{auth}}`
-//! (the text for the chosen way to authenticate), `{{operation}}` and `{{input}}` (an operation of the project, and a body for it). A
-//! text of several lines gets the indentation of the line with the placeholder.
+//! A file of a template may have the placeholders `{{identifier}}`, `{{title}}`, `{{description}}` (a string of TOML with the title),
+//! `{{version}}` (of the gateway and its SDK), `{{auth}}` (the text for the chosen way to authenticate), `{{operation}}` and `{{input}}`
+//! (an operation of the project, and a body for it). A text of several lines gets the indentation of the line with the placeholder.
 
 use clap::ValueEnum;
 use openapi_table::{Auth, Converted};
+use toml::Value;
 
 /// A language that connectors are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -62,6 +63,8 @@ pub(super) struct Sdk {
     pub(super) manifest: &'static str,
     /// The line of the file with its name, without blanks.
     pub(super) name: &'static str,
+    /// Its folder in the source of the gateway.
+    pub(super) folder: &'static str,
     /// The text in a project that stands for the published SDK, and the one for an SDK in the folder `{{sdk}}`. Empty for Rust, whose
     /// manifest depends on the workspace as well.
     published: &'static str,
@@ -95,7 +98,13 @@ const RUST: Template = Template {
         include_str!("templates/rust/auth/api-key.rs"),
         include_str!("templates/rust/auth/oauth2.rs"),
     ],
-    sdk: Sdk { manifest: "Cargo.toml", name: r#"name="connector-gateway-sdk""#, published: "", in_folder: "" },
+    sdk: Sdk {
+        manifest: "Cargo.toml",
+        name: r#"name="connector-gateway-sdk""#,
+        folder: "connectors/sdk",
+        published: "",
+        in_folder: "",
+    },
     openapi: Some(OpenapiTemplate {
         table: ("src/lib.rs", include_str!("templates/rust/openapi/lib.rs")),
         test: include_str!("templates/rust/openapi/test.rs"),
@@ -120,6 +129,7 @@ const JAVASCRIPT: Template = Template {
     sdk: Sdk {
         manifest: "package.json",
         name: r#""name":"@connector-gateway/sdk","#,
+        folder: "connectors/sdk-js",
         published: r#""@connector-gateway/sdk": "{{version}}""#,
         in_folder: r#""@connector-gateway/sdk": "file:{{sdk}}""#,
     },
@@ -144,6 +154,7 @@ const PYTHON: Template = Template {
     sdk: Sdk {
         manifest: "pyproject.toml",
         name: r#"name="connector-gateway-sdk""#,
+        folder: "connectors/sdk-python",
         published: "connector-gateway-sdk=={{version}}",
         in_folder: "{{sdk}}",
     },
@@ -161,7 +172,7 @@ impl Template {
     }
 
     /// The files of a project that begins with the example of the template.
-    pub(super) fn files(&self, identifier: &str, auth: AuthKind, sdk: Option<&str>) -> Vec<File> {
+    pub(super) fn files(&self, identifier: &str, title: &str, auth: AuthKind, sdk: Option<&str>) -> Vec<File> {
         let [none, api_key, oauth2] = self.auth;
         let auth = match auth {
             AuthKind::None => none,
@@ -170,8 +181,14 @@ impl Template {
         };
         let (operation, input) = self.operation;
         // The text for the authentication has placeholders itself.
-        let values =
-            [("auth", auth.trim_end()), ("title", &title(identifier)), ("operation", operation), ("input", input)];
+        let description = description(title);
+        let values = [
+            ("auth", auth.trim_end()),
+            ("title", title),
+            ("description", &description),
+            ("operation", operation),
+            ("input", input),
+        ];
         self.filled(identifier, &values, sdk)
     }
 
@@ -182,7 +199,7 @@ impl Template {
         identifier: &str,
         converted: &Converted,
     ) -> Vec<File> {
-        let title = converted.title.as_str();
+        let description = description(&converted.title);
         let (operation, input, path) = match &converted.call {
             Some(call) => (call.operation.as_str(), call.input.as_str(), call.path.as_str()),
             None => (converted.first.as_str(), "{}", ""),
@@ -191,7 +208,8 @@ impl Template {
         let values = [
             ("test", test),
             ("table", converted.table.trim_end()),
-            ("title", title),
+            ("title", &converted.title),
+            ("description", &description),
             ("operation", operation),
             ("input", input),
             ("path", path),
@@ -236,8 +254,13 @@ pub(super) fn replace(text: &str, name: &str, value: &str) -> String {
     lines.collect()
 }
 
+/// The description in the manifest of a crate, as a string of TOML.
+fn description(title: &str) -> String {
+    Value::from(format!("{title}, as a connector of the Connector Gateway")).to_string()
+}
+
 /// `my_service` as a title: `My Service`.
-fn title(identifier: &str) -> String {
+pub(super) fn title(identifier: &str) -> String {
     let words = identifier.split('_').filter(|word| !word.is_empty()).map(|word| {
         let (first, rest) = word.split_at(1);
         first.to_uppercase() + rest

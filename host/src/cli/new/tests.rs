@@ -73,6 +73,48 @@ fn an_sdk_that_is_not_published_is_named_in_the_manifest() {
 }
 
 #[test]
+fn a_project_that_takes_the_published_sdk_says_where_the_source_has_it() {
+    let outside = tempfile::tempdir().unwrap();
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
+    for (lang, folder) in [
+        (Language::Rust, "connectors/sdk"),
+        (Language::Javascript, "connectors/sdk-js"),
+        (Language::Python, "connectors/sdk-python"),
+    ] {
+        let new = |sdk: Option<PathBuf>| {
+            let folder = outside.path().join(format!("{lang:?}/{}", sdk.is_some()));
+            write(&NewArguments { lang, sdk, ..arguments("words", folder) }).unwrap().published_sdk
+        };
+        assert_eq!(new(None), Some(folder));
+        assert_eq!(new(Some(tree.join(folder))), None);
+    }
+}
+
+#[test]
+fn a_title_with_quotes_and_backslashes_makes_a_manifest_that_cargo_reads() {
+    let outside = tempfile::tempdir().unwrap();
+    let title = r#"The "Pet" \ Shop, Ltd."#;
+    let document = outside.path().join("petshop.json");
+    let openapi = serde_json::json!({
+        "openapi": "3.0.3", "info": {"title": title, "version": "1"}, "servers": [{"url": "https://pets.example.com"}],
+        "paths": {"/pets": {"get": {"operationId": "list_pets", "responses": {"200": {"description": "Pets"}}}}},
+    });
+    fs::write(&document, openapi.to_string()).unwrap();
+    let root = "[workspace]\nmembers = [\"member\"]\n";
+    fs::write(outside.path().join("Cargo.toml"), root).unwrap();
+    for (folder, expected) in [
+        ("alone", format!("{title}, as a connector of the Connector Gateway")),
+        ("member", format!("Connector: {title}")),
+    ] {
+        let folder = outside.path().join(folder);
+        let from_openapi = Some(document.clone());
+        write(&NewArguments { from_openapi, ..arguments("pets", folder.clone()) }).unwrap();
+        let manifest: toml::Table = read(&folder, "Cargo.toml").parse().unwrap();
+        assert_eq!(manifest["package"]["description"].as_str(), Some(expected.as_str()));
+    }
+}
+
+#[test]
 fn a_project_in_the_folder_of_a_workspace_is_its_member() {
     let workspace = tempfile::tempdir().unwrap();
     let root = "[workspace]\nmembers = [\"connectors/*\"]\nexclude = [\"connectors/old\"]\n\
@@ -81,8 +123,9 @@ fn a_project_in_the_folder_of_a_workspace_is_its_member() {
                 [workspace.dependencies]\nconnector-sdk = { package = \"connector-gateway-sdk\", version = \"1\" }\n";
     fs::write(workspace.path().join("Cargo.toml"), root).unwrap();
     let new = |folder: &str| {
-        let folder = write(&arguments("words", workspace.path().join(folder))).unwrap().folder;
-        read(&folder, "Cargo.toml")
+        let created = write(&arguments("words", workspace.path().join(folder))).unwrap();
+        assert_eq!(created.published_sdk.is_none(), folder == "connectors/words");
+        read(&created.folder, "Cargo.toml")
     };
     let expected = "[package]\nname = \"words\"\ndescription = \"Connector: Words\"\nversion = \"0.1.0\"\n\
                     edition.workspace = true\nlicense.workspace = true\npublish = false\n\n\

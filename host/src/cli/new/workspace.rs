@@ -37,16 +37,19 @@ pub(super) fn sdk(folder: &Path, sdk: &Sdk) -> Result<String, NewError> {
     Ok(folder.to_string_lossy().into_owned())
 }
 
-/// Completes the manifest of a project: a member's, or one with the place of the SDK. Other languages have no such file.
-pub(super) fn complete(files: &mut [File], folder: &Path, identifier: &str, sdk: Option<&str>) {
-    let Some((_, content)) = files.iter_mut().find(|(name, _)| *name == MANIFEST) else { return };
+/// Completes the manifest of a project: a member's, or one with the place of the SDK. Other languages have no such file. Returns `true`
+/// if the project is a member, which takes the SDK as its workspace says.
+pub(super) fn complete(files: &mut [File], folder: &Path, identifier: &str, title: &str, sdk: Option<&str>) -> bool {
+    let Some((_, content)) = files.iter_mut().find(|(name, _)| *name == MANIFEST) else { return false };
     if let Some(workspace) = of(folder) {
-        let title = content.split_once("description = \"").and_then(|(_, rest)| rest.split_once(','));
-        *content = member(&workspace, identifier, title.map_or(identifier, |(title, _)| title));
-    } else if let Some(sdk) = sdk {
+        *content = member(&workspace, identifier, title);
+        return true;
+    }
+    if let Some(sdk) = sdk {
         let path = Value::from(sdk);
         content.push_str(&format!("\n[patch.crates-io]\n{SDK} = {{ path = {path} }}\n"));
     }
+    false
 }
 
 /// The manifest of a member.
@@ -70,7 +73,7 @@ fn member(workspace: &Table, identifier: &str, title: &str) -> String {
     let lints = if workspace.contains_key("lints") { "\n[lints]\nworkspace = true" } else { "" };
     let values = [
         ("identifier", identifier),
-        ("title", title),
+        ("description", &Value::from(format!("Connector: {title}")).to_string()),
         ("inherited", &inherited.join("\n")),
         ("dependency", &dependency),
         ("lints", lints),

@@ -10,6 +10,7 @@ use super::token_hosts;
 use crate::config;
 use crate::metrics::Metrics;
 use contract::address::below;
+use contract::words::nearest;
 use contract::{AuthScheme, KeyPlacement, Manifest};
 use egress::{CredentialUse, FormField, Pacing, Upstream, UpstreamSettings};
 
@@ -61,15 +62,7 @@ pub(super) fn reach(
     metrics: &Metrics,
     predecessor: Option<&Connector>,
 ) -> Result<Reach, String> {
-    for name in config.upstreams.keys().chain(config.link_hosts.keys()) {
-        if !manifest.upstreams.iter().any(|upstream| upstream.name == *name) {
-            tracing::warn!(
-                connector = manifest.identifier,
-                upstream = name,
-                "the configuration sets an upstream that the connector does not have"
-            );
-        }
-    }
+    warn_of_unused_settings(manifest, config);
     let mut reach =
         Reach { upstreams: Upstreams::new(), services: Vec::new(), granted: BTreeSet::new(), missing: BTreeSet::new() };
     let mut addresses = HashMap::new();
@@ -121,6 +114,30 @@ pub(super) fn reach(
         addresses.insert(upstream.name.as_str(), UpstreamAddress { base_url, by_operator });
     }
     Ok(reach)
+}
+
+/// Logs settings that are about nothing of the connector. They are no errors, because its next version may use them.
+fn warn_of_unused_settings(manifest: &Manifest, config: &config::Connector) {
+    let known: Vec<&str> = manifest.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
+    for name in config.upstreams.keys().chain(config.link_hosts.keys()) {
+        if !known.contains(&name.as_str()) {
+            tracing::warn!(
+                connector = manifest.identifier,
+                upstream = name,
+                nearest = nearest(name, known.iter().copied()),
+                known = known.join(", "),
+                "the configuration sets an upstream that the connector does not have; check its name"
+            );
+        }
+    }
+    let has_oauth = matches!(manifest.auth, AuthScheme::Oauth2(_)) || known.contains(&USERINFO);
+    if !has_oauth && config.oauth != config::Oauth::default() {
+        tracing::warn!(
+            connector = manifest.identifier,
+            section = format!("[connectors.{}.oauth]", manifest.identifier),
+            "users of this connector do not authorize at an OAuth provider, so this section of the configuration has no effect"
+        );
+    }
 }
 
 /// All hosts that a manifest names: those of its upstreams and links, and those that receive its users' tokens.

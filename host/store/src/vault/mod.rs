@@ -34,7 +34,7 @@ use tokio::sync::Mutex;
 use self::cipher::Cipher;
 pub use self::error::VaultError;
 use self::master::{Master, MasterFile};
-pub use self::rotation::{RotationProgress, RotationReport, rotate};
+pub use self::rotation::{RotationEnd, RotationProgress, RotationReport, rotate};
 use crate::data_keys::DataKey;
 use crate::id::random_id;
 use crate::{Sealed, Store};

@@ -44,6 +44,17 @@ pub struct RotationProgress {
     pub total: u64,
 }
 
+/// The end of a rotation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RotationEnd {
+    /// The former master key stays in the file, so that gateways can start with the former file until the rotation is finished.
+    KeepFormer,
+    /// The former master key is forgotten.
+    ForgetFormer,
+    /// As [`RotationEnd::ForgetFormer`], but only of a rotation that is under way. No rotation begins.
+    ForgetFormerOfOneUnderWay,
+}
+
 /// The result of a rotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RotationReport {
@@ -57,10 +68,8 @@ pub struct RotationReport {
     pub finished: bool,
 }
 
-/// Rotates the keys, or continues an interrupted rotation. `report` is called after each batch of secrets.
-///
-/// With `finish`, the former master key is forgotten at the end. Without it, gateways can start with the former file until
-/// this is called again with `finish`.
+/// Rotates the keys, or continues an interrupted rotation. `report` is called after each batch of secrets. Returns `None` if only
+/// a rotation under way was to be finished, and there is none.
 ///
 /// # Errors
 /// Fails if another process rotates the keys, if the master key file cannot be written or is not the latest one, and as
@@ -68,21 +77,15 @@ pub struct RotationReport {
 pub async fn rotate(
     master_key: &Path,
     store: &Store,
-    finish: bool,
+    end: RotationEnd,
     report: &mut (dyn FnMut(RotationProgress) + Send),
-) -> Result<RotationReport, VaultError> {
+) -> Result<Option<RotationReport>, VaultError> {
     let _lock = store.try_process_lock("rotation").await?.ok_or(VaultError::Busy)?;
     let vault = Vault::open(master_key, store).await?;
-    let mut rotation = Rotation::new(vault, SETTLE_TIME)?;
-    let resumed = !rotation.add_master().await?;
-    rotation.replace_data_key().await?;
-    let (resealed, unreadable) = rotation.reseal(report).await?;
-    rotation.wrap_former_data_keys().await?;
-    let finished = finish && rotation.forget_former_master().await?;
-    Ok(RotationReport { resumed, resealed, unreadable, finished })
+    Rotation::new(vault, SETTLE_TIME)?.run(end, report).await
 }
 
-/// A rotation under way. Its steps are called in the order of the methods.
+/// A rotation under way. [`Rotation::run`] calls its steps in their order.
 pub(super) struct Rotation {
     pub(super) vault: Vault,
     /// The keys of the master key file.
@@ -111,20 +114,44 @@ impl Rotation {
         &self.vault.inner.store
     }
 
-    /// Step 1. Returns `false` and adds nothing if an earlier rotation is not finished.
-    pub(super) async fn add_master(&mut self) -> Result<bool, VaultError> {
+    /// Takes all steps.
+    pub(super) async fn run(
+        mut self,
+        end: RotationEnd,
+        report: &mut (dyn FnMut(RotationProgress) + Send),
+    ) -> Result<Option<RotationReport>, VaultError> {
+        let resumed = self.is_under_way().await?;
+        if !resumed {
+            if end == RotationEnd::ForgetFormerOfOneUnderWay {
+                return Ok(None);
+            }
+            self.add_master()?;
+        }
+        self.replace_data_key().await?;
+        let (resealed, unreadable) = self.reseal(report).await?;
+        self.wrap_former_data_keys().await?;
+        let finished = end != RotationEnd::KeepFormer && self.forget_former_master().await?;
+        Ok(Some(RotationReport { resumed, resealed, unreadable, finished }))
+    }
+
+    /// Returns `true` if an earlier rotation is not finished.
+    ///
+    /// # Errors
+    /// Fails if the file lacks a master key that the store uses: the rotation began with another copy of the file.
+    pub(super) async fn is_under_way(&self) -> Result<bool, VaultError> {
         let data_keys = self.store().data_keys().await?;
         let mut in_use = data_keys.iter().flat_map(|key| &key.wraps).map(|wrap| &wrap.master_id);
-        if let Some(missing) = in_use.clone().find(|id| !self.masters.iter().any(|master| master.id == **id)) {
-            return Err(self.vault.inner.file.begun_elsewhere(missing));
+        match in_use.find(|id| !self.masters.iter().any(|master| master.id == **id)) {
+            Some(missing) => Err(self.vault.inner.file.begun_elsewhere(missing)),
+            None => Ok(self.masters.len() > 1),
         }
-        let is_new = self.masters.len() == 1 && in_use.all(|id| *id == self.newest.id);
-        if is_new {
-            self.newest = Master::new()?;
-            self.masters.push(self.newest.clone());
-            self.vault.inner.file.write(&self.masters)?;
-        }
-        Ok(is_new)
+    }
+
+    /// Step 1.
+    pub(super) fn add_master(&mut self) -> Result<(), VaultError> {
+        self.newest = Master::new()?;
+        self.masters.push(self.newest.clone());
+        self.vault.inner.file.write(&self.masters)
     }
 
     /// Step 2. Does nothing if the current data key is already sealed under the new master key.

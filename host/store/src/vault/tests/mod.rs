@@ -67,15 +67,13 @@ impl Machine {
     }
 
     /// Does what [`rotation::rotate`] does, without the time for gateways to settle.
-    async fn rotate(&self, finish: bool) -> RotationReport {
-        let vault = self.vault().await;
-        let mut rotation = Rotation::new(vault, Duration::ZERO).unwrap();
-        let resumed = !rotation.add_master().await.unwrap();
-        rotation.replace_data_key().await.unwrap();
-        let (resealed, unreadable) = rotation.reseal(&mut |_| {}).await.unwrap();
-        rotation.wrap_former_data_keys().await.unwrap();
-        let finished = finish && rotation.forget_former_master().await.unwrap();
-        RotationReport { resumed, resealed, unreadable, finished }
+    async fn rotate(&self, end: RotationEnd) -> Option<RotationReport> {
+        Rotation::new(self.vault().await, Duration::ZERO).unwrap().run(end, &mut |_| {}).await.unwrap()
+    }
+
+    /// A whole rotation.
+    async fn rotate_all(&self) -> RotationReport {
+        self.rotate(RotationEnd::ForgetFormer).await.unwrap()
     }
 
     /// Stores [`SECRETS`] secrets of integrations, and one of each other column.

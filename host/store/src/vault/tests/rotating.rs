@@ -11,6 +11,7 @@ on_every_database!(
     gateways_on_other_machines_serve_through_a_rotation_until_it_is_finished,
     a_secret_that_cannot_be_unsealed_is_left_unchanged_and_counted,
     a_second_rotation_at_the_same_time_is_refused,
+    no_rotation_begins_if_one_under_way_was_to_be_finished,
 );
 
 async fn a_rotation_exchanges_all_keys_and_seals_every_secret_again(site: Site) {
@@ -20,7 +21,7 @@ async fn a_rotation_exchanges_all_keys_and_seals_every_secret_again(site: Site) 
     let old_file = fs::read(machine.key_file()).unwrap();
     let old_key = machine.store.data_keys().await.unwrap().remove(0).id;
 
-    let outcome = machine.rotate(true).await;
+    let outcome = machine.rotate_all().await;
     let secrets = SECRETS as u64 + 4;
     assert_eq!(outcome, RotationReport { resumed: false, resealed: secrets, unreadable: 0, finished: true });
     assert_eq!(machine.lines(), 1);
@@ -55,7 +56,7 @@ async fn a_rotation_that_was_killed_after_any_step_loses_no_secret_and_the_next_
         machine.fill(&running).await;
         let mut rotation = Rotation::new(machine.vault().await, Duration::ZERO).unwrap();
         if steps >= 1 {
-            rotation.add_master().await.unwrap();
+            rotation.add_master().unwrap();
         }
         if steps >= 2 {
             rotation.replace_data_key().await.unwrap();
@@ -82,7 +83,7 @@ async fn a_rotation_that_was_killed_after_any_step_loses_no_secret_and_the_next_
         machine.assert_all_unseal(&running).await;
         machine.assert_all_unseal(&machine.vault().await).await;
 
-        let outcome = machine.rotate(true).await;
+        let outcome = machine.rotate_all().await;
         assert_eq!((outcome.resumed, outcome.finished), (steps >= 1, true), "after {steps} steps");
         assert_eq!(machine.lines(), 1);
         machine.assert_all_unseal(&running).await;
@@ -107,7 +108,7 @@ async fn secrets_that_gateways_store_during_rotations_are_never_lost(site: Site)
         }
     });
     for _ in 0..3 {
-        assert_eq!(machine.rotate(true).await.unreadable, 0);
+        assert_eq!(machine.rotate_all().await.unreadable, 0);
     }
     is_over.store(true, Ordering::Relaxed);
     assert!(writing.await.unwrap() > 0);
@@ -122,15 +123,15 @@ async fn gateways_on_other_machines_serve_through_a_rotation_until_it_is_finishe
     let other = Machine::on(&site).await;
     other.copy_file_from(&first);
 
-    assert!(!first.rotate(false).await.finished);
+    assert!(!first.rotate(RotationEnd::KeepFormer).await.unwrap().finished);
     // One gateway runs already, the other one starts with the former file.
     other.assert_all_unseal(&other.vault().await).await;
     assert!(matches!(
-        Rotation::new(other.vault().await, Duration::ZERO).unwrap().add_master().await,
+        Rotation::new(other.vault().await, Duration::ZERO).unwrap().is_under_way().await,
         Err(VaultError::BegunElsewhere { .. })
     ));
     other.copy_file_from(&first);
-    let outcome = first.rotate(true).await;
+    let outcome = first.rotate(RotationEnd::ForgetFormerOfOneUnderWay).await.unwrap();
     assert_eq!((outcome.resumed, outcome.resealed, outcome.finished), (true, 0, true));
     other.assert_all_unseal(&other.vault().await).await;
 }
@@ -144,7 +145,7 @@ async fn a_secret_that_cannot_be_unsealed_is_left_unchanged_and_counted(site: Si
     let swapped =
         machine.store.connect_integration(&holder, "user 2", AuthType::OAuth2, with_secret(misplaced), Vec::new());
     let swapped = swapped.await.unwrap();
-    let outcome = machine.rotate(true).await;
+    let outcome = machine.rotate_all().await;
     assert_eq!((outcome.resealed, outcome.unreadable, outcome.finished), (1, 1, true));
     assert_eq!(machine.store.integration_by_id(&swapped.id).await.unwrap(), Some(swapped));
     // The data key of the secret is kept.
@@ -154,6 +155,15 @@ async fn a_secret_that_cannot_be_unsealed_is_left_unchanged_and_counted(site: Si
 async fn a_second_rotation_at_the_same_time_is_refused(site: Site) {
     let machine = Machine::on(&site).await;
     let _lock = machine.store.try_process_lock("rotation").await.unwrap().unwrap();
-    let result = rotate(&machine.key_file(), &machine.store, true, &mut |_| {}).await;
+    let result = rotate(&machine.key_file(), &machine.store, RotationEnd::ForgetFormer, &mut |_| {}).await;
     assert!(matches!(result, Err(VaultError::Busy)));
+}
+
+async fn no_rotation_begins_if_one_under_way_was_to_be_finished(site: Site) {
+    let machine = Machine::on(&site).await;
+    let vault = machine.vault().await;
+    machine.fill(&vault).await;
+    let before = (fs::read(machine.key_file()).unwrap(), machine.store.data_keys().await.unwrap());
+    assert_eq!(machine.rotate(RotationEnd::ForgetFormerOfOneUnderWay).await, None);
+    assert_eq!((fs::read(machine.key_file()).unwrap(), machine.store.data_keys().await.unwrap()), before);
 }

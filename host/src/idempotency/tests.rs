@@ -1,0 +1,44 @@
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+use super::*;
+
+async fn opened(folder: &TempDir) -> Arc<Idempotency> {
+    let store = Store::open(folder.path()).await.unwrap();
+    let vault = Vault::open(&folder.path().join("master.key"), &store).await.unwrap();
+    Arc::new(Idempotency::new(store, vault))
+}
+
+fn call() -> IdempotentCall {
+    IdempotentCall::new("acme", "ann", "key", &[b"request"])
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_end_within_the_drain_is_cut_off_and_keeps_its_key() {
+    let folder = TempDir::new().unwrap();
+    let calls = opened(&folder).await;
+    assert!(matches!(calls.begin(&call()).await.unwrap(), Begun::New));
+    let (end, ended) = oneshot::channel::<()>();
+    let running = calls.run(call(), async move { (ended.await, Ending::TooLarge) });
+    calls.settle(Instant::now()).await;
+    assert!(!running.is_finished());
+    assert!(matches!(calls.begin(&call()).await.unwrap(), Begun::Running));
+    drop(end);
+}
+
+#[tokio::test]
+async fn the_end_of_a_call_that_has_ended_is_stored_after_the_drain() {
+    let folder = TempDir::new().unwrap();
+    let calls = opened(&folder).await;
+    assert!(matches!(calls.begin(&call()).await.unwrap(), Begun::New));
+    let (tell, told) = oneshot::channel();
+    let work = async move {
+        let _ = tell.send(());
+        ((), Ending::TooLarge)
+    };
+    let running = calls.run(call(), work);
+    told.await.unwrap();
+    calls.settle(Instant::now()).await;
+    assert!(matches!(calls.begin(&call()).await.unwrap(), Begun::EndedWithoutAnswer));
+    running.await.unwrap();
+}
