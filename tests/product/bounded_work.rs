@@ -75,7 +75,7 @@ fn of_a_million_violations_a_hundred_are_told_at_most() {
         let violations = answer.violations();
         assert_eq!(violations.len(), told + 1);
         assert_eq!(violations[told].1, "Further violations are not listed.");
-        let detail = format!("The body has more violations than the {told} that `errors` names.");
+        let detail = format!("The request has more violations than the {told} that `errors` names.");
         assert_eq!(answer.json()["detail"], detail);
         assert!(answer.body.len() < 100_000, "{} bytes", answer.body.len());
         assert_serves(&gateway);
