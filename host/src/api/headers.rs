@@ -9,8 +9,7 @@ use contract::pointer;
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
-/// What the headers of a call say about its answer. The texts are copies, so that a call that waits does not keep the memory in which
-/// its connection has read the headers.
+/// What a caller asks for in the headers of a call. The texts are copied: a waiting call must not keep the buffer of its connection.
 #[derive(Default)]
 pub(super) struct Wishes {
     /// The media types that the caller takes.

@@ -8,11 +8,9 @@ use serde_json::value::RawValue;
 
 use super::answer::{private_answer, private_text};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, job_problem, violations_problem};
+use super::problem::{self, Problem, job_problem, read_query};
 use super::route::HttpCall;
 use crate::pipeline::body::Body;
-use crate::schema::Violation;
-use contract::pointer;
 use store::JobStatus;
 
 /// Jobs in a page, if the caller does not say how many.
@@ -66,16 +64,10 @@ struct Query {
 }
 
 impl Query {
-    /// Reads the query, and names everything that is wrong with it.
     fn read(query: &str) -> Result<Self, Problem> {
         let mut read = Self { status: None, cursor: None, limit: DEFAULT_LIMIT };
-        let mut violations = Vec::new();
-        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-            if let Err(detail) = read.set(&name, &value) {
-                violations.push(Violation { pointer: pointer::of(&name), detail });
-            }
-        }
-        if violations.is_empty() { Ok(read) } else { Err(violations_problem(violations)) }
+        read_query(query, |name, value| read.set(name, value))?;
+        Ok(read)
     }
 
     fn set(&mut self, name: &str, value: &str) -> Result<(), String> {

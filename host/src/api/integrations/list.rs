@@ -6,16 +6,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Response;
 use serde_json::{Value, json};
-use url::form_urlencoded;
 
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::problem::{Problem, integration_problem, violations_problem};
+use crate::api::problem::{Problem, integration_problem, read_query};
 use crate::api::route::HttpCall;
 use crate::integrations::record;
 use crate::pipeline::body::Body;
-use crate::schema::Violation;
-use contract::pointer;
 use store::{Integration, IntegrationFilter, Status};
 
 /// Integrations in a page, if the caller does not say how many.
@@ -49,16 +46,11 @@ fn place(cursor: &str) -> Option<(String, String)> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
 }
 
-/// Reads the query, and names everything that is wrong with it.
+/// Reads the query.
 fn read(query: &str) -> Result<IntegrationFilter, Problem> {
     let mut filter = IntegrationFilter { limit: DEFAULT_LIMIT, ..IntegrationFilter::default() };
-    let mut violations = Vec::new();
-    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        if let Err(detail) = set(&mut filter, &name, &value) {
-            violations.push(Violation { pointer: pointer::of(&name), detail });
-        }
-    }
-    if violations.is_empty() { Ok(filter) } else { Err(violations_problem(violations)) }
+    read_query(query, |name, value| set(&mut filter, name, value))?;
+    Ok(filter)
 }
 
 fn set(filter: &mut IntegrationFilter, name: &str, value: &str) -> Result<(), String> {

@@ -27,7 +27,7 @@ pub(super) use self::access::{integration_problem, store_problem};
 pub(super) use self::jobs::{failure_problem, job_problem};
 pub(super) use self::kept::KeptProblem;
 pub(super) use self::pipeline::{no_memory, pipeline_problem};
-pub(super) use self::violations::{input_problem, invalid, violations_problem};
+pub(super) use self::violations::{input_problem, invalid, read_query};
 pub(super) use self::webhooks::{callback_problem, webhook_problem};
 
 use crate::pipeline::body::{Body, full};

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::{CONNECTOR_FAILED, NOT_JSON, Problem, VALIDATION};
 use crate::schema::{InputError, MORE_VIOLATIONS, Violation};
+use contract::pointer;
 use contract::words::sentence;
 
 /// The problem of a body that its schema does not accept.
@@ -23,7 +24,7 @@ pub(super) fn schema_too_costly() -> Problem {
 }
 
 /// The problem of a request with these violations.
-pub(in crate::api) fn violations_problem(violations: Vec<Violation>) -> Problem {
+pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
     let (count, has_more) = match violations.split_last() {
         Some((last, listed)) if last.detail == MORE_VIOLATIONS => (listed.len(), true),
         _ => (violations.len(), false),
@@ -39,6 +40,25 @@ pub(in crate::api) fn violations_problem(violations: Vec<Violation>) -> Problem 
             (count, false) => format!("The request has {count} violations; `errors` names each."),
         })
         .with("errors", errors)
+}
+
+/// Reads the query of a URL, and names everything that is wrong with it. `set` takes the name and the value of each parameter, or
+/// says what the value must be.
+///
+/// # Errors
+/// 422 with each violation.
+pub(in crate::api) fn read_query(
+    query: &str,
+    mut set: impl FnMut(&str, &str) -> Result<(), String>,
+) -> Result<(), Problem> {
+    let parameters = url::form_urlencoded::parse(query.as_bytes());
+    let violations: Vec<Violation> = parameters
+        .filter_map(|(name, value)| {
+            let detail = set(&name, &value).err()?;
+            Some(Violation { pointer: pointer::of(&name), detail })
+        })
+        .collect();
+    if violations.is_empty() { Ok(()) } else { Err(violations_problem(violations)) }
 }
 
 /// The problem of one member that is not valid in a way that its schema does not express.
