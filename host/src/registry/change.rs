@@ -249,7 +249,7 @@ impl Registry {
                 }
             };
             let (module, signature) = (fs::read(&former.path)?, signature_of(&former.path)?);
-            let granted = self.store.former_grants(identifier, &former.digest).await?;
+            let granted = self.store.previous_grants(identifier, &former.digest).await?;
             let grants = granted.as_deref().map_or(Grants::Stored, Grants::Exactly);
             let candidate = self
                 .load(&module, Some(identifier), grants, Arrival::Foreign(signature.as_deref()))

@@ -1,4 +1,4 @@
-//! Writes files that stay whole in a crash.
+//! Writes files that a crash cannot leave half-written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,25 +6,27 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of the next temporary file, so that two files that this process writes at the same time have different names.
+/// Number of the next temporary file, so that two files that this process writes at the same time
+/// have different names.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Replaces a file. After a crash the path holds either the old content or all of the new content. Only the owner can read
-/// the file.
+/// Replaces a file. After a crash the path holds either the old content or all of the new content.
+/// Only the owner can read the file.
 ///
 /// # Errors
 /// Fails with the errors of the file system and of `write`. The path then keeps its old content.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    write_beside(path, write, |temporary| fs::rename(temporary, path))
+    write_temporary(path, write, |temporary| fs::rename(temporary, path))
 }
 
-/// As [`write_atomically`], but never replaces a file. If several processes create the same file, one of them succeeds.
+/// As [`write_atomically`], but never replaces a file. If several processes create the same file,
+/// one of them succeeds.
 ///
 /// # Errors
-/// Fails with [`io::ErrorKind::AlreadyExists`] if the file exists, and with the errors of the file system and of `write`. An
-/// existing file is then unchanged.
+/// Fails with [`io::ErrorKind::AlreadyExists`] if the file exists, and with the errors of the file
+/// system and of `write`. An existing file is then unchanged.
 pub(crate) fn create_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    write_beside(path, write, |temporary| {
+    write_temporary(path, write, |temporary| {
         // A rename would replace an existing file. A link does not.
         fs::hard_link(temporary, path)?;
         fs::remove_file(temporary)
@@ -32,7 +34,7 @@ pub(crate) fn create_atomically(path: &Path, write: impl FnOnce(&mut File) -> io
 }
 
 /// Writes a temporary file in the same folder. `publish` then gives it its final name.
-fn write_beside(
+fn write_temporary(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
     publish: impl FnOnce(&Path) -> io::Result<()>,
@@ -50,7 +52,7 @@ fn write_beside(
         File::open(folder)?.sync_all()
     })();
     if result.is_err() {
-        // A leftover file does no harm if this fails too: its name is never read.
+        // If this fails too, the leftover file does no harm, because its name is never read.
         let _ = fs::remove_file(&temporary);
     }
     result

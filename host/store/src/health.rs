@@ -1,7 +1,8 @@
 //! The failures of the database that this process has seen.
 //!
-//! Two gateways that share a database lose it at the same time. When it is back, the one that holds new tokens must store them
-//! before the other one takes over its lease. So a gateway that has seen a failure waits before it takes over leases.
+//! Two gateways that share a database lose it at the same time. When it is back, the one that holds
+//! new tokens must store them before the other one takes over its lease. A gateway that has seen a
+//! failure therefore waits before it takes over leases.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,25 +12,27 @@ use parking_lot::Mutex;
 use crate::connection::Durability;
 use crate::{Store, StoreError};
 
-/// Time after the last failure until leases of other gateways are taken over. It is longer than the pause between two attempts of
-/// a gateway to store new tokens, together with the time in which it notices that its connection is broken
-/// (`postgres::address`).
+/// Time after the last failure until leases of other gateways are taken over. It is longer than the
+/// delay between two attempts of a gateway to store new tokens, plus the time in which the gateway
+/// notices that its connection is broken (`postgres::address`).
 pub(crate) const RECOVERY: Duration = Duration::from_secs(6);
 
-/// Time for which the answer to [`crate::Store::is_answering`] is kept, because anyone may ask for it.
+/// Time for which the result of [`crate::Store::is_answering`] is kept, because any client may
+/// trigger it.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// Longest wait for the database when it is asked whether it answers.
+/// Maximum wait for the database in the health check.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The failures that this process has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     failed_at: Mutex<Option<Instant>>,
-    /// Set from a write that failed until the probe has written, because reads may succeed while the disk is full. Other writes do
-    /// not clear it: many of them change no row, and succeed on a full disk too.
+    /// Set by a failed write, and cleared when the probe has written, because reads may succeed
+    /// while the disk is full. Other writes do not clear it: many of them change no row, and
+    /// succeed on a full disk too.
     writes_fail: AtomicBool,
-    /// The last answer to [`crate::Store::is_answering`].
+    /// The last result of [`crate::Store::is_answering`].
     asked: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
 
@@ -54,7 +57,8 @@ impl Health {
         *self.failed_at.lock() = Some(Instant::now());
     }
 
-    /// Returns whether other gateways have had time to store what they could not store during the last failure.
+    /// Returns whether other gateways have had time to store what they could not store during the
+    /// last failure.
     pub(crate) fn has_recovered(&self) -> bool {
         self.failed_at.lock().is_none_or(|failed_at| failed_at.elapsed() >= RECOVERY)
     }
@@ -83,8 +87,8 @@ impl Store {
     async fn probe(&self) -> Result<(), StoreError> {
         self.check().await?;
         if self.health.writes_fail.load(Ordering::Relaxed) {
-            // Changes a row and changes it back, because SQLite does not write a row that stays the same. Every gateway has a data
-            // key.
+            // Changes a row and changes it back, because SQLite does not write a row that stays the
+            // same. Every gateway has a data key.
             self.write(Durability::PowerLoss, |connection| {
                 connection.execute("UPDATE data_keys SET created_at = created_at + 1 WHERE retired_at IS NULL", &[])?;
                 connection.execute("UPDATE data_keys SET created_at = created_at - 1 WHERE retired_at IS NULL", &[])
@@ -108,7 +112,7 @@ mod tests {
         let failing =
             site.store.write(Durability::PowerLoss, |connection| connection.execute("DELETE FROM nowhere", &[]));
         assert!(failing.await.unwrap_err().is_failure());
-        // A write that changes nothing proves nothing.
+        // A write that changes no row does not prove that the disk has space.
         let nothing = "UPDATE data_keys SET created_at = 0 WHERE id = 'unknown'";
         site.store.write(Durability::PowerLoss, |connection| connection.execute(nothing, &[])).await.unwrap();
         assert!(site.store.health.writes_fail.load(Ordering::Relaxed));

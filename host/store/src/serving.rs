@@ -1,7 +1,8 @@
 //! The lock of the gateway that serves.
 //!
-//! Only one gateway at a time serves on a SQLite database. After a kill, its leases would make users wait for a process that no
-//! longer exists. The next gateway therefore frees them when it starts, if the lock says that no other gateway is alive.
+//! Only one gateway at a time serves on a SQLite database. After a kill, its leases would make
+//! users wait for a process that no longer exists. The next gateway therefore frees them when it
+//! starts, if the lock says that no other gateway is alive.
 
 use std::time::Duration;
 
@@ -12,22 +13,24 @@ use crate::{Backend, Store, StoreError};
 /// Name of the lock.
 const NAME: &str = "serving";
 
-/// Time between two attempts to take the lock while the former gateway ends.
+/// Time between two attempts to take the lock while the previous gateway shuts down.
 const POLL: Duration = Duration::from_secs(1);
 
 /// The right of a gateway to serve, as later gateways on the same SQLite database see it.
 #[derive(Debug)]
 pub struct Serving {
     store: Store,
-    /// `None` while the former gateway on this database ends, and on PostgreSQL.
+    /// `None` while the previous gateway on this database shuts down, and on PostgreSQL.
     lock: Option<ProcessLock>,
 }
 
 impl Store {
-    /// Prepares the database for a gateway that begins to serve. Call it before the first lease is taken.
+    /// Prepares the database for a gateway that begins to serve. Call it before the first lease is
+    /// taken.
     ///
-    /// On SQLite, leases of a gateway that was killed are free afterwards. On PostgreSQL, where other gateways may be alive, their
-    /// leases end by themselves. The database may have been away until a moment ago, so they are not taken over at once.
+    /// On SQLite, this frees the leases of a gateway that was killed. On PostgreSQL, where other
+    /// gateways may be alive, leases expire. The database may have been unavailable until just now,
+    /// so they are not taken over immediately.
     ///
     /// # Errors
     /// Fails if the database does not answer, or the file of the lock cannot be written.
@@ -43,7 +46,7 @@ impl Store {
             self.write(Durability::ProcessKill, |connection| {
                 connection
                     .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                // Nobody knows what these calls have done.
+                // The effects of these calls are unknown.
                 connection
                     .execute("UPDATE idempotency_keys SET leased_until = now_ms() WHERE leased_until IS NOT NULL", &[])
             })
@@ -54,7 +57,8 @@ impl Store {
 }
 
 impl Serving {
-    /// Holds the lock until the process ends. Takes it as soon as the former gateway has ended.
+    /// Holds the lock until the process ends. Takes it as soon as the previous gateway has shut
+    /// down.
     pub async fn hold(mut self) {
         while matches!(self.store.backend, Backend::Sqlite(_)) && self.lock.is_none() {
             tokio::time::sleep(POLL).await;

@@ -9,8 +9,8 @@ use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Holder, Store, StoreError, caps};
 
-/// Time after its expiry for which an authorization is kept. Until then, a replayed `state` is distinguished from an
-/// unknown one.
+/// Time after its expiry for which an authorization is kept. Until then, a replayed `state` is
+/// distinguished from an unknown one.
 const KEPT_AFTER_EXPIRY: Duration = Duration::from_secs(24 * 3600);
 
 /// The columns of an [`Authorization`], in the order in which they are read.
@@ -22,8 +22,8 @@ impl Store {
     /// Stores an authorization. Deletes those that expired more than a day ago.
     ///
     /// # Errors
-    /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many under way, or if the database does not
-    /// answer.
+    /// Fails with [`StoreError::TooManyAuthorizations`] if the holder has too many in progress, or
+    /// if the database does not answer.
     pub async fn save_authorization(&self, authorization: Authorization) -> Result<(), StoreError> {
         self.write(Durability::PowerLoss, move |connection| {
             connection.execute(
@@ -36,7 +36,8 @@ impl Store {
         .await
     }
 
-    /// Takes an authorization that was begun for this connector. If several calls ask for the same one, on any gateway, exactly one gets it.
+    /// Takes an authorization that was begun for this connector. If several calls take the same
+    /// one, on any gateway, exactly one gets it.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -46,7 +47,8 @@ impl Store {
         hash: &StateHash,
     ) -> Result<TakenAuthorization, StoreError> {
         let (hash, connector) = (*hash, connector.to_owned());
-        // The callback needs no API key. Requests with an invented `state` must not hold the write lock.
+        // The callback needs no API key. Requests with an invented `state` must not hold the write
+        // lock.
         let found = self.read(move |connection| find(connection, &hash)).await?;
         match found {
             TakenAuthorization::Fresh(authorization) if authorization.holder.connector != connector => {
@@ -86,12 +88,13 @@ pub(super) fn lock_name(hash: &StateHash) -> String {
     format!("authorization\0{hash:?}")
 }
 
-/// Looks again under a lock, because another call may have taken the authorization since the first look.
+/// Reads again under a lock, because another call may have taken the authorization since the first
+/// read.
 fn take(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
     connection.lock(&lock_name(hash))?;
     let found = find(connection, hash)?;
     if matches!(found, TakenAuthorization::Fresh(_)) {
-        // The caller has the verifier now, and the database keeps no secret without need.
+        // The caller has the verifier now. The database keeps no secret that is no longer needed.
         connection.execute(
             "UPDATE authorizations SET is_used = TRUE, data_key = NULL, verifier = NULL WHERE hash = $1",
             values![hash],

@@ -66,8 +66,9 @@ impl Store {
         .await
     }
 
-    /// Deletes the copies of data keys that are sealed under other master keys than this one. Returns `false` and deletes
-    /// nothing if a data key has no copy under this master key, because nothing could unseal it afterwards.
+    /// Deletes the copies of data keys that are sealed under other master keys than this one.
+    /// Returns `false` and deletes nothing if a data key has no copy under this master key, because
+    /// nothing could unseal it afterwards.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -88,7 +89,8 @@ impl Store {
         .await
     }
 
-    /// Deletes data keys that have been retired for this long and that no secret is sealed under. Returns their number.
+    /// Deletes data keys that have been retired for this long and that no secret is sealed under.
+    /// Returns their number.
     ///
     /// # Errors
     /// Fails if the database does not answer.

@@ -8,7 +8,7 @@ use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
-/// The part of a row that tells the state of its key.
+/// The columns that give the state of a key.
 struct Found {
     fingerprint: Vec<u8>,
     is_running: Option<bool>,
@@ -16,8 +16,8 @@ struct Found {
 }
 
 impl Store {
-    /// Begins a call: takes its key if it is new or has expired. The call then runs under a lease of the time `lease`, and the key
-    /// is kept for the time `keep`.
+    /// Begins a call: takes its key if it is new or has expired. The call then runs under a lease
+    /// of the time `lease`, and the key is kept for the time `keep`.
     ///
     /// # Errors
     /// Fails if the database does not answer. The call must then not run.
@@ -28,7 +28,8 @@ impl Store {
         keep: Duration,
     ) -> Result<KeyState, StoreError> {
         let call = call.clone();
-        // The call may do what cannot be undone. After a power loss, the key must still say that it has begun.
+        // The call may do something that cannot be undone. After a power loss, the key must still
+        // say that the call has begun.
         self.write(Durability::PowerLoss, move |connection| {
             connection
                 .execute("DELETE FROM idempotency_keys WHERE id = $1 AND expires_at <= now_ms()", values![&call.id])?;
@@ -45,7 +46,7 @@ impl Store {
         .await
     }
 
-    /// Makes the lease of a call that runs end later: after the time `lease` from now.
+    /// Extends the lease of a running call to the time `lease` from now.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -79,7 +80,7 @@ impl Store {
         .await
     }
 
-    /// Gives back the key of a call that has done nothing, so that the next call with it runs.
+    /// Releases the key of a call that has done nothing, so that the next call with the key runs.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -105,14 +106,14 @@ impl Store {
     }
 }
 
-/// The state of a key that is there.
+/// The state of an existing key.
 fn state(connection: &mut dyn Connection, call: &IdempotentCall) -> Result<KeyState, StoreError> {
     let found: Option<Found> = connection.optional(
         "SELECT fingerprint, leased_until > now_ms(), data_key, answer FROM idempotency_keys WHERE id = $1",
         values![&call.id],
     )?;
     Ok(match found {
-        // Another call has just given it back.
+        // Another call has just released it.
         None => KeyState::Running,
         Some(found) if found.fingerprint != call.fingerprint => KeyState::OfOtherRequest,
         Some(Found { is_running: Some(true), .. }) => KeyState::Running,

@@ -1,7 +1,7 @@
 //! The integration that a call runs on.
 //!
-//! Every statement reads a limited number of rows by an index, so that a call of an application with many users costs no more than
-//! one with few.
+//! Every statement reads a limited number of rows by an index, so that a call of an application
+//! with many users costs no more than one with few.
 
 use super::queries::{find, select};
 use super::{AuthType, Choice, Holder, Integration};
@@ -9,11 +9,12 @@ use crate::connection::Connection;
 use crate::value::values;
 use crate::{Store, StoreError};
 
-/// Most identifiers that are offered to a caller that has to name one.
+/// Maximum number of identifiers that are offered to a caller that has to name one.
 const CANDIDATES: u32 = 50;
 
 impl Store {
-    /// Chooses among a holder's integrations of one auth type: the named one, else the selected one, else the only one.
+    /// Chooses among a holder's integrations of one auth type: the named one, else the selected
+    /// one, else the only one.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -52,7 +53,7 @@ fn selected(
     )
 }
 
-/// Returns the integration of a holder that has one.
+/// Returns the only integration of a holder.
 fn only(
     connection: &mut dyn Connection,
     holder: &Holder,

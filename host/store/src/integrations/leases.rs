@@ -1,8 +1,10 @@
-//! Refresh leases: of all gateways on one database, one at a time refreshes the tokens of an integration.
+//! Refresh leases. Of all gateways on one database, one at a time refreshes the tokens of an
+//! integration.
 //!
-//! A lease ends by itself, because the gateway that holds it may crash. Its worker may also be slower than the lease. Each
-//! lease therefore has a number, the fence, which is higher than that of every earlier lease of the integration. A write with
-//! an old fence has no effect, so a slow worker cannot overwrite the tokens of its successor.
+//! A lease expires, because the gateway that holds it may crash. Its worker may also be slower than
+//! the lease. Each lease therefore has a number, the fence, which is higher than the fence of every
+//! earlier lease of the integration. A write with an old fence has no effect, so a slow worker
+//! cannot overwrite the tokens of its successor.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -12,12 +14,12 @@ use crate::time::millis;
 use crate::value::values;
 use crate::{Store, StoreError};
 
-/// A call that takes longer than this met a database that did not answer for a while.
+/// If a call takes longer than this, the database did not answer for a while.
 const PROMPT: Duration = Duration::from_secs(2);
 
 impl Store {
-    /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that have no lease. The most
-    /// urgent one comes first.
+    /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that
+    /// have no lease. The most urgent one comes first.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -34,8 +36,8 @@ impl Store {
         .await
     }
 
-    /// Returns the ids of active integrations whose tokens have expired at `now` and that no refresh can help. The oldest one
-    /// comes first.
+    /// Returns the ids of active integrations whose tokens have expired at `now` and that no
+    /// refresh can help. The oldest one comes first.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -51,17 +53,20 @@ impl Store {
         .await
     }
 
-    /// Takes the lease of an integration for the time `life`, by the clock of the database, and returns its fence. Returns
-    /// `None` if another worker has the lease, or if there is no such integration.
+    /// Takes the lease of an integration for the time `life`, by the clock of the database, and
+    /// returns its fence. Returns `None` if another worker has the lease, or if there is no such
+    /// integration.
     ///
-    /// A lease that has ended without a release belongs to a worker that died, or that could not reach the database. If this
-    /// process could not reach it either, that worker gets time to store its result first: the lease is not given away before.
+    /// A lease that has ended without a release belongs to a worker that died, or that could not
+    /// reach the database. If this process could not reach it either, that worker gets time to
+    /// store its result first: the lease is not given away before.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn lease_refresh(&self, id: &str, life: Duration) -> Result<Option<i64>, StoreError> {
         let (id, health, asked_at) = (id.to_owned(), Arc::clone(&self.health), Instant::now());
-        // A database server may lose its power while the worker continues. Its lease must not be given to another one then.
+        // A database server may lose its power while the worker continues. Its lease must then not
+        // be given to another one.
         self.write(Durability::PowerLoss, move |connection| {
             let mut take = |which: &str| {
                 connection.optional(
@@ -78,7 +83,7 @@ impl Store {
             }
             let ended = take("leased_until <= now_ms()")?;
             if ended.is_some() && asked_at.elapsed() > PROMPT {
-                // The database was away during this call.
+                // The database was unavailable during this call.
                 health.note_failure();
                 connection.execute("UPDATE integrations SET leased_until = now_ms() WHERE id = $1", values![&id])?;
                 return Ok(None);
@@ -88,8 +93,8 @@ impl Store {
         .await
     }
 
-    /// Makes a lease end later: after the time `life` from now. Does nothing if it was released, or if another worker has taken the
-    /// lease since.
+    /// Extends a lease to the time `life` from now. Does nothing if it was released, or if another
+    /// worker has taken the lease since.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -109,7 +114,7 @@ impl Store {
     /// Releases a lease. Does nothing if another worker has taken the lease since.
     ///
     /// # Errors
-    /// Fails if the database does not answer. The lease then ends by itself.
+    /// Fails if the database does not answer. The lease then expires.
     pub async fn release_refresh(&self, id: &str, fence: i64) -> Result<(), StoreError> {
         let id = id.to_owned();
         self.write(Durability::ProcessKill, move |connection| {

@@ -1,8 +1,9 @@
 //! The queue of jobs, which all gateways on one database share.
 //!
-//! A gateway that runs a job has a lease on it, which it renews. A lease ends by itself, because the gateway may crash. Each lease
-//! has a number, the fence, which is higher than that of every earlier lease of the job. A write with an old fence has no effect,
-//! so a slow gateway cannot end a job that another one has taken up since.
+//! A gateway that runs a job has a lease on it, which it renews. A lease expires, because the
+//! gateway may crash. Each lease has a number, the fence, which is higher than the fence of every
+//! earlier lease of the job. A write with an old fence has no effect, so a slow gateway cannot end
+//! a job that another one has taken up since.
 
 use std::time::Duration;
 
@@ -14,13 +15,13 @@ use crate::value::values;
 use crate::{Sealed, Store, StoreError};
 
 impl Store {
-    /// Takes the next pending job for the time `life`, or returns `None` if there is none. Tenants take turns, and each tenant's
-    /// oldest job is first. Tenants in `except` are passed over.
+    /// Takes the next pending job for the time `life`, or returns `None` if there is none. Tenants
+    /// take turns, and each tenant's oldest job is first. Tenants in `except` are skipped.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn take_job(&self, life: Duration, except: Vec<String>) -> Result<Option<Job>, StoreError> {
-        // An idle gateway asks often, and must not hold the write lock.
+        // An idle gateway polls often, and must not hold the write lock.
         let waiting: Vec<String> = self
             .read(|connection| {
                 connection.all(
@@ -62,8 +63,9 @@ impl Store {
         .await
     }
 
-    /// Renews the leases of jobs, given by id and fence, for the time `life`. Returns the ids of those that were not taken up or
-    /// ended since. A lease that has ended is renewed too, unless another worker has taken up the job.
+    /// Renews the leases of jobs, given by id and fence, for the time `life`. Returns the ids of
+    /// the jobs that were neither taken up nor ended in the meantime. A lease that has ended is
+    /// renewed too, unless another worker has taken up the job.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -84,7 +86,8 @@ impl Store {
         .await
     }
 
-    /// Stores the progress of a running job. Does nothing if the job was taken or ended since.
+    /// Stores the progress of a running job. Does nothing if the job was taken or ended in the
+    /// meantime.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -104,31 +107,33 @@ impl Store {
         .await
     }
 
-    /// Puts a running job back into the queue, from which it is not taken before `pause` has passed. This attempt does not count.
-    /// Returns `false` and writes nothing if the job was taken or ended since.
+    /// Puts a running job back into the queue, from which it is not taken before `delay` has
+    /// passed. This attempt does not count. Returns `false` and writes nothing if the job was taken
+    /// or ended in the meantime.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn put_back_job(&self, id: &str, fence: i64, pause: Duration) -> Result<bool, StoreError> {
+    pub async fn put_back_job(&self, id: &str, fence: i64, delay: Duration) -> Result<bool, StoreError> {
         let id = id.to_owned();
         self.write(Durability::PowerLoss, move |connection| {
             let written = connection.execute(
                 "UPDATE jobs SET status = 'pending', due_at = now_ms() + $1, attempts = attempts - 1, leased_until = NULL
                  WHERE id = $2 AND fence = $3 AND status = 'running'",
-                values![millis(pause), &id, fence],
+                values![millis(delay), &id, fence],
             )?;
             Ok(written > 0)
         })
         .await
     }
 
-    /// Puts jobs back into the queue that only read and whose lease has ended, because their gateway died. Returns their number.
+    /// Puts jobs back into the queue that only read and whose lease has ended, because their
+    /// gateway died. Returns their number.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn put_back_lost_jobs(&self, max_attempts: u32) -> Result<u64, StoreError> {
         let condition = "status = 'running' AND leased_until <= now_ms() AND NOT changes_data AND attempts < $1";
-        // Gateways ask often, and must not hold the write lock for nothing.
+        // Gateways poll often, and must not take the write lock if there is nothing to do.
         let is_any: bool = self
             .read(move |connection| {
                 connection.one(&format!("SELECT count(*) > 0 FROM jobs WHERE {condition}"), values![max_attempts])

@@ -13,7 +13,8 @@ impl Store {
     /// Stores a key that a command has created.
     ///
     /// # Errors
-    /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does not answer.
+    /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does
+    /// not answer.
     pub async fn create_key(&self, key: NewApiKey) -> Result<(), StoreError> {
         let created =
             self.write(Durability::PowerLoss, move |connection| insert(connection, &key, KeyOrigin::Command)).await?;
@@ -54,12 +55,13 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn keys_at_revision(&self) -> Result<(i64, Vec<ApiKey>), StoreError> {
-        // The revision is read first. A key that changes between the two statements is then read again at the next check.
-        // In the other order the change could be missed.
+        // The revision is read first. A key that changes between the two statements is then read
+        // again at the next check. In the other order the change could be missed.
         self.read(|connection| Ok((revision(connection)?, list(connection)?))).await
     }
 
-    /// Returns a number that grows with every change of a key by any process. A use of a key is not a change.
+    /// Returns a number that grows with every change of a key by any process. A use of a key is not
+    /// a change.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -76,7 +78,8 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let key: Option<ApiKey> = connection.optional(&select("WHERE id = $1"), values![&id])?;
-            // A key that a newer value of the environment variable has replaced keeps its time, but cannot be adopted again.
+            // A key that a newer value of the environment variable has replaced keeps its time, but
+            // cannot be adopted again.
             connection.execute(
                 "UPDATE api_keys SET revoked_at = coalesce(revoked_at, now_ms()), revoked_by_person = TRUE WHERE id = $1",
                 values![&id],
@@ -95,7 +98,8 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn note_keys_used(&self, mut ids: Vec<KeyId>) -> Result<(), StoreError> {
-        // All gateways write the rows in the same order, so that two of them never wait for each other's rows.
+        // All gateways write the rows in the same order, so that two of them never wait for each
+        // other's rows.
         ids.sort_by(|left, right| left.0.cmp(&right.0));
         self.write(Durability::ProcessKill, move |connection| {
             ids.iter().try_for_each(|id| {
@@ -126,13 +130,14 @@ fn insert(connection: &mut dyn Connection, key: &NewApiKey, origin: KeyOrigin) -
 
 fn adopt(connection: &mut dyn Connection, key: &NewApiKey) -> Result<KeyAdoption, StoreError> {
     connection.lock(LOCK)?;
-    let former = by_hash(connection, &key.hash)?;
-    if let Some(former) = &former {
-        let same_rights = former.scopes == key.scopes && former.tenant == key.tenant && former.subject == key.subject;
+    let previous = by_hash(connection, &key.hash)?;
+    if let Some(previous) = &previous {
+        let same_rights =
+            previous.scopes == key.scopes && previous.tenant == key.tenant && previous.subject == key.subject;
         if !same_rights {
-            return Ok(KeyAdoption::OtherRights(former.id.clone()));
+            return Ok(KeyAdoption::OtherRights(previous.id.clone()));
         }
-        if connection.one("SELECT revoked_by_person FROM api_keys WHERE id = $1", values![&former.id])? {
+        if connection.one("SELECT revoked_by_person FROM api_keys WHERE id = $1", values![&previous.id])? {
             return Ok(KeyAdoption::Revoked);
         }
     }
@@ -140,9 +145,9 @@ fn adopt(connection: &mut dyn Connection, key: &NewApiKey) -> Result<KeyAdoption
         "UPDATE api_keys SET revoked_at = now_ms() WHERE origin = $1 AND hash <> $2 AND revoked_at IS NULL",
         values![KeyOrigin::Environment, &key.hash],
     )?;
-    match former {
-        Some(former) if former.revoked_at.is_some() => {
-            connection.execute("UPDATE api_keys SET revoked_at = NULL WHERE id = $1", values![&former.id])?;
+    match previous {
+        Some(previous) if previous.revoked_at.is_some() => {
+            connection.execute("UPDATE api_keys SET revoked_at = NULL WHERE id = $1", values![&previous.id])?;
         }
         Some(_) => {}
         None => {

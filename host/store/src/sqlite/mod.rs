@@ -1,8 +1,9 @@
 //! The store in one SQLite file.
 //!
-//! Reads use a few connections, writes use one. SQLite allows one writer at a time, so that a second connection could only
-//! poll for the file's lock. With one connection, writes wait in order. Every write is one `IMMEDIATE` transaction: it takes
-//! the write lock at its beginning and cannot fail in the middle because another process has it.
+//! Reads use a few connections, writes use one. SQLite allows one writer at a time, so a second
+//! connection could only poll for the file's lock. With one connection, writes wait in order. Every
+//! write is one `IMMEDIATE` transaction: it takes the write lock at its beginning and cannot fail
+//! in the middle because another process has it.
 //!
 //! - `connection`: the trait [`Connection`] on SQLite
 //! - `migrate`: the versions of the tables
@@ -26,10 +27,11 @@ use self::connection::SqliteConnection;
 use crate::StoreError;
 use crate::connection::{Connection, Durability};
 use crate::pool::{Pool, on_blocking_thread};
-use crate::process_lock::Held;
+use crate::process_lock::LockHolder;
 use crate::time::to_millis;
 
-/// The longest wait for a lock of another process. Writes of a gateway take milliseconds. Backup tools take longer.
+/// Maximum wait for a lock of another process. Writes of a gateway take milliseconds. Backup tools
+/// take longer.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of connections for reading. Each occupies a thread and a CPU core while it reads.
@@ -48,7 +50,8 @@ impl Sqlite {
     pub(crate) async fn open(path: &Path) -> Result<Self, StoreError> {
         let path: Arc<Path> = path.into();
         on_blocking_thread(move || {
-            // SQLite would create a file that other users can read. The files that it creates beside this one get its mode.
+            // SQLite would create a file that other users can read. The files that it creates next
+            // to this one get the same mode.
             OpenOptions::new()
                 .create(true)
                 .append(true)
@@ -102,14 +105,14 @@ impl Sqlite {
         .await
     }
 
-    /// See [`crate::Store::try_process_lock`]. The lock is one on a file beside the database.
-    pub(crate) async fn try_process_lock(&self, name: &str) -> Result<Option<Held>, StoreError> {
+    /// See [`crate::Store::try_process_lock`]. The lock is a lock on a file next to the database.
+    pub(crate) async fn try_process_lock(&self, name: &str) -> Result<Option<LockHolder>, StoreError> {
         let path = self.path.with_file_name(format!("{name}.lock"));
         on_blocking_thread(move || {
             let failed = |error: io::Error| StoreError::NotWritable { path: path.clone(), reason: error.to_string() };
             let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
             match file.try_lock() {
-                Ok(()) => Ok(Some(Held::File(file))),
+                Ok(()) => Ok(Some(LockHolder::File(file))),
                 Err(TryLockError::WouldBlock) => Ok(None),
                 Err(TryLockError::Error(error)) => Err(failed(error)),
             }
@@ -117,8 +120,8 @@ impl Sqlite {
         .await
     }
 
-    /// Runs `work` on a connection of the pool. The inner result is that of the caller's statements, the outer one that of the
-    /// statements around them.
+    /// Runs `work` on a connection of the pool. The inner result belongs to the caller's
+    /// statements, the outer one to the transaction around them.
     async fn run<T: Send + 'static>(
         &self,
         pool: &Arc<Pool<rusqlite::Connection>>,
@@ -126,7 +129,8 @@ impl Sqlite {
     ) -> Result<T, StoreError> {
         let path = Arc::clone(&self.path);
         pool.run(move |pool| {
-            // The open connections would still write to a file that was removed, and all that would be lost.
+            // If the file was removed, the open connections would still write to it, and the data
+            // would be lost.
             if !path.try_exists().unwrap_or(true) {
                 return Err(StoreError::Missing { path: path.to_path_buf() });
             }
@@ -146,16 +150,17 @@ fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     connection.busy_timeout(LOCK_TIMEOUT)?;
     use_write_ahead_log(&connection)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // SQLite overwrites deleted data in the file, so that former secrets do not remain there.
+    // SQLite overwrites deleted data in the file, so that previous secrets do not remain there.
     connection.pragma_update(None, "secure_delete", true)?;
-    // The clock of a SQLite database is that of the machine.
+    // A SQLite database uses the clock of the machine.
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("now_ms", 0, flags, |_| Ok(to_millis(std::time::SystemTime::now())))?;
     Ok(connection)
 }
 
-/// Switches the file to a write-ahead log, with which readers and the writer do not wait for each other. While another process
-/// switches a new file, SQLite fails at once instead of waiting for the lock. This function therefore tries again.
+/// Switches the file to a write-ahead log, with which readers and the writer do not wait for each
+/// other. While another process switches a new file, SQLite fails immediately instead of waiting for
+/// the lock. This function therefore tries again.
 fn use_write_ahead_log(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let started = Instant::now();
     loop {

@@ -1,5 +1,5 @@
-//! The master key file. Each line is a key of 32 bytes in base64. During a rotation the file has two lines, and the last one is
-//! the new key.
+//! The master key file. Each line is a key of 32 bytes in base64. During a rotation the file has
+//! two lines, and the last one is the new key.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Read, Write};
@@ -41,7 +41,8 @@ impl Master {
         Self { id: format!("mk_{id}"), key: Arc::new(key) }
     }
 
-    /// A key for one purpose, which reveals nothing about the master key and nothing about keys for other purposes.
+    /// A key for one purpose, which reveals nothing about the master key and nothing about keys for
+    /// other purposes.
     pub(super) fn derive(&self, purpose: &str) -> Key {
         let master = hmac::Key::new(hmac::HMAC_SHA256, self.key.expose_secret());
         let tag = hmac::sign(&master, format!("connector-gateway key for {purpose}").as_bytes());
@@ -89,7 +90,8 @@ impl MasterFile {
         self.find()?.ok_or_else(|| self.missing())
     }
 
-    /// As [`MasterFile::read`]. If there is no file and `may_create` is true, creates it with a new key.
+    /// As [`MasterFile::read`]. If there is no file and `may_create` is true, creates it with a new
+    /// key.
     pub(super) fn read_or_create(&self, may_create: bool) -> Result<Vec<Master>, VaultError> {
         if let Some(masters) = self.find()? {
             return Ok(masters);
@@ -159,7 +161,8 @@ impl MasterFile {
         if masters.is_empty() { Err(VaultError::Empty { path: self.path.clone() }) } else { Ok(masters) }
     }
 
-    /// Makes the file private. A copy that a person put here may have the mode of an ordinary file.
+    /// Makes the file private. A copy that an operator put here may have the mode of an ordinary
+    /// file.
     fn make_private(&self, file: &File) -> Result<(), VaultError> {
         let unreadable = |source| VaultError::Unreadable { path: self.path.clone(), source };
         let mode = file.metadata().map_err(unreadable)?.permissions().mode() & 0o777;

@@ -219,7 +219,7 @@ async fn a_body_is_deleted_with_the_end_of_the_last_of_its_deliveries(site: Site
     assert!(end(store, last).await.unwrap());
     assert_eq!(bodies().await, 0);
 
-    // All of them end at once, on two gateways.
+    // All of them end at the same time, on two gateways.
     let of_job = |number| NewDelivery { payload: payload("job_2"), ..delivery("acme", "two", number) };
     store.add_deliveries((0..URLS).map(of_job).collect()).await.unwrap();
     let claimed = store.claim_deliveries(LEASE, limits(9, 9, 9)).await.unwrap();
