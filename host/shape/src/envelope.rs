@@ -1,6 +1,6 @@
 //! Reads a [`Shape`] from the members `response_fields` and `response_filters` of a request body.
 //!
-//! The limits are checked before the parts over them are read, so that a huge member takes neither memory nor time.
+//! Each limit is checked before more is read, so that a huge member takes neither memory nor time.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +29,8 @@ pub const MAX_VIOLATIONS: usize = 100;
 const FILTER_MEMBERS: [&str; 4] = ["field_name", "type", "values", "root"];
 
 impl Shape {
-    /// Reads the values of `response_fields` and `response_filters`. An absent member, `null` and an empty list all mean that
-    /// nothing is shaped. An empty `root` of a filter counts as absent.
+    /// Reads the values of `response_fields` and `response_filters`. An absent member, `null` and
+    /// an empty list all mean that nothing is shaped. An empty `root` of a filter counts as absent.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Reader {
             let detail = format!("A filter has only the members {}. Remove this one.", FILTER_MEMBERS.join(", "));
             self.report(format!("{pointer}/{}", escape(name)), detail);
         }
-        // Of members with the same name, the last one counts.
+        // If several members have the same name, the last one counts.
         let member = |name: &str| members.first.iter().rfind(|member| member.0 == name).map(|member| member.1);
         let field = self.field_name(format!("{pointer}/field_name"), member("field_name"));
         self.filter_type(format!("{pointer}/type"), member("type"));
@@ -165,7 +165,8 @@ impl Reader {
         }
     }
 
-    /// Reads a path. `if_empty` and `if_no_text` say what to do then.
+    /// Reads a path. `if_empty` and `if_no_text` are the advice in the messages about an empty path
+    /// and about a value that is not text.
     fn path(
         &mut self,
         pointer: impl FnOnce() -> String,
