@@ -1,7 +1,7 @@
 //! The contract with connectors: the types and rules of a manifest, for all parts of the gateway.
 //!
-//! - here: the types of `wit/connector.wit`
-//! - `check`: all rules of a manifest; they are those of the crate `contract-rules`, which authors use too
+//! - this file: the types of `wit/connector.wit`
+//! - `check`: all rules of a manifest, from the crate `contract-rules`, which authors use too
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
 //! - [`words`]: sentences and names in messages to people
