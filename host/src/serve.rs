@@ -25,7 +25,7 @@ use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
-use egress::{Carrier, Egress, EgressError};
+use egress::{Egress, EgressError, Transport};
 use memory::MemoryBudget;
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
@@ -81,7 +81,7 @@ pub fn open_registry(
 /// The parts of a gateway that a command adds.
 pub struct Extras {
     /// Takes every request to upstreams and providers in place of the network.
-    pub carrier: Option<Arc<dyn Carrier>>,
+    pub transport: Option<Arc<dyn Transport>>,
     /// Runs once the gateway serves, with the first key if one was made.
     pub ready: Ready,
 }
@@ -94,7 +94,7 @@ pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Sen
 /// # Errors
 /// See [`ServeError`]. Once the gateway serves, it does not fail.
 pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
-    let Extras { carrier, ready } = extras;
+    let Extras { transport, ready } = extras;
     let started = Instant::now();
     // Without a handler, a write over the limit of file sizes that the operator has set (`ulimit -f`) ends the process. With one,
     // the write fails.
@@ -112,8 +112,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         memory: MemoryBudget::new(config.memory_bytes),
         ..egress::Settings::default()
     })?;
-    let egress = match carrier {
-        Some(carrier) => egress.carried_by(carrier),
+    let egress = match transport {
+        Some(transport) => egress.with_transport(transport),
         None => egress,
     };
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;

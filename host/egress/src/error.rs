@@ -74,7 +74,7 @@ pub enum EgressError {
     },
     /// The response broke off, cannot be decoded, or has a link that is not an address.
     #[error("the answer of `{upstream}` cannot be read: {detail}")]
-    BadAnswer {
+    BadResponse {
         /// Name of the upstream that answered.
         upstream: String,
         /// The fault of the response.
@@ -110,7 +110,7 @@ impl EgressError {
                 Owner::Operator
             }
             Self::PathTooLong | Self::RateLimited { .. } | Self::TooLarge { .. } => Owner::Caller,
-            Self::Unreachable { .. } | Self::TimedOut | Self::BadRedirect { .. } | Self::BadAnswer { .. } => {
+            Self::Unreachable { .. } | Self::TimedOut | Self::BadRedirect { .. } | Self::BadResponse { .. } => {
                 Owner::Provider
             }
         }
@@ -124,7 +124,7 @@ impl EgressError {
                 | Self::Unresolved { .. }
                 | Self::TimedOut
                 | Self::RateLimited { .. }
-                | Self::BadAnswer { .. }
+                | Self::BadResponse { .. }
                 | Self::NoMemory
         )
     }

@@ -12,7 +12,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::error::EgressError;
-use super::upstream::Pacing;
+
+/// The settings of the queue in front of an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Minimum time between the starts of two calls.
+    pub interval: Duration,
+    /// Maximum number of concurrent calls; 0 counts as 1.
+    pub concurrency: u32,
+    /// Maximum time in the queue. A call that would wait longer is refused.
+    pub max_wait: Duration,
+}
 
 /// The queue of one upstream, or of several that share it.
 pub(super) struct Pacer {

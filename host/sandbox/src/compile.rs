@@ -39,7 +39,8 @@ impl From<ChildError> for CompileError {
     }
 }
 
-/// Compiles the module in `source` into `artifact`, in a child process under the limits of `[compile]`.
+/// Compiles the module in `source` into `artifact`, in a child process under the limits of
+/// `[compile]`.
 pub(super) async fn run(source: &Path, artifact: &Path, limits: &CompileLimits) -> Result<(), CompileError> {
     let arguments = [
         OsStr::new("compile"),

@@ -15,8 +15,8 @@ use wasmtime::Trap;
 use wasmtime::component::Resource;
 
 use super::bindings::gateway::connector::json::{Host, HostDocument, Kind};
-use super::host_memory::{Held, HostMemory, TooMuchHeld};
-use super::invocation::Guest;
+use super::guest::Guest;
+use super::host_memory::{HeldMemory, HostMemory, TooMuchHeld};
 
 /// Bytes that a short name of a member takes as a string of its own.
 const SHORTEST_NAME: usize = 32;
@@ -35,7 +35,7 @@ pub struct Document {
 struct Children {
     list: Vec<Child>,
     /// `Some` until it is dropped.
-    held: Option<Held>,
+    held: Option<HeldMemory>,
 }
 
 impl Drop for Children {
@@ -171,7 +171,7 @@ fn unescaped(token: &str) -> Cow<'_, str> {
 struct Collect<'a> {
     text: &'a Bytes,
     list: Vec<Child>,
-    held: Held,
+    held: HeldMemory,
     over: Option<TooMuchHeld>,
 }
 
@@ -329,7 +329,7 @@ mod tests {
     use super::*;
 
     fn memory() -> HostMemory {
-        HostMemory::of(1 << 20)
+        HostMemory::for_responses_of(1 << 20)
     }
 
     fn document(text: &'static str) -> Document {
@@ -383,7 +383,7 @@ mod tests {
     #[test]
     fn children_are_counted_once_while_they_are_found() {
         for text in ["[0,0,0,0,0,0,0,0,0,0]", r#"{"a":0,"b":0,"a":0,"d":0,"e":0,"a":0,"b":0,"c":0,"d":0,"e":0}"#] {
-            let mut memory = HostMemory::of(1 << 10);
+            let mut memory = HostMemory::for_responses_of(1 << 10);
             let (all, document) = (memory.left(), document(text));
             assert_eq!(document.children(&mut memory).unwrap().len(), 10);
             let left = memory.left();
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn children_over_the_memory_limit_are_not_found() {
-        let mut memory = HostMemory::of(100);
+        let mut memory = HostMemory::for_responses_of(100);
         assert!(document("[0,0,0,0,0,0,0,0,0,0]").children(&mut memory).is_err());
         assert!(document(r#"{"a":0,"b":0,"c":0,"d":0,"e":0}"#).children(&mut memory).is_err());
         assert_eq!(memory.left(), 400);
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_pointer_counts_the_values_on_its_way_until_it_ends() {
-        let mut memory = HostMemory::of(500);
+        let mut memory = HostMemory::for_responses_of(500);
         let (all, end) = (memory.left(), Instant::now() + Duration::from_secs(60));
         let document = document("[[[[[[[[[[1]]]]]]]]]]");
         assert!(document.pointer(&"/0".repeat(10), &mut memory, end).unwrap().is_some());

@@ -12,7 +12,7 @@ use hyper::body::{Body as _, Frame};
 use hyper::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
 };
-use memory::{Held, MemoryBudget};
+use memory::{MemoryBudget, Reservation};
 
 use crate::media_type::{essence, is_json};
 use crate::pipeline::body::{Body, full, rejoined};
@@ -119,7 +119,7 @@ struct State {
     encoder: Encoder,
     memory: MemoryBudget,
     /// Counts the encoder.
-    _held: Held,
+    _held: Reservation,
 }
 
 impl State {
@@ -145,7 +145,7 @@ impl State {
 }
 
 fn broken(error: &io::Error) -> EgressError {
-    EgressError::BadAnswer { upstream: "the gateway".to_owned(), detail: format!("it cannot be encoded: {error}") }
+    EgressError::BadResponse { upstream: "the gateway".to_owned(), detail: format!("it cannot be encoded: {error}") }
 }
 
 enum Encoder {

@@ -154,7 +154,7 @@ async fn ended(
         };
         if read.len() + data.len() > MAX_KEPT_BYTES || held.grow_to(read.len() + data.len()).is_err() {
             return (
-                Ok(Response::from_parts(parts, rejoined([Ok(held.of(read.freeze())), Ok(data)], body))),
+                Ok(Response::from_parts(parts, rejoined([Ok(held.tie_to(read.freeze())), Ok(data)], body))),
                 Ending::TooLarge,
             );
         }
@@ -164,7 +164,7 @@ async fn ended(
     let headers =
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
     let kept = stored(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
-    (Ok(Response::from_parts(parts, full(held.of(read.freeze())))), kept)
+    (Ok(Response::from_parts(parts, full(held.tie_to(read.freeze())))), kept)
 }
 
 fn stored(head: &KeptHead, body: &[u8]) -> Ending {

@@ -75,7 +75,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
     match &arguments.command {
         Command::Serve => {
             let ready = Box::new(welcome::print);
-            serve::serve(config, serve::Extras { carrier: None, ready }).await?;
+            serve::serve(config, serve::Extras { transport: None, ready }).await?;
         }
         Command::Keys(command) => {
             let store = database::open(&config).await?;

@@ -50,8 +50,8 @@ pub(super) async fn upstream_error(mut response: egress::Response) -> Error {
     Error::Upstream(Box::new(UpstreamError {
         passed_on: headers,
         status: status.as_u16(),
-        said: response.status_said.as_u16(),
-        detail: format!("The upstream answered {}.", response.status_said),
+        said: response.upstream_status.as_u16(),
+        detail: format!("The upstream answered {}.", response.upstream_status),
         body,
         retry_after: retry_after(&response.headers),
         is_for_user,

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::{Answer, Body, Exchange, Recording, Request};
-use egress::{Carrier, Egress, EgressError, Response, Upstream};
+use egress::{Egress, EgressError, Response, Transport, Upstream};
 
 /// Answers each request with the first answer of the recording that no equal request has had. Nothing is sent.
 pub struct Player {
@@ -72,8 +72,8 @@ fn body_differences(recorded: &Request, asked: &Request) -> Vec<String> {
     }
 }
 
-impl Carrier for Player {
-    fn carry<'a>(
+impl Transport for Player {
+    fn send<'a>(
         &'a self,
         egress: &'a Egress,
         upstream: &'a Upstream,
@@ -81,7 +81,7 @@ impl Carrier for Player {
     ) -> BoxFuture<'a, Result<Response, EgressError>> {
         Box::pin(async move {
             let answer = self.take(&Request::of(upstream, request))?;
-            let unreadable = |detail: String| EgressError::BadAnswer { upstream: upstream.name().to_owned(), detail };
+            let unreadable = |detail: String| EgressError::BadResponse { upstream: upstream.name().to_owned(), detail };
             let body = answer.body.as_ref().map(Body::bytes).transpose();
             let body = body.map_err(|error| unreadable(error.to_string()))?.unwrap_or_default();
             let mut response = hyper::Response::builder().status(answer.status);

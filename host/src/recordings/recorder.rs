@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::redaction::Redaction;
 use super::{Answer, Body, End, Exchange, FORMAT, Json, Recording, Request};
-use egress::{Carrier, Egress, EgressError, Response, Upstream};
+use egress::{Egress, EgressError, Response, Transport, Upstream};
 
 /// Headers that are kept, in lower case. No other header is, so that no credential and no cookie can be.
 const KEPT: [&str; 20] = [
@@ -86,8 +86,8 @@ impl Recorder {
     }
 }
 
-impl Carrier for Recorder {
-    fn carry<'a>(
+impl Transport for Recorder {
+    fn send<'a>(
         &'a self,
         egress: &'a Egress,
         upstream: &'a Upstream,
@@ -106,7 +106,7 @@ impl Carrier for Recorder {
                     *place = end;
                 }
             };
-            let mut response = match egress.send_itself(upstream, request).await {
+            let mut response = match egress.send_to_network(upstream, request).await {
                 Ok(response) => response,
                 Err(error) => {
                     end(Err(format!("`{asked}` has no answer: {error}")));

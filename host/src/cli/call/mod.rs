@@ -25,7 +25,7 @@ use super::connectors::ConnectorsError;
 use super::output::{Results, remark};
 use crate::config::{Config, LogFormat};
 use crate::recordings::{End, Json, Player, Recorder, Recording, RecordingError};
-use egress::{Carrier, Outline, Watcher};
+use egress::{Outline, Transport, Watcher};
 
 /// Why an operation was not called, or has failed. Each message says what to do.
 #[derive(Debug, Error)]
@@ -194,8 +194,8 @@ pub(super) struct Replayed {
 pub(super) async fn replay_to_end(rehearsal: &Rehearsal, recording: &Recording) -> Replayed {
     let player = Arc::new(Player::new(recording));
     let input = recording.input.to_string();
-    let carrier: Arc<dyn Carrier> = Arc::<Player>::clone(&player);
-    let reply = rehearsal.call(&recording.operation, input.as_bytes(), None, carrier).await;
+    let transport: Arc<dyn Transport> = Arc::<Player>::clone(&player);
+    let reply = rehearsal.call(&recording.operation, input.as_bytes(), None, transport).await;
     let requests = player.differences();
     let (end, differences) = match reply.end() {
         Ok(end) => (Some(end.clone()), recording.differences(&end)),
@@ -207,7 +207,7 @@ pub(super) async fn replay_to_end(rehearsal: &Rehearsal, recording: &Recording) 
 }
 
 /// Writes an outline of each request to standard error.
-fn watched(next: Option<Arc<dyn Carrier>>) -> Arc<dyn Carrier> {
+fn watched(next: Option<Arc<dyn Transport>>) -> Arc<dyn Transport> {
     Arc::new(Watcher { report: |outline: &Outline| remark(outline), next })
 }
 

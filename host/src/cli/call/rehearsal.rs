@@ -24,7 +24,7 @@ use crate::serve::ServeError;
 use crate::telemetry::Trace;
 use crate::webhooks::Events;
 use contract::words::{nearest, shortened};
-use egress::{Carrier, Credential, Egress};
+use egress::{Credential, Egress, Transport};
 use memory::MemoryBudget;
 use sandbox::TrapReport;
 use store::vault::Vault;
@@ -112,19 +112,19 @@ impl Rehearsal {
         })
     }
 
-    /// Runs an operation. `carrier` takes its requests.
+    /// Runs an operation. `transport` takes its requests.
     pub(in crate::cli) async fn call(
         &self,
         operation: &str,
         input: &[u8],
         credential: Option<Credential>,
-        carrier: Arc<dyn Carrier>,
+        transport: Arc<dyn Transport>,
     ) -> Reply {
         let connector = &self.connector;
         let Some(operation) = connector.operation(operation) else {
             return Reply::Problem(api::unknown_operation(connector, operation, INSTANCE));
         };
-        let egress = self.egress.clone().carried_by(carrier);
+        let egress = self.egress.clone().with_transport(transport);
         let services = Services {
             registry: &self.trial.registry,
             integrations: &self.integrations,
