@@ -17,7 +17,7 @@ pub fn link_host(entry: &str) -> Result<(), Broken> {
     address::link_host(entry)?;
     match entry.strip_prefix("*.") {
         Some(domain) if registrable(&domain.to_ascii_lowercase()).is_none() => Err(format!(
-            "`{domain}` is a public suffix, below which everybody can have a host; give a registrable domain, as in \
+            "`{domain}` is a public suffix, below which anyone can have a host; give a registrable domain, as in \
              `*.acme.com`"
         )
         .into()),

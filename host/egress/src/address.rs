@@ -53,7 +53,7 @@ impl std::error::Error for ForbiddenAddress {}
 ///
 /// # Errors
 /// `ForbiddenAddress` with the class of the address.
-pub(super) fn check(address: IpAddr) -> Result<(), ForbiddenAddress> {
+pub(super) fn check_public(address: IpAddr) -> Result<(), ForbiddenAddress> {
     let class = match address {
         IpAddr::V4(v4) => class_v4(v4),
         IpAddr::V6(v6) => class_v6(v6),
@@ -140,7 +140,7 @@ impl Service<Name> for GuardedResolver {
             let mut addresses = addresses.await.map_err(|error| io::Error::other(NotResolved(error)))?;
             for address in &mut addresses {
                 if !allow_private {
-                    check(address.ip()).map_err(io::Error::other)?;
+                    check_public(address.ip()).map_err(io::Error::other)?;
                 }
                 // Port 0 means the port of the URL.
                 address.set_port(0);
@@ -154,7 +154,7 @@ impl Service<Name> for GuardedResolver {
 mod tests {
     use super::super::testing::{egress_with, fetch, get, names};
     use super::super::{EgressError, Upstream, UpstreamSettings};
-    use super::check;
+    use super::check_public;
 
     #[test]
     fn addresses_outside_of_the_public_internet_are_refused() {
@@ -184,7 +184,7 @@ mod tests {
         ];
         for (class, addresses) in classes {
             for address in addresses.split(' ') {
-                assert_eq!(check(address.parse().unwrap()).unwrap_err().class, class, "{address}");
+                assert_eq!(check_public(address.parse().unwrap()).unwrap_err().class, class, "{address}");
             }
         }
     }
@@ -195,7 +195,7 @@ mod tests {
                       172.15.255.255 172.32.0.0 192.0.1.0 192.167.255.255 198.17.255.255 198.20.0.0 223.255.255.255 \
                       ::ffff:8.8.8.8 2001:200::1 2001:4860:4860::8888 2003::1 2606:4700::1 2a00::1";
         for address in public.split_whitespace() {
-            assert_eq!(check(address.parse().unwrap()), Ok(()), "{address}");
+            assert_eq!(check_public(address.parse().unwrap()), Ok(()), "{address}");
         }
     }
 

@@ -62,7 +62,7 @@ impl Needle {
 
     /// Compares the beginning of `text` with the needle. `last` says that no more text follows.
     /// Also returns the number of bytes that agree with the needle.
-    pub(super) fn find(&self, text: &[u8], last: bool) -> (Found, usize) {
+    pub(super) fn match_prefix(&self, text: &[u8], last: bool) -> (Found, usize) {
         let (mut best, mut longest) = (Found::Nothing, 0);
         for reading in self.readings {
             let (found, agreed) = self.compare(text, *reading);

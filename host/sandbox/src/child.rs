@@ -52,7 +52,7 @@ pub enum ChildError {
 
 /// Runs a command of this binary in a child process. The command gets the limits as its options and
 /// applies them with [`work`].
-pub(super) async fn run<I, S>(arguments: I, limits: ChildLimits) -> Result<(), ChildError>
+pub(super) async fn run_child<I, S>(arguments: I, limits: ChildLimits) -> Result<(), ChildError>
 where
     I: IntoIterator<Item = S>,
     S: AsRef<OsStr>,
@@ -103,7 +103,7 @@ pub fn work<E: std::fmt::Display>(limits: ChildLimits, work: impl FnOnce() -> Re
         eprintln!("{reason}");
         ExitCode::from(REFUSED)
     };
-    if let Err(error) = set(limits).and_then(|()| end_with_parent()) {
+    if let Err(error) = set_limits(limits).and_then(|()| end_with_parent()) {
         return refused(format!("the limits of the process cannot be set: {error}"));
     }
     match work() {
@@ -121,7 +121,7 @@ fn end_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-fn set(limits: ChildLimits) -> io::Result<()> {
+fn set_limits(limits: ChildLimits) -> io::Result<()> {
     let memory = BASELINE.saturating_add(limits.memory_mb.saturating_mul(1 << 20));
     for (resource, value) in [(Resource::As, memory), (Resource::Cpu, limits.cpu_s), (Resource::Core, 0)] {
         setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?;

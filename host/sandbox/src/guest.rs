@@ -106,7 +106,7 @@ impl Guest {
     pub(super) fn flush_output(&mut self) {
         if let Some(wasi) = self.wasi.take() {
             for line in String::from_utf8_lossy(&wasi.output.contents()).lines() {
-                super::log::write(self, super::log::Level::Info, line.to_owned());
+                super::log::write_line(self, super::log::Level::Info, line.to_owned());
             }
         }
     }

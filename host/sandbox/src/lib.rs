@@ -270,7 +270,7 @@ impl Sandbox {
         let (artifact, tried) = match self.cache.get(digest) {
             Some(cached) => (cached.artifact, Some(cached.tried)),
             None => {
-                outline::check(bytes, &self.pool)?;
+                outline::check_outline(bytes, &self.pool)?;
                 (self.compile(bytes).await?, None)
             }
         };
@@ -288,7 +288,7 @@ impl Sandbox {
         let folder = self.cache.workspace()?;
         let (source, artifact) = (folder.path("module.wasm"), folder.path("module.cwasm"));
         tokio::fs::write(&source, bytes).await?;
-        compile::run(&source, &artifact, &self.compile).await?;
+        compile::compile_in_child(&source, &artifact, &self.compile).await?;
         Ok(tokio::fs::read(&artifact).await?)
     }
 
@@ -307,7 +307,7 @@ impl Sandbox {
         let folder = self.cache.workspace()?;
         let file = folder.path("schemas.json");
         tokio::fs::write(&file, schemas).await?;
-        child::run([OsStr::new(command), OsStr::new("--input"), file.as_os_str()], TRIAL).await?;
+        child::run_child([OsStr::new(command), OsStr::new("--input"), file.as_os_str()], TRIAL).await?;
         record.tried = Some(digest);
         Ok(())
     }

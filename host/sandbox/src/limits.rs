@@ -112,7 +112,7 @@ impl GuestMemory {
         desired: usize,
         shared: impl FnOnce() -> MemoryBudget,
     ) -> bool {
-        self.take(desired.saturating_sub(current), shared)
+        self.count(desired.saturating_sub(current), shared)
     }
 
     /// Counts the growth of a table, as [`Self::grow_memory`] does.
@@ -120,10 +120,10 @@ impl GuestMemory {
         if desired > MAX_TABLE_ELEMENTS {
             return self.refuse(NoGrowth::ForGuest);
         }
-        self.take(desired.saturating_sub(current).saturating_mul(size_of::<usize>()), shared)
+        self.count(desired.saturating_sub(current).saturating_mul(size_of::<usize>()), shared)
     }
 
-    fn take(&mut self, bytes: usize, shared: impl FnOnce() -> MemoryBudget) -> bool {
+    fn count(&mut self, bytes: usize, shared: impl FnOnce() -> MemoryBudget) -> bool {
         let Some(used) = self.used.checked_add(bytes).filter(|used| *used <= self.limit) else {
             return self.refuse(NoGrowth::ForGuest);
         };

@@ -14,7 +14,7 @@ const BYTES_PER_SECOND: usize = LOG_LINES * (LOG_LINE_BYTES + '…'.len_utf8());
 
 impl Host for Guest {
     fn write(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
-        write(self, level, message);
+        write_line(self, level, message);
         Ok(())
     }
 }
@@ -96,7 +96,7 @@ impl Guest {
 
 /// Writes a line of the connector, unless the invocation has written too many, or the connector too
 /// much in this second.
-pub(super) fn write(guest: &mut Guest, level: Level, mut line: String) {
+pub(super) fn write_line(guest: &mut Guest, level: Level, mut line: String) {
     // The line is cut before escaping, so that escaping takes little time. It is cut again
     // afterwards, because an escaped character is longer.
     line.truncate(line.floor_char_boundary(LOG_LINE_BYTES + 1));

@@ -14,7 +14,7 @@ use super::module::{ContractError, check_import, check_size};
 /// # Errors
 /// As when the compiled component is linked. A component that cannot be parsed passes, because the
 /// compiler gives the better error message.
-pub(super) fn check(component: &[u8], limits: &Pool) -> Result<(), ContractError> {
+pub(super) fn check_outline(component: &[u8], limits: &Pool) -> Result<(), ContractError> {
     let mut depth = 0_u32;
     let mut core_instances = 0_u32;
     for payload in Parser::new(0).parse_all(component) {

@@ -134,7 +134,7 @@ fn own_payloads(component: &[u8]) -> impl Iterator<Item = Payload<'_>> {
     })
 }
 
-/// A text of one line. `None` if it has several lines or is empty.
+/// A printable text. `None` for other bytes, and for a text that is too long.
 fn text(data: &[u8]) -> Option<String> {
     let text = str::from_utf8(data).ok().filter(|text| text.len() <= MAX_TEXT_BYTES)?;
     is_printable(text).then(|| text.to_owned())

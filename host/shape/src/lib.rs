@@ -110,14 +110,14 @@ impl Shape {
             scanner.end()?;
             return Ok(document.get(start..).unwrap_or_default().to_vec());
         }
-        let mut outline = outline::read(document, start, &self.paths, !self.has_fields)?;
+        let mut outline = outline::read_outline(document, start, &self.paths, !self.has_fields)?;
         for filter in &self.filters {
             if !has_time() {
                 return Err(ShapeError::OutOfTime);
             }
             filter.apply(document, &mut outline);
         }
-        Ok(write::write(document, &outline))
+        Ok(write::write_document(document, &outline))
     }
 }
 

@@ -65,7 +65,12 @@ pub(super) enum Keep {
 
 /// Reads the outline of a document, which begins at `position`, after a byte order mark. With
 /// `keep_all` everything is kept, regardless of the fields in `paths`. The document must be UTF-8.
-pub(super) fn read(document: &[u8], position: usize, paths: &Paths, keep_all: bool) -> Result<Vec<Node>, ShapeError> {
+pub(super) fn read_outline(
+    document: &[u8],
+    position: usize,
+    paths: &Paths,
+    keep_all: bool,
+) -> Result<Vec<Node>, ShapeError> {
     if u32::try_from(document.len()).is_err() {
         return Err(ShapeError::TooLarge);
     }
@@ -251,7 +256,7 @@ fn kind_of(first: u8) -> Kind {
     }
 }
 
-/// Narrows a position. [`read`] has refused documents that are too large for this.
+/// Narrows a position. [`read_outline`] has refused documents that are too large for this.
 #[inline]
 fn offset(position: usize) -> u32 {
     position as u32

@@ -6,7 +6,7 @@
 use super::outline::{Keep, Kind, Node, inner};
 
 /// Writes the parts of the document that its outline keeps.
-pub(super) fn write(document: &[u8], outline: &[Node]) -> Vec<u8> {
+pub(super) fn write_document(document: &[u8], outline: &[Node]) -> Vec<u8> {
     let mut writer = Writer { document, answer: Vec::with_capacity(document.len() / 4) };
     if let Some(node) = outline.first() {
         writer.value(node, outline);

@@ -22,7 +22,7 @@ pub(crate) const RECOVERY: Duration = Duration::from_secs(6);
 const KEPT: Duration = Duration::from_secs(1);
 
 /// Maximum wait for the database in the health check.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// The failures that this process has seen.
 #[derive(Debug, Default)]
@@ -79,9 +79,9 @@ impl Store {
         {
             return answer;
         }
-        let answer = tokio::time::timeout(PATIENCE, self.probe()).await.is_ok_and(|result| result.is_ok());
-        *asked = Some((Instant::now(), answer));
-        answer
+        let is_answering = tokio::time::timeout(MAX_WAIT, self.probe()).await.is_ok_and(|result| result.is_ok());
+        *asked = Some((Instant::now(), is_answering));
+        is_answering
     }
 
     async fn probe(&self) -> Result<(), StoreError> {

@@ -24,18 +24,18 @@ impl<C: Send + 'static> Pool<C> {
 
     /// Takes an idle connection, the one that was used last. Returns `None` if there is no idle
     /// one.
-    pub(crate) fn take(&self) -> Option<C> {
+    pub(crate) fn take_idle(&self) -> Option<C> {
         self.idle.lock().pop()
     }
 
     /// Puts a connection back for the next call.
-    pub(crate) fn put(&self, connection: C) {
+    pub(crate) fn put_idle(&self, connection: C) {
         self.idle.lock().push(connection);
     }
 
     /// Waits for a permit, then runs `work` on a blocking thread. The work is finished even if the
     /// caller drops the future.
-    pub(crate) async fn run<T: Send + 'static>(
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {

@@ -81,7 +81,7 @@ impl Store {
         let (scope, key) = (scope.clone(), key.to_owned());
         // Connectors may write often, and can fetch again the values that a power loss undoes.
         let is_set = self
-            .write(Durability::ProcessKill, move |connection| set(connection, &scope, &key, &value, time_to_live))
+            .write(Durability::ProcessKill, move |connection| set_value(connection, &scope, &key, &value, time_to_live))
             .await?;
         if is_set { Ok(()) } else { Err(StorageError::Full) }
     }
@@ -125,7 +125,11 @@ fn check_key(key: &str) -> Result<(), StorageError> {
 }
 
 /// Deletes all values of a connector for an integration.
-pub(crate) fn clear(connection: &mut dyn Connection, connector: &str, partition: &str) -> Result<(), StoreError> {
+pub(crate) fn clear_values(
+    connection: &mut dyn Connection,
+    connector: &str,
+    partition: &str,
+) -> Result<(), StoreError> {
     connection.execute(
         "DELETE FROM connector_storage WHERE connector = $1 AND integration = $2",
         values![connector, partition],
@@ -134,7 +138,7 @@ pub(crate) fn clear(connection: &mut dyn Connection, connector: &str, partition:
 }
 
 /// Returns `false` if the scope has no room for another key.
-fn set(
+fn set_value(
     connection: &mut dyn Connection,
     scope: &StorageScope,
     key: &str,
@@ -224,9 +228,9 @@ mod tests {
             let full = full.clone();
             move |connection| {
                 for number in 1..STORAGE_KEYS {
-                    set(connection, &full, &number.to_string(), b"", None)?;
+                    set_value(connection, &full, &number.to_string(), b"", None)?;
                 }
-                set(connection, &full, "short-lived", b"", Some(Duration::from_secs(3600)))
+                set_value(connection, &full, "short-lived", b"", Some(Duration::from_secs(3600)))
             }
         });
         assert!(filling.await.unwrap());

@@ -118,7 +118,7 @@ impl Masker {
         let mut at = 0;
         while let Some(candidate) = search.automaton.find(Input::new(text).range(at..)) {
             let start = candidate.start();
-            let compared = self.needles.iter().map(|needle| needle.find(&text[start..], last));
+            let compared = self.needles.iter().map(|needle| needle.match_prefix(&text[start..], last));
             let (found, agreed) =
                 compared.fold((Found::Nothing, 0), |best, one| (best.0.max(one.0), best.1.max(one.1)));
             let masked = match found {

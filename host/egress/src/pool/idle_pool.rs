@@ -55,7 +55,7 @@ struct Idle {
 
 impl IdlePool {
     /// A connection to an origin. `None` if no connection is free.
-    pub(super) fn take(&self, origin: &str) -> Option<Connection> {
+    pub(super) fn take_idle(&self, origin: &str) -> Option<Connection> {
         let mut origins = self.0.lock();
         let sweeps = origins.sweeps;
         let OriginConnections { idle, shared, .. } = origins.by_name.get_mut(origin)?;
@@ -75,7 +75,7 @@ impl IdlePool {
         };
         loop {
             let freed = freed.notified();
-            if let Some(connection) = self.take(origin) {
+            if let Some(connection) = self.take_idle(origin) {
                 return connection;
             }
             freed.await;
@@ -88,18 +88,18 @@ impl IdlePool {
         // An HTTP/2 connection was added when it was made.
         let Connection::Http1 { mut sender, host } = connection else { return };
         if sender.is_ready() {
-            return self.put(origin, Connection::Http1 { sender, host });
+            return self.add_idle(origin, Connection::Http1 { sender, host });
         }
         let (pool, origin) = (Arc::clone(self), origin.to_owned());
         tokio::spawn(async move {
             if sender.ready().await.is_ok() {
-                pool.put(&origin, Connection::Http1 { sender, host });
+                pool.add_idle(&origin, Connection::Http1 { sender, host });
             }
         });
     }
 
     /// Keeps a connection that can take a request.
-    pub(super) fn put(self: &Arc<Self>, origin: &str, connection: Connection) {
+    pub(super) fn add_idle(self: &Arc<Self>, origin: &str, connection: Connection) {
         let mut origins = self.0.lock();
         let since = origins.sweeps;
         let connections = match origins.by_name.get_mut(origin) {

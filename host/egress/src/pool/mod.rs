@@ -61,7 +61,7 @@ impl Pool {
     /// See [`Failure`].
     pub(super) async fn send(&self, location: &Location, mut request: Outgoing) -> Result<Response<Incoming>, Failure> {
         loop {
-            let (mut connection, is_used) = match self.idle.take(location.origin()) {
+            let (mut connection, is_used) = match self.idle.take_idle(location.origin()) {
                 Some(connection) => (connection, true),
                 // Boxed, because most requests do not need this future.
                 None => Box::pin(self.connect(location)).await?,
@@ -93,7 +93,7 @@ impl Pool {
                 let (idle, origin) = (Arc::clone(&self.idle), origin.to_owned());
                 tokio::spawn(async move {
                     if let Ok(connection) = making.await {
-                        idle.put(&origin, connection);
+                        idle.add_idle(&origin, connection);
                     }
                 });
                 Ok((connection, true))
@@ -101,7 +101,7 @@ impl Pool {
             Either::Right((made, _)) => {
                 let connection = made.map_err(Failure::NotConnected)?;
                 if let Some(shared) = connection.shared() {
-                    self.idle.put(origin, shared);
+                    self.idle.add_idle(origin, shared);
                 }
                 Ok((connection, false))
             }

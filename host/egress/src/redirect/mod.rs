@@ -48,7 +48,7 @@ impl Hop {
     ///
     /// # Errors
     /// `BadRedirect`, `BadResponse` or `Denied` if the redirect must not be followed.
-    pub(super) fn next(
+    pub(super) fn next_hop(
         &self,
         upstream: &Upstream,
         request: &Request,

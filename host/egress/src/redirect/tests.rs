@@ -193,7 +193,7 @@ fn decide(location: &str) -> Result<Option<Hop>, EgressError> {
     })
     .unwrap();
     let headers = HeaderMap::from_iter([(LOCATION, location.parse().unwrap())]);
-    Hop::first(&upstream, &get("/a"))?.next(&upstream, &get("/a"), StatusCode::FOUND, &headers)
+    Hop::first(&upstream, &get("/a"))?.next_hop(&upstream, &get("/a"), StatusCode::FOUND, &headers)
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Egress {
         let mut redirects = 0;
         loop {
             let response = self.attempts(upstream, request, &hop, &mut permit).await?;
-            let Some(next) = hop.next(upstream, request, response.status(), response.headers())? else {
+            let Some(next) = hop.next_hop(upstream, request, response.status(), response.headers())? else {
                 let is_write = !retry::is_safe(&hop.method);
                 let mut response = Response::new(upstream, request, hop, response, permit, self.memory())?;
                 let upstream_status = response.upstream_status;

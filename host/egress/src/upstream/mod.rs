@@ -321,8 +321,8 @@ fn literal(url: &Url, allow_private: bool) -> Result<(), EgressError> {
         return Ok(());
     }
     let checked = match url.host() {
-        Some(Host::Ipv4(address)) => address::check(address.into()),
-        Some(Host::Ipv6(address)) => address::check(address.into()),
+        Some(Host::Ipv4(address)) => address::check_public(address.into()),
+        Some(Host::Ipv6(address)) => address::check_public(address.into()),
         Some(Host::Domain(_)) | None => Ok(()),
     };
     checked.map_err(|forbidden| forbidden.denial(url.host_str().unwrap_or_default()))

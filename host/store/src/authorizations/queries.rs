@@ -31,7 +31,7 @@ impl Store {
                 values![millis(KEPT_AFTER_EXPIRY)],
             )?;
             caps::check_authorizations(connection, &authorization.holder)?;
-            insert(connection, &authorization)
+            insert_authorization(connection, &authorization)
         })
         .await
     }
@@ -49,7 +49,7 @@ impl Store {
         let (hash, connector) = (*hash, connector.to_owned());
         // The callback needs no API key. Requests with an invented `state` must not hold the write
         // lock.
-        let found = self.read(move |connection| find(connection, &hash)).await?;
+        let found = self.read(move |connection| find_authorization(connection, &hash)).await?;
         match found {
             TakenAuthorization::Fresh(authorization) if authorization.holder.connector != connector => {
                 return Ok(TakenAuthorization::OtherConnector);
@@ -57,11 +57,14 @@ impl Store {
             TakenAuthorization::Fresh(_) => {}
             found => return Ok(found),
         }
-        self.write(Durability::PowerLoss, move |connection| take(connection, &hash)).await
+        self.write(Durability::PowerLoss, move |connection| take_locked(connection, &hash)).await
     }
 }
 
-pub(super) fn insert(connection: &mut dyn Connection, authorization: &Authorization) -> Result<(), StoreError> {
+pub(super) fn insert_authorization(
+    connection: &mut dyn Connection,
+    authorization: &Authorization,
+) -> Result<(), StoreError> {
     let verifier = authorization.verifier.as_ref();
     connection.execute(
         &format!("INSERT INTO authorizations ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"),
@@ -90,9 +93,9 @@ pub(super) fn lock_name(hash: &StateHash) -> String {
 
 /// Reads again under a lock, because another call may have taken the authorization since the first
 /// read.
-fn take(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+fn take_locked(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
     connection.lock(&lock_name(hash))?;
-    let found = find(connection, hash)?;
+    let found = find_authorization(connection, hash)?;
     if matches!(found, TakenAuthorization::Fresh(_)) {
         // The caller has the verifier now. The database keeps no secret that is no longer needed.
         connection.execute(
@@ -104,7 +107,7 @@ fn take(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthor
 }
 
 /// Reads the authorization without taking it.
-fn find(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
+fn find_authorization(connection: &mut dyn Connection, hash: &StateHash) -> Result<TakenAuthorization, StoreError> {
     let found: Option<(Authorization, bool, bool)> = connection.optional(
         &format!("SELECT {COLUMNS}, is_used, expires_at <= now_ms() FROM authorizations WHERE hash = $1"),
         values![hash],

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::queries::{insert, lock_name};
+use super::queries::{insert_authorization, lock_name};
 use super::*;
 use crate::connection::Durability;
 use crate::testing::{Site, data_key, holder, on_every_database, sealed};
@@ -160,7 +160,7 @@ async fn an_application_may_have_ten_thousand_authorizations_under_way(site: Sit
             (1..10_000).try_for_each(|number| {
                 let begun =
                     Authorization { hash: numbered(number), holder: application.clone(), ..authorization(None) };
-                insert(connection, &begun)
+                insert_authorization(connection, &begun)
             })
         }
     });

@@ -3,7 +3,7 @@
 //! Every statement reads a limited number of rows by an index, so that a call of an application
 //! with many users costs no more than one with few.
 
-use super::queries::{find, select};
+use super::queries::{find_integration, select};
 use super::{AuthType, Choice, Holder, Integration};
 use crate::connection::Connection;
 use crate::value::values;
@@ -27,7 +27,9 @@ impl Store {
         let (holder, named) = (holder.clone(), named.map(str::to_owned));
         self.read(move |connection| {
             let chosen = match &named {
-                Some(named) => find(connection, &holder, named)?.filter(|found| found.auth_type == auth_type),
+                Some(named) => {
+                    find_integration(connection, &holder, named)?.filter(|found| found.auth_type == auth_type)
+                }
                 None => match selected(connection, &holder, auth_type)? {
                     Some(selected) => Some(selected),
                     None => only(connection, &holder, auth_type)?,

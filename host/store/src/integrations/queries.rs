@@ -44,7 +44,7 @@ impl Store {
     ) -> Result<Integration, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
         self.write(Durability::PowerLoss, move |connection| {
-            connect(connection, &holder, &user_identifier, auth_type, &details, &deliveries)
+            upsert_integration(connection, &holder, &user_identifier, auth_type, &details, &deliveries)
         })
         .await
     }
@@ -55,7 +55,7 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn integration(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, StoreError> {
         let (holder, user_identifier) = (holder.clone(), user_identifier.to_owned());
-        self.read(move |connection| find(connection, &holder, &user_identifier)).await
+        self.read(move |connection| find_integration(connection, &holder, &user_identifier)).await
     }
 
     /// Returns the integration with an id, if there is one.
@@ -195,8 +195,8 @@ impl Store {
                 values![&id, version],
             )?;
             let Some(connector) = connector else { return Ok(false) };
-            storage::clear(connection, &connector, &id)?;
-            webhooks::insert(connection, &deliveries)?;
+            storage::clear_values(connection, &connector, &id)?;
+            webhooks::insert_deliveries(connection, &deliveries)?;
             Ok(true)
         })
         .await
@@ -204,7 +204,7 @@ impl Store {
 }
 
 /// Stores an integration. See [`Store::connect_integration`].
-pub(crate) fn connect(
+pub(crate) fn upsert_integration(
     connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
@@ -214,7 +214,7 @@ pub(crate) fn connect(
 ) -> Result<Integration, StoreError> {
     let id = random_id("int_")?;
     prepare_to_connect(connection, holder, user_identifier, &details.account)?;
-    webhooks::insert(connection, deliveries)?;
+    webhooks::insert_deliveries(connection, deliveries)?;
     connection.one(
         &format!(
             "INSERT INTO integrations (status, reason, account_id, account_email, account_name, scopes, expires_at,
@@ -249,11 +249,11 @@ fn prepare_to_connect(
     // Without the lock, two calls that connect different accounts at the same time would both find
     // the previous account.
     connection.lock(&format!("connection\0{tenant}\0{subject}\0{connector}\0{user_identifier}"))?;
-    let Some(previous) = find(connection, holder, user_identifier)? else {
+    let Some(previous) = find_integration(connection, holder, user_identifier)? else {
         return caps::check_integrations(connection, holder);
     };
     if account.id.is_some() && account.id != previous.details.account.id {
-        storage::clear(connection, connector, &previous.id)?;
+        storage::clear_values(connection, connector, &previous.id)?;
     }
     Ok(())
 }
@@ -265,12 +265,12 @@ fn store_deliveries_if_written(
     deliveries: &[NewDelivery],
 ) -> Result<Option<Integration>, StoreError> {
     if written.is_some() {
-        webhooks::insert(connection, deliveries)?;
+        webhooks::insert_deliveries(connection, deliveries)?;
     }
     Ok(written)
 }
 
-pub(super) fn find(
+pub(super) fn find_integration(
     connection: &mut dyn Connection,
     holder: &Holder,
     user_identifier: &str,
@@ -289,7 +289,7 @@ fn select_one(
     let Holder { tenant, subject, connector } = holder;
     // Without the lock, two calls at the same time could each leave an integration selected.
     connection.lock(&format!("selection\0{tenant}\0{subject}\0{connector}"))?;
-    let Some(mut integration) = find(connection, holder, user_identifier)? else { return Ok(None) };
+    let Some(mut integration) = find_integration(connection, holder, user_identifier)? else { return Ok(None) };
     if !integration.selected {
         connection.execute(
             "UPDATE integrations SET selected = FALSE

@@ -42,7 +42,7 @@ impl Store {
                     job.changes_data
                 ],
             )?;
-            job.values.iter().try_for_each(|(value, sealed)| put(connection, &job.id, *value, sealed))
+            job.values.iter().try_for_each(|(value, sealed)| put_job_value(connection, &job.id, *value, sealed))
         })
         .await
     }
@@ -124,8 +124,8 @@ impl Store {
             for value in [JobValue::Input, JobValue::Progress] {
                 connection.execute("DELETE FROM job_values WHERE id = $1", values![value.row(&id)])?;
             }
-            put(connection, &id, value, &ended.value)?;
-            webhooks::insert(connection, &ended.deliveries)?;
+            put_job_value(connection, &id, value, &ended.value)?;
+            webhooks::insert_deliveries(connection, &ended.deliveries)?;
             Ok(true)
         })
         .await
@@ -155,7 +155,7 @@ impl Store {
 }
 
 /// Stores a value of a job, and replaces a previous one.
-pub(super) fn put(
+pub(super) fn put_job_value(
     connection: &mut dyn Connection,
     job: &str,
     value: JobValue,

@@ -100,7 +100,7 @@ impl Store {
                 values![&id, fence],
             )?;
             if running > 0 {
-                queries::put(connection, &id, JobValue::Progress, &progress)?;
+                queries::put_job_value(connection, &id, JobValue::Progress, &progress)?;
             }
             Ok(())
         })

@@ -16,8 +16,9 @@ impl Store {
     /// Fails with [`StoreError::Duplicate`] if the key is already stored, or if the database does
     /// not answer.
     pub async fn create_key(&self, key: NewApiKey) -> Result<(), StoreError> {
-        let created =
-            self.write(Durability::PowerLoss, move |connection| insert(connection, &key, KeyOrigin::Command)).await?;
+        let created = self
+            .write(Durability::PowerLoss, move |connection| insert_key(connection, &key, KeyOrigin::Command))
+            .await?;
         if created { Ok(()) } else { Err(StoreError::Duplicate) }
     }
 
@@ -29,7 +30,7 @@ impl Store {
         self.write(Durability::PowerLoss, move |connection| {
             connection.lock(LOCK)?;
             let is_empty: bool = connection.one("SELECT count(*) = 0 FROM api_keys", &[])?;
-            Ok(is_empty && insert(connection, &key, KeyOrigin::FirstStart)?)
+            Ok(is_empty && insert_key(connection, &key, KeyOrigin::FirstStart)?)
         })
         .await
     }
@@ -47,7 +48,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn keys(&self) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(list).await
+        self.read(list_keys).await
     }
 
     /// Returns all keys, and the revision at which they were read.
@@ -57,7 +58,7 @@ impl Store {
     pub async fn keys_at_revision(&self) -> Result<(i64, Vec<ApiKey>), StoreError> {
         // The revision is read first. A key that changes between the two statements is then read
         // again at the next check. In the other order the change could be missed.
-        self.read(|connection| Ok((revision(connection)?, list(connection)?))).await
+        self.read(|connection| Ok((revision(connection)?, list_keys(connection)?))).await
     }
 
     /// Returns a number that grows with every change of a key by any process. A use of a key is not
@@ -114,12 +115,12 @@ fn revision(connection: &mut dyn Connection) -> Result<i64, StoreError> {
     connection.one("SELECT number FROM revisions WHERE subject = 'api_keys'", &[])
 }
 
-fn list(connection: &mut dyn Connection) -> Result<Vec<ApiKey>, StoreError> {
+fn list_keys(connection: &mut dyn Connection) -> Result<Vec<ApiKey>, StoreError> {
     connection.all(&select("ORDER BY created_at, id"), &[])
 }
 
 /// Returns `false` if the key was already stored.
-fn insert(connection: &mut dyn Connection, key: &NewApiKey, origin: KeyOrigin) -> Result<bool, StoreError> {
+fn insert_key(connection: &mut dyn Connection, key: &NewApiKey, origin: KeyOrigin) -> Result<bool, StoreError> {
     let added = connection.execute(
         "INSERT INTO api_keys (id, name, tenant, subject, scopes, hash, prefix, origin, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, now_ms()) ON CONFLICT (hash) DO NOTHING",
@@ -151,7 +152,7 @@ fn adopt(connection: &mut dyn Connection, key: &NewApiKey) -> Result<KeyAdoption
         }
         Some(_) => {}
         None => {
-            insert(connection, key, KeyOrigin::Environment)?;
+            insert_key(connection, key, KeyOrigin::Environment)?;
         }
     }
     Ok(KeyAdoption::Accepted)

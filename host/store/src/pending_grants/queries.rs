@@ -2,7 +2,7 @@
 
 use super::{FoundGrant, PendingGrant};
 use crate::connection::Durability;
-use crate::integrations::connect;
+use crate::integrations::upsert_integration;
 use crate::value::{FromRow, Row, values};
 use crate::{AuthType, Details, Holder, Integration, NewDelivery, Sealed, StateHash, Store, StoreError};
 
@@ -79,7 +79,8 @@ impl Store {
             if deleted == 0 {
                 return Ok(None);
             }
-            connect(connection, &grant.holder, &grant.user_identifier, auth_type, &details, &deliveries).map(Some)
+            upsert_integration(connection, &grant.holder, &grant.user_identifier, auth_type, &details, &deliveries)
+                .map(Some)
         })
         .await
     }

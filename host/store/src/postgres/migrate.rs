@@ -25,7 +25,7 @@ const MIGRATIONS: &[&str] = &[
 ];
 
 /// Runs the missing migrations.
-pub(super) async fn run(client: &mut CachedClient, address: &Address) -> Result<(), StoreError> {
+pub(super) async fn run_missing(client: &mut CachedClient, address: &Address) -> Result<(), StoreError> {
     run_all(&mut client.client, address, MIGRATIONS).await
 }
 

@@ -66,8 +66,8 @@ impl Postgres {
         let server = Arc::new(Server { address, tls });
         let pool = Pool::new(CONNECTIONS);
         let mut client = server.connect().await?;
-        migrate::run(&mut client, &server.address).await?;
-        pool.put(client);
+        migrate::run_missing(&mut client, &server.address).await?;
+        pool.put_idle(client);
         Ok(Self { server, pool })
     }
 
@@ -78,11 +78,11 @@ impl Postgres {
     ) -> Result<T, StoreError> {
         let server = Arc::clone(&self.server);
         self.pool
-            .run(move |pool| {
+            .run_blocking(move |pool| {
                 let runtime = Handle::current();
-                let mut client = runtime.block_on(server.take(pool, None))?;
+                let mut client = runtime.block_on(server.ready_client(pool, None))?;
                 let result = read(&mut PostgresConnection::new(&runtime, &mut client, &server.address));
-                pool.put(client);
+                pool.put_idle(client);
                 result
             })
             .await
@@ -96,17 +96,17 @@ impl Postgres {
     ) -> Result<T, StoreError> {
         let server = Arc::clone(&self.server);
         self.pool
-            .run(move |pool| {
+            .run_blocking(move |pool| {
                 let runtime = Handle::current();
                 let begin = match durability {
                     Durability::PowerLoss => "BEGIN",
                     Durability::ProcessKill => "BEGIN; SET LOCAL synchronous_commit = off",
                 };
-                let mut client = runtime.block_on(server.take(pool, Some(begin)))?;
+                let mut client = runtime.block_on(server.ready_client(pool, Some(begin)))?;
                 let result = write(&mut PostgresConnection::new(&runtime, &mut client, &server.address));
                 let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
                 match runtime.block_on(client.client.batch_execute(end)) {
-                    Ok(()) => pool.put(client),
+                    Ok(()) => pool.put_idle(client),
                     // The client is dropped, and the server rolls back a transaction that is still
                     // open.
                     Err(error) => return result.and(Err(of_statement(&server.address, &error))),
@@ -129,9 +129,9 @@ impl Postgres {
 
 impl Server {
     /// Takes a client from the pool, or connects, and runs `begin` on it.
-    async fn take(&self, pool: &Pool<CachedClient>, begin: Option<&str>) -> Result<CachedClient, StoreError> {
+    async fn ready_client(&self, pool: &Pool<CachedClient>, begin: Option<&str>) -> Result<CachedClient, StoreError> {
         loop {
-            let pooled = pool.take().filter(|client| !client.client.is_closed());
+            let pooled = pool.take_idle().filter(|client| !client.client.is_closed());
             let is_new = pooled.is_none();
             let client = match pooled {
                 Some(client) => client,

@@ -27,7 +27,7 @@ const MIGRATIONS: &[&str] = &[
 const APPLICATION_ID: i64 = 0x6367_7731;
 
 /// Runs the missing migrations.
-pub(super) fn run(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+pub(super) fn run_missing(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     run_all(connection, path, MIGRATIONS)
 }
 

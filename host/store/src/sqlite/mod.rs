@@ -59,9 +59,9 @@ impl Sqlite {
                 .open(&path)
                 .map_err(|error| StoreError::NotWritable { path: path.to_path_buf(), reason: error.to_string() })?;
             let mut connection = open(&path).map_err(|error| error::of_sqlite(&path, error))?;
-            migrate::run(&mut connection, &path)?;
+            migrate::run_missing(&mut connection, &path)?;
             let writer = Pool::new(1);
-            writer.put(connection);
+            writer.put_idle(connection);
             Ok(Self { path, readers: Pool::new(READERS), writer })
         })
         .await
@@ -72,7 +72,10 @@ impl Sqlite {
         &self,
         read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run(&self.readers, move |connection, path| Ok(read(&mut SqliteConnection { connection, path }))).await
+        self.with_connection(&self.readers, move |connection, path| {
+            Ok(read(&mut SqliteConnection { connection, path }))
+        })
+        .await
     }
 
     /// See [`crate::Store`]'s `write`.
@@ -81,7 +84,7 @@ impl Sqlite {
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.run(&self.writer, move |connection, path| {
+        self.with_connection(&self.writer, move |connection, path| {
             let synchronous = match durability {
                 Durability::PowerLoss => "FULL",
                 Durability::ProcessKill => "NORMAL",
@@ -99,7 +102,7 @@ impl Sqlite {
 
     /// See [`crate::Store::checkpoint`]. Moves only as much as possible while other processes read.
     pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
-        self.run(&self.writer, |connection, _| {
+        self.with_connection(&self.writer, |connection, _| {
             connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(Ok(())))
         })
         .await
@@ -122,22 +125,22 @@ impl Sqlite {
 
     /// Runs `work` on a connection of the pool. The inner result belongs to the caller's
     /// statements, the outer one to the transaction around them.
-    async fn run<T: Send + 'static>(
+    async fn with_connection<T: Send + 'static>(
         &self,
         pool: &Arc<Pool<rusqlite::Connection>>,
         work: impl FnOnce(&mut rusqlite::Connection, &Path) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         let path = Arc::clone(&self.path);
-        pool.run(move |pool| {
+        pool.run_blocking(move |pool| {
             // If the file was removed, the open connections would still write to it, and the data
             // would be lost.
             if !path.try_exists().unwrap_or(true) {
                 return Err(StoreError::Missing { path: path.to_path_buf() });
             }
             let failed = |error| error::of_sqlite(&path, error);
-            let mut connection = pool.take().map_or_else(|| open(&path), Ok).map_err(failed)?;
+            let mut connection = pool.take_idle().map_or_else(|| open(&path), Ok).map_err(failed)?;
             let result = work(&mut connection, &path);
-            pool.put(connection);
+            pool.put_idle(connection);
             result.map_err(failed)?
         })
         .await

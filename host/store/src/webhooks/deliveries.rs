@@ -16,7 +16,7 @@ impl Store {
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn add_deliveries(&self, deliveries: Vec<NewDelivery>) -> Result<(), StoreError> {
-        self.write(Durability::PowerLoss, move |connection| insert(connection, &deliveries)).await
+        self.write(Durability::PowerLoss, move |connection| insert_deliveries(connection, &deliveries)).await
     }
 
     /// Returns the deliveries about the end of a job, in the order of their ids.
@@ -52,7 +52,7 @@ impl Store {
 
 /// Stores deliveries in an open transaction, to be attempted immediately. A delivery whose id is
 /// already stored does not change.
-pub(crate) fn insert(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
+pub(crate) fn insert_deliveries(connection: &mut dyn Connection, deliveries: &[NewDelivery]) -> Result<(), StoreError> {
     let mut stored = None;
     for NewDelivery { webhook_id, tenant, source, receiver, url, payload, kept_for } in deliveries {
         if stored != Some(&payload.id) {

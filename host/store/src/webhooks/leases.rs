@@ -56,7 +56,7 @@ impl Store {
         }
         // A database server may lose its power while the worker continues. Its lease must then not
         // be given to another one.
-        self.write(Durability::PowerLoss, move |connection| claim(connection, life, limits)).await
+        self.write(Durability::PowerLoss, move |connection| claim_due(connection, life, limits)).await
     }
 
     /// Stores the attempts of a delivery, with the last one, and its state after that. Releases the
@@ -80,8 +80,12 @@ impl Store {
                      WHERE webhook_id = $3 AND fence = $4 AND status = 'pending'",
                     values![&attempts, millis(delay), &webhook_id, fence],
                 ),
-                AttemptResult::Delivered => end(connection, &webhook_id, fence, &attempts, DeliveryStatus::Delivered),
-                AttemptResult::Failed => end(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed),
+                AttemptResult::Delivered => {
+                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Delivered)
+                }
+                AttemptResult::Failed => {
+                    end_delivery(connection, &webhook_id, fence, &attempts, DeliveryStatus::Failed)
+                }
             };
             Ok(written? > 0)
         })
@@ -98,7 +102,7 @@ fn is_any_due(connection: &mut dyn Connection) -> Result<bool, StoreError> {
     )
 }
 
-fn claim(
+fn claim_due(
     connection: &mut dyn Connection,
     life: Duration,
     limits: ClaimLimits,
@@ -139,7 +143,7 @@ fn claim(
 
 /// Ends a delivery. Its URL is no longer needed, and neither is its body if it was the last one of
 /// its deliveries. The database keeps no secret that is no longer needed.
-fn end(
+fn end_delivery(
     connection: &mut dyn Connection,
     webhook_id: &str,
     fence: i64,
