@@ -19,7 +19,7 @@ pub(crate) const RECOVERY: Duration = Duration::from_secs(6);
 
 /// Time for which the result of [`crate::Store::is_answering`] is kept, because any client may
 /// trigger it.
-const KEPT: Duration = Duration::from_secs(1);
+const RESULT_LIFE: Duration = Duration::from_secs(1);
 
 /// Maximum wait for the database in the health check.
 const MAX_WAIT: Duration = Duration::from_secs(2);
@@ -75,7 +75,7 @@ impl Store {
     pub async fn is_answering(&self) -> bool {
         let mut asked = self.health.asked.lock().await;
         if let Some((at, answer)) = *asked
-            && at.elapsed() < KEPT
+            && at.elapsed() < RESULT_LIFE
         {
             return answer;
         }

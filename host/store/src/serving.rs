@@ -14,7 +14,7 @@ use crate::{Backend, Store, StoreError};
 const NAME: &str = "serving";
 
 /// Time between two attempts to take the lock while the previous gateway shuts down.
-const POLL: Duration = Duration::from_secs(1);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The right of a gateway to serve, as later gateways on the same SQLite database see it.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Serving {
     /// down.
     pub async fn hold(mut self) {
         while matches!(self.store.backend, Backend::Sqlite(_)) && self.lock.is_none() {
-            tokio::time::sleep(POLL).await;
+            tokio::time::sleep(LOCK_POLL_INTERVAL).await;
             // Fails while the disk has a problem. The next attempt may succeed.
             self.lock = self.store.try_process_lock(NAME).await.unwrap_or_default();
         }

@@ -14,7 +14,7 @@ use contract_rules::limit::{STORAGE_KEY_BYTES, STORAGE_KEYS, STORAGE_VALUE_BYTES
 
 /// A value with a longer time to live never expires. The limit keeps the sum with the current time
 /// in range.
-const FOR_EVER: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
+const MAX_TIME_TO_LIVE: Duration = Duration::from_secs(10_000 * 365 * 24 * 3600);
 
 /// The owner of keys. A scope never sees the keys of another scope.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -159,7 +159,7 @@ fn set_value(
     if others >= STORAGE_KEYS as u64 {
         return Ok(false);
     }
-    let life = time_to_live.filter(|life| *life < FOR_EVER).map(millis);
+    let life = time_to_live.filter(|life| *life < MAX_TIME_TO_LIVE).map(millis);
     connection.execute(
         "INSERT INTO connector_storage (connector, integration, key, value, expires_at)
          VALUES ($1, $2, $3, $4, now_ms() + $5)

@@ -8,8 +8,8 @@
 //!
 //! An example with the secret `tok-3f/9`, which may arrive in pieces:
 //!
-//! - `{"echo":"tok-3f\/9"}` becomes `{"echo":"*********"}`: the escaped slash is one character of the
-//!   secret.
+//! - `{"echo":"tok-3f\/9"}` becomes `{"echo":"*********"}`: the escaped slash is one character of
+//!   the secret.
 //! - `next=tok%2D3f%2F9&page=2` becomes `next=************&page=2`.
 //! - Of `id: tok-`, only `id: ` is returned. `tok-` may begin the secret, so it is held back.
 //! - The next piece is `7.`. Now the text differs from the secret, and `tok-7.` is returned.

@@ -61,7 +61,7 @@ impl Hop {
         let Some(location) = headers.get(LOCATION) else { return Ok(None) };
         if turns_into_get(&self.method, status) {
             let detail = format!(
-                "it answers {} with {status}, which would turn the request into GET; it is not followed",
+                "it responds to {} with {status}, which would turn the request into GET; it is not followed",
                 self.method
             );
             return Err(EgressError::BadResponse { upstream: upstream.name().to_owned(), detail });

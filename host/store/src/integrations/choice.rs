@@ -10,7 +10,7 @@ use crate::value::values;
 use crate::{Store, StoreError};
 
 /// Maximum number of identifiers that are offered to a caller that has to name one.
-const CANDIDATES: u32 = 50;
+const MAX_CANDIDATES: u32 = 50;
 
 impl Store {
     /// Chooses among a holder's integrations of one auth type: the named one, else the selected
@@ -78,7 +78,7 @@ fn candidates(
     connection.all(
         "SELECT user_identifier FROM integrations
          WHERE tenant = $1 AND subject = $2 AND connector = $3 AND auth_type = $4 ORDER BY user_identifier LIMIT $5",
-        values![&holder.tenant, &holder.subject, &holder.connector, auth_type.name(), CANDIDATES],
+        values![&holder.tenant, &holder.subject, &holder.connector, auth_type.name(), MAX_CANDIDATES],
     )
 }
 
@@ -124,7 +124,7 @@ mod tests {
     }
 
     async fn a_limited_number_of_candidates_is_offered(site: Site) {
-        for number in 0..=CANDIDATES {
+        for number in 0..=MAX_CANDIDATES {
             connect(&site.store, &format!("user{number:02}")).await;
         }
         let offered = chosen(&site, AuthType::OAuth2, None).await;

@@ -15,7 +15,7 @@ use crate::value::values;
 use crate::{Store, StoreError};
 
 /// If a call takes longer than this, the database did not answer for a while.
-const PROMPT: Duration = Duration::from_secs(2);
+const SLOW_CALL: Duration = Duration::from_secs(2);
 
 impl Store {
     /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that
@@ -82,7 +82,7 @@ impl Store {
                 return Ok(released);
             }
             let ended = take("leased_until <= now_ms()")?;
-            if ended.is_some() && asked_at.elapsed() > PROMPT {
+            if ended.is_some() && asked_at.elapsed() > SLOW_CALL {
                 // The database was unavailable during this call.
                 health.note_failure();
                 connection.execute("UPDATE integrations SET leased_until = now_ms() WHERE id = $1", values![&id])?;

@@ -12,7 +12,7 @@ use super::error::PostgresError;
 /// Time without a confirmation of sent data after which the connection counts as broken. It is
 /// shorter than [`RECOVERY`](crate::health::RECOVERY), so that new tokens are stored again over
 /// another connection within that time.
-const UNCONFIRMED: Duration = Duration::from_secs(5);
+const MAX_UNCONFIRMED: Duration = Duration::from_secs(5);
 
 /// Idle time after which the operating system checks that the server is reachable.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
@@ -85,7 +85,7 @@ impl Address {
         }
         config.ssl_mode(ssl_mode).keepalives_idle(KEEPALIVE_IDLE);
         if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(UNCONFIRMED);
+            config.tcp_user_timeout(MAX_UNCONFIRMED);
         }
         if config.get_application_name().is_none() {
             config.application_name("connector-gateway");

@@ -34,7 +34,7 @@ use crate::process_lock::LockHolder;
 
 /// Maximum number of connections of one gateway. A server with the default settings can serve
 /// several gateways.
-const CONNECTIONS: usize = 10;
+const MAX_CONNECTIONS: usize = 10;
 
 /// Maximum time for opening a connection. It is shorter than [`RECOVERY`](crate::health::RECOVERY).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ impl Postgres {
         let address = Address::parse(url)?;
         let tls = MakeRustlsConnect::new(tls::config(&address)?);
         let server = Arc::new(Server { address, tls });
-        let pool = Pool::new(CONNECTIONS);
+        let pool = Pool::new(MAX_CONNECTIONS);
         let mut client = server.connect().await?;
         migrate::run_missing(&mut client, &server.address).await?;
         pool.put_idle(client);

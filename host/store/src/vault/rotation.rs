@@ -38,7 +38,7 @@ const BATCH: u32 = 100;
 const PROPAGATION_TIME: Duration = MAX_AGE.saturating_mul(3);
 
 /// Delay between two searches for secrets under a previous data key.
-const PAUSE: Duration = Duration::from_millis(250);
+const SEARCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The progress of a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,7 +195,7 @@ impl Rotation {
             if pass.resealed == 0 && before >= self.settle_time {
                 return Ok((done, pass.unreadable));
             }
-            tokio::time::sleep(PAUSE.min(self.settle_time)).await;
+            tokio::time::sleep(SEARCH_INTERVAL.min(self.settle_time)).await;
         }
     }
 
