@@ -35,7 +35,10 @@ export const read = call("read");
 export const write = call("write");
 export const destructive = call("destructive");
 
-/** An operation of a table: its clauses, its fields with their places, and its request if it has one. */
+/**
+ * An operation of a table: its clauses, its fields with their places, and its request if it has
+ * one.
+ */
 export function operation(table, name, row) {
   if (!(row instanceof Row)) throw new Mistake('write a row such as `get("api", "/path")` or `read(run)`');
   const { action, clauses, known } = row;
@@ -72,7 +75,10 @@ function requestOf(table, { method, upstream, path }, clauses, declared) {
   return { fields, wire };
 }
 
-/** A field with its place: as it says, else by its name in the path, its type and the method. */
+/**
+ * A field with its part of the request: the declared part, else the part that follows from the
+ * path, the type and the method.
+ */
 function placed(field, method, names) {
   const inTemplate = names.includes(field.name);
   const isEntries = field.kind === "entries";
@@ -104,7 +110,8 @@ function wireField(table, field) {
     name,
     place: kind === "entries" ? `${place}-entries` : place,
     upstreamName,
-    // A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
+    // A dotted name is a path inside the body. Annotations such as
+    // `@microsoft.graph.conflictBehavior` are names as they are.
     bodyPath: upstreamName.startsWith("@") ? [upstreamName] : upstreamName.split("."),
     required: !field.optional,
     integer: (field.item?.kind ?? kind) === "integer",
@@ -136,7 +143,7 @@ function body(wire, fields, fixedBody) {
   return { fixed: fixed.join(","), members: grouped(members, 0).map(([index]) => index) };
 }
 
-/** Brings the fields of one inner object together, and keeps the order otherwise. */
+/** Groups the fields of one inner object, and otherwise keeps the order. */
 function grouped(members, depth) {
   const groups = [];
   for (const member of members) {
@@ -163,7 +170,7 @@ export function pieces(template, settings, field) {
   return found.filter((piece) => piece.text !== "");
 }
 
-/** The settings of a table by their names, and what the manifest says of them. */
+/** The settings of a table by their names, and their part of the manifest. */
 export function settingsOf(declared) {
   const found = {};
   const manifest = Object.entries(declared).map(([name, field]) => {
@@ -178,7 +185,9 @@ export function settingsOf(declared) {
   return { settings: found, manifest };
 }
 
-/** The input of a function: a value of JavaScript for each field. Absent fields have their defaults. */
+/**
+ * The input of a function: a JavaScript value for each field. Absent fields have their defaults.
+ */
 export function readInput(fields, text) {
   const given = new Map(jsonMembers(text).map(({ name, value }) => [name, value]));
   const input = {};

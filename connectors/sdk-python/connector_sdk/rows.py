@@ -30,7 +30,7 @@ class Pages(TypedDict, total=False):
 
 
 class Clauses(TypedDict, total=False):
-    """What a row says besides its request or its function."""
+    """The parts of a row other than its request or its function."""
 
     fields: Mapping[str, Field]
     example: dict[str, Any]
@@ -108,7 +108,7 @@ class Context:
     rate_limits: Mapping[str, str]
     settings: dict[str, Setting]
     headers: list[Header]
-    #: The separator of lists among entries. `None`: each item is a parameter of its own.
+    #: The separator of lists among entries. `None`: each item is a separate parameter.
     joined: str | None
     via: Callable[[Request], Any] | None = None
     operations: dict[str, Operation] = member(default_factory=dict)
@@ -167,7 +167,9 @@ def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> No
 
 
 def _placed(field: Field, method: str, names: list[str]) -> Field:
-    """A field with its place: as it says, else by its name in the path, its type and the method."""
+    """A field with its part of the request: the declared part, else the part that follows from the
+    path, the type and the method.
+    """
 
     def refuse(rule: str) -> None:
         raise Mistake(f"`{field.name}`: {rule}")
@@ -215,7 +217,8 @@ def _wire_field(context: Context, field: Field) -> WireField:
         name=field.name,
         place=f"{field.place}-entries" if is_entries else field.place,
         upstream_name=upstream_name,
-        # A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
+        # A dotted name is a path inside the body. Annotations such as
+        # `@microsoft.graph.conflictBehavior` are names as they are.
         body_path=[upstream_name] if upstream_name.startswith("@") else upstream_name.split("."),
         required=not field.optional,
         integer=(field.item or field).kind == "integer",
@@ -247,7 +250,7 @@ def _set_body(wire: Wire, fields: list[Field], fixed_body: dict[str, Any]) -> No
 
 
 def _grouped(members: list[tuple[int, list[str]]], depth: int) -> list[int]:
-    """Brings the fields of one inner object together, and keeps the order otherwise."""
+    """Groups the fields of one inner object, and otherwise keeps the order."""
     groups: list[list[tuple[int, list[str]]]] = []
     step = slice(depth, depth + 1)
     for found in members:
@@ -285,7 +288,10 @@ def pieces(template: str, settings: dict[str, Setting], fields: dict[str, int]) 
 
 
 def read_input(fields: list[Field], given: str) -> dict[str, Any]:
-    """The arguments of a function. An absent field has its default, or is `None`. A word of the language gets a `_` at its end."""
+    """The arguments of a function.
+
+    An absent field has its default, or is `None`. A keyword of Python gets a `_` at its end.
+    """
     values = reader.members(given) or {}
     found = {}
     for field in fields:

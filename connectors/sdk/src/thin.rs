@@ -1,5 +1,5 @@
-//! The hot path: an operation that is one request. It reads the input once, borrows from it where possible, and builds the path in
-//! one string.
+//! The hot path: an operation that is one request. It reads the input once, borrows from it where
+//! possible, and builds the path in one string.
 
 use std::borrow::Cow;
 
@@ -55,11 +55,11 @@ struct Values<'a> {
     members: &'a [Member<'a>],
 }
 
-/// The path, and the query as far as it is written.
+/// The path, and the part of the query that is already written.
 struct Query<'a> {
     separator: char,
-    /// Names of the parameters that the caller gave, and their values as JSON text. Filled only if the row has headers or defaults
-    /// that depend on them.
+    /// Names of the parameters that the caller gave, and their values as JSON text. Filled only if
+    /// the row has headers or defaults that depend on them.
     watched: Vec<(Cow<'a, str>, &'a str)>,
     path: String,
 }
@@ -102,21 +102,23 @@ impl<'a> Values<'a> {
                 }
             }
         }
-        // Only a value with a dot, encoded or not, can make a dot segment: `connector!` checks the table's own text.
+        // Only a value with a dot, encoded or not, can make a dot segment: `connector!` checks the
+        // table's own text.
         let suspects = || self.row.fields.iter().filter(|field| self.may_climb(field));
         match suspects().next() {
             Some(first) if has_dot_segment(path) => {
                 let climbs = |field: &&'static Field| {
                     self.get(field).and_then(reader::scalar).is_some_and(|text| has_dot_segment(&text))
                 };
-                // Values that only climb together have no culprit among them.
+                // Several values together make the dot segment, so no single field is to blame.
                 Err(refuse(suspects().find(climbs).unwrap_or(first), DOT_SEGMENT))
             }
             _ => Ok(()),
         }
     }
 
-    /// Returns `true` if the value may contain a dot segment, which would lead out of the path (RFC 3986, section 5.2.4).
+    /// Returns `true` if the value may contain a dot segment, which would lead out of the path (RFC
+    /// 3986, section 5.2.4).
     fn may_climb(&self, field: &'static Field) -> bool {
         let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\' | b'%'));
         matches!(field.place, Place::Path(_)) && self.get(field).is_some_and(dot)
@@ -294,7 +296,7 @@ fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), 
     Ok(())
 }
 
-/// Commas between items remain as they are. Commas inside an item are percent-encoded.
+/// Commas between items are not encoded. Commas inside an item are percent-encoded.
 fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str) -> Result<(), Fault> {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -324,7 +326,8 @@ fn header_value(field: &Field, value: &str) -> Result<String, Fault> {
     Ok(text.into_owned())
 }
 
-/// An object that fits its limit only in its compact form is sent in this form, so that the service gets no more bytes than the limit.
+/// An object that fits its limit only in its compact form is sent in this form, so that the service
+/// gets no more bytes than the limit.
 fn as_sent<'a>(field: &Field, value: &'a str) -> Cow<'a, str> {
     match field.max_bytes {
         Some(most) if value.len() > most && value.starts_with(['{', '[']) => Cow::Owned(reader::compact(value)),
@@ -332,7 +335,8 @@ fn as_sent<'a>(field: &Field, value: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// The limit is in bytes of the value: quotes and escapes of a string do not count, and an object counts in its compact form.
+/// The limit is in bytes of the value: quotes and escapes of a string do not count, and an object
+/// counts in its compact form.
 fn too_long(field: &Field, value: &str) -> Result<(), Fault> {
     let length = reader::scalar(value).map_or_else(|| reader::compact(value).len(), |text| text.len());
     match field.max_bytes {

@@ -40,7 +40,8 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
     if let Some(schema) = row.answer_schema.as_ref().filter(|schema| !schema.value.is_object()) {
         errors.at(schema.span, "the schema of an answer is an object: `{ type: \"object\", … }`");
     }
-    // Examples and pages refer to the fields, so a mistake there would be repeated here.
+    // Examples and pages refer to the fields, so these checks would report a mistake in a field
+    // again.
     if errors.count() > before {
         return;
     }
@@ -112,7 +113,7 @@ fn check_body(row: &Row, errors: &mut Errors) {
     }
 }
 
-/// The fields of a row are apart from each other in its request.
+/// Two fields of a row must not have the same place in its request, nor one inside of the other.
 fn check_sent_names(row: &Row, errors: &mut Errors) {
     for (index, field) in row.fields.iter().enumerate() {
         let place = row.place(field);

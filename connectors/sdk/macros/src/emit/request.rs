@@ -13,7 +13,8 @@ use crate::parse::row::{self, Piece, Row, SETTINGS};
 use crate::parse::statement::Header;
 use crate::parse::table::Table;
 
-/// RFC 3986's unreserved characters remain, and `$` and `@`, which OData parameters begin with.
+/// The characters that are not encoded: RFC 3986's unreserved ones, and `$` and `@`, which OData
+/// parameters begin with.
 const QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'$').remove(b'@');
 
@@ -179,7 +180,7 @@ fn body(row: &Row) -> TokenStream {
     quote!(::connector_sdk::table::Body::Members { fixed: #fixed, fields: &[#(#order),*] })
 }
 
-/// Brings the fields of one inner object together, and keeps the order otherwise.
+/// Groups the fields of one inner object, and otherwise keeps the order.
 fn group(members: &mut Vec<(usize, Vec<String>)>, depth: usize) {
     let mut grouped: Vec<Vec<(usize, Vec<String>)>> = Vec::new();
     for member in members.drain(..) {
