@@ -62,14 +62,14 @@ export function userinfo({ id, email, username, name, picture, organization }) {
 }
 
 /**
- * What a function returned, in the form of the contract. A value that is not a type of the SDK
- * becomes JSON.
+ * The value that a function returned, in the form of the contract. A value that is not a type of
+ * the SDK becomes JSON.
  */
 export function outcome(value) {
   if (value instanceof Request) return { tag: "forward", val: value.toContract() };
   if (value instanceof Document) return { tag: "reply-document", val: value.handle };
   if (value instanceof File) return { tag: "reply-file", val: fileOf(value) };
-  if (value instanceof Promise) throw new TypeError("a function of the table must not be `async`: the functions of the SDK return their results directly");
+  if (value instanceof Promise) throw new TypeError("a function of the table is not `async`: the functions of the SDK return their results directly");
   if (value instanceof Response) throw new TypeError("a function of the table returned a response; return its `document()`, or a `File` of it");
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError("a function of the table returned nothing; return a JSON value");

@@ -68,7 +68,7 @@ class Values {
     }
     // Only a value with a dot, encoded or not, can make a dot segment: the table's own text was
     // checked.
-    const suspects = this.row.fields.filter((field) => field.place === "path" && /[.\\%]/.test(this.get(field) ?? ""));
+    const suspects = this.row.fields.filter((field) => field.location === "path" && /[.\\%]/.test(this.get(field) ?? ""));
     if (suspects.length > 0 && hasDotSegment(path)) {
       const climbs = (field) => hasDotSegment(reader.scalar(this.get(field)) ?? "");
       throw refuse(suspects.find(climbs) ?? suspects[0], DOT_SEGMENT);
@@ -81,8 +81,8 @@ class Values {
     for (const field of this.row.fields) {
       const value = this.get(field);
       if (value === undefined) continue;
-      if (field.place === "query") query.parameter(field.upstreamName, value, field);
-      if (field.place === "query-entries") {
+      if (field.location === "query") query.parameter(field.upstreamName, value, field);
+      if (field.location === "query-entries") {
         for (const entry of reader.members(value)) {
           if (entry.value !== "null") query.parameter(entry.name, entry.value, field);
         }
@@ -102,8 +102,8 @@ class Values {
     for (const field of this.row.fields) {
       const value = this.get(field);
       if (value === undefined) continue;
-      if (field.place === "header") headers.push([field.upstreamName, headerValue(field, value)]);
-      if (field.place === "header-entries") {
+      if (field.location === "header") headers.push([field.upstreamName, headerValue(field, value)]);
+      if (field.location === "header-entries") {
         for (const entry of reader.members(value)) {
           if (entry.value !== "null") headers.push([entry.name, headerValue(field, entry.value)]);
         }

@@ -1,5 +1,6 @@
-"""Builds the component of a connector: `python -m connector_sdk.build connector.py --output
-connector.wasm`.
+"""Builds the component of a connector.
+
+Usage: `python -m connector_sdk.build connector.py --output connector.wasm`.
 """
 
 from __future__ import annotations

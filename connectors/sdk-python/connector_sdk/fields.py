@@ -11,12 +11,12 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from .mistake import Mistake, only
 
-Place = Literal["path", "query", "body", "header"]
+Location = Literal["path", "query", "body", "header"]
 
 
 class Modifiers(TypedDict, total=False):
     doc: str
-    in_: Place
+    in_: Location
     as_: str
     default: Any
     sent: bool

@@ -1,5 +1,4 @@
-"""Requests to the upstreams of the table, responses, and JSON documents that stay in the gateway.
-"""
+"""Requests to the upstreams, responses, and JSON documents that stay in the gateway."""
 
 from __future__ import annotations
 
@@ -153,9 +152,9 @@ class Response:
         return host().calling(self.handle.header_link, name)
 
     def body_link(self, pointer: str) -> Any:
-        """The address at a JSON Pointer of the body, for `Request.follow`;
+        """The address at a JSON Pointer of the body, for `Request.follow`.
 
-        `None` if there is nothing, or null.
+        `None` if the body has nothing there, or null.
         """
         return host().calling(self.handle.body_link, pointer)
 

@@ -72,7 +72,7 @@ def _plain(text: str) -> str:
 
 
 def integer(text: str) -> str | None:
-    """An integer in plain digits;
+    """An integer in plain digits.
 
     JSON may write it as `1.0` or `1e2`. `None` if it has a fraction or more than 18 digits.
     """

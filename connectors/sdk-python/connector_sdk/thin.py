@@ -19,7 +19,7 @@ class WireField:
     """The part of a field that the request depends on."""
 
     name: str
-    place: str
+    location: str
     upstream_name: str
     body_path: list[str]
     required: bool
@@ -180,7 +180,7 @@ class _Values:
     def _refuse_dots(self, path: str) -> None:
         # Only a value with a dot, encoded or not, can make a dot segment: the table's own text was
         # checked.
-        in_path = [(field, self.get(field) or "") for field in self.row.fields if field.place == "path"]
+        in_path = [(field, self.get(field) or "") for field in self.row.fields if field.location == "path"]
         suspects = [(field, value) for field, value in in_path if any(character in value for character in ".\\%")]
         if suspects and has_dot_segment(path):
             climbing = [field for field, value in suspects if has_dot_segment(reader.scalar(value) or "")]
@@ -193,9 +193,9 @@ class _Values:
             value = self.get(field)
             if value is None:
                 continue
-            if field.place == "query":
+            if field.location == "query":
                 query.parameter(field.upstream_name, value, field)
-            elif field.place == "query-entries":
+            elif field.location == "query-entries":
                 for name, entry in reader.members(value).items():
                     if entry != "null":
                         query.parameter(name, entry, field)
@@ -215,9 +215,9 @@ class _Values:
             value = self.get(field)
             if value is None:
                 continue
-            if field.place == "header":
+            if field.location == "header":
                 headers.append((field.upstream_name, _header_value(field, value)))
-            elif field.place == "header-entries":
+            elif field.location == "header-entries":
                 named = reader.members(value).items()
                 headers.extend((name, _header_value(field, entry)) for name, entry in named if entry != "null")
         return headers

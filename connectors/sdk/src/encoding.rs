@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn unreserved_characters_stay() {
+    fn characters_of_keep_stay() {
         let mut out = String::new();
         push(&mut out, "src/main.rs?", b"/");
         assert_eq!(out, "src/main.rs%3F");

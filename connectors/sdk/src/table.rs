@@ -204,7 +204,7 @@ pub struct Field {
     /// Its name in the input.
     pub name: &'static str,
     /// The part of the request that takes its value.
-    pub place: Place,
+    pub location: Location,
     /// `true` if the request cannot be made without it.
     pub required: bool,
     /// `true` if its numbers are integers, which may come as `1.0` or `1e2`.
@@ -220,7 +220,7 @@ pub struct Field {
 }
 
 /// The part of the request that takes a value.
-pub enum Place {
+pub enum Location {
     /// A part of the path.
     Path(Encoding),
     /// A query parameter of this name.

@@ -8,7 +8,7 @@ use contract_rules::path::has_dot_segment;
 use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
 use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
-use crate::table::{Body, Encoding, Field, Lists, Piece, Place, Row, Trigger};
+use crate::table::{Body, Encoding, Field, Lists, Location, Piece, Row, Trigger};
 use crate::{Fault, Request, encoding};
 
 /// The request of a row. It has a path and never a link.
@@ -121,7 +121,7 @@ impl<'a> Values<'a> {
     /// 3986, section 5.2.4).
     fn may_climb(&self, field: &'static Field) -> bool {
         let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\' | b'%'));
-        matches!(field.place, Place::Path(_)) && self.get(field).is_some_and(dot)
+        matches!(field.location, Location::Path(_)) && self.get(field).is_some_and(dot)
     }
 
     fn query(&self, query: &mut Query<'a>) -> Result<(), Fault> {
@@ -132,14 +132,14 @@ impl<'a> Values<'a> {
             !self.row.default_query.is_empty() || self.row.headers.iter().any(|header| !header.when.is_empty());
         for field in self.row.fields {
             let Some(value) = self.get(field) else { continue };
-            match field.place {
-                Place::Query(name) => {
+            match field.location {
+                Location::Query(name) => {
                     query.parameter(name, value, field)?;
                     if watches {
                         query.watched.push((Cow::Borrowed(name), value));
                     }
                 }
-                Place::QueryEntries => {
+                Location::QueryEntries => {
                     for entry in reader::members(value)? {
                         if entry.value != "null" {
                             query.parameter(&entry.name, entry.value, field)?;
@@ -169,9 +169,9 @@ impl<'a> Values<'a> {
         }
         for field in self.row.fields {
             let Some(value) = self.get(field) else { continue };
-            match field.place {
-                Place::Header(name) => headers.push((name.to_owned(), header_value(field, value)?)),
-                Place::HeaderEntries => {
+            match field.location {
+                Location::Header(name) => headers.push((name.to_owned(), header_value(field, value)?)),
+                Location::HeaderEntries => {
                     for entry in reader::members(value)? {
                         if entry.value != "null" {
                             headers.push((entry.name.into_owned(), header_value(field, entry.value)?));
@@ -203,7 +203,7 @@ impl<'a> Values<'a> {
         json.push_str(fixed);
         let mut open: &[&str] = &[];
         for field in fields.iter().filter_map(|index| self.row.fields.get(*index)) {
-            let Place::Body([outer @ .., name]) = field.place else { continue };
+            let Location::Body([outer @ .., name]) = field.location else { continue };
             let Some(value) = self.get(field) else { continue };
             let common = open.iter().zip(outer).take_while(|(left, right)| left == right).count();
             json.extend(open.iter().skip(common).map(|_| '}'));
@@ -285,12 +285,12 @@ fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), 
         return push_joined(path, field, &reader::items(value)?, separator);
     }
     let text = text(field, value)?;
-    match field.place {
-        Place::Path(Encoding::Path) => {
+    match field.location {
+        Location::Path(Encoding::Path) => {
             let text = if path.ends_with('/') { text.strip_prefix('/').unwrap_or(&text) } else { &text };
             encoding::push(path, text, b"/");
         }
-        Place::Path(Encoding::ODataString) => encoding::push(path, &text.replace('\'', "''"), b"'"),
+        Location::Path(Encoding::ODataString) => encoding::push(path, &text.replace('\'', "''"), b"'"),
         _ => encoding::push(path, &text, b""),
     }
     Ok(())

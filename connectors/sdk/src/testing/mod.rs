@@ -51,7 +51,7 @@ struct State {
     upstreams: &'static [Upstream],
     answers: VecDeque<Result<Answer, Error>>,
     /// Returns responses instead of the prepared ones.
-    recorded: Option<recording::Answers>,
+    recorded: Option<recording::Responses>,
     requests: Vec<Rc<Request>>,
     settings: BTreeMap<String, String>,
     storage: BTreeMap<String, Vec<u8>>,

@@ -23,7 +23,7 @@ pub(crate) struct Field {
     /// The fields inside of an object, or of the objects in a list.
     pub(crate) members: Vec<Field>,
     /// `in …`. If it is absent, the row decides.
-    pub(crate) place: Option<(Place, Span)>,
+    pub(crate) location: Option<(Location, Span)>,
     /// `as "…"`: the name that the upstream knows.
     pub(crate) upstream_name: Option<LitStr>,
     /// `default … sent`: the default is sent if the caller leaves the field out.
@@ -40,7 +40,7 @@ pub(crate) struct Field {
 
 /// The part of a request that takes a value.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Path,
     Query,
     Body,
@@ -93,7 +93,7 @@ impl Field {
             kind_span,
             spans: Vec::new(),
             members: Vec::new(),
-            place: None,
+            location: None,
             upstream_name: None,
             sent: false,
             assumed: false,
@@ -184,7 +184,7 @@ impl Field {
             self.row_modifier = Some(span);
         }
         match modifier.as_str() {
-            "in" => self.place = Some((place(input)?, span)),
+            "in" => self.location = Some((location(input)?, span)),
             "as" => self.upstream_name = Some(literal(input, "the name that the service knows")?),
             "default" => self.default(input)?,
             "one_of" if input.peek(syn::token::Bracket) => {
@@ -318,14 +318,14 @@ fn entry(input: ParseStream<'_>) -> syn::Result<Entry> {
     Ok(Entry { name: name.text, values })
 }
 
-fn place(input: ParseStream<'_>) -> syn::Result<Place> {
+fn location(input: ParseStream<'_>) -> syn::Result<Location> {
     const PLACES: &str = "expected `path`, `query`, `body` or `header`";
     let word = word(input, PLACES)?;
     match word.to_string().as_str() {
-        "path" => Ok(Place::Path),
-        "query" => Ok(Place::Query),
-        "body" => Ok(Place::Body),
-        "header" => Ok(Place::Header),
+        "path" => Ok(Location::Path),
+        "query" => Ok(Location::Query),
+        "body" => Ok(Location::Body),
+        "header" => Ok(Location::Header),
         _ => Err(Error::new(word.span(), PLACES)),
     }
 }

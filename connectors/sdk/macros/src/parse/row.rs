@@ -8,7 +8,7 @@ use syn::{Error, Ident, LitStr, Path, Token, braced};
 
 use super::block::{self, Item};
 use super::clause::{Answers, Pages};
-use super::field::{Field, Place};
+use super::field::{Field, Location};
 use super::json::{self, Json};
 use super::{Name, function, list, literal, skip_statement, word};
 use crate::errors::Errors;
@@ -195,14 +195,14 @@ impl Row {
 
     /// The part of the request that takes a field: the declared part, else the part that follows
     /// from the path, the type and the method.
-    pub(crate) fn place(&self, field: &Field) -> Place {
-        match (field.place, &field.spec.kind) {
-            (Some((place, _)), _) => place,
-            (None, _) if self.placeholders().contains(&field.spec.name) => Place::Path,
-            (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.spec.name == "headers" => Place::Header,
-            (None, Kind::Entries(_) | Kind::TextEntries(_)) => Place::Query,
-            (None, _) if self.is_bodiless() => Place::Query,
-            (None, _) => Place::Body,
+    pub(crate) fn location(&self, field: &Field) -> Location {
+        match (field.location, &field.spec.kind) {
+            (Some((location, _)), _) => location,
+            (None, _) if self.placeholders().contains(&field.spec.name) => Location::Path,
+            (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.spec.name == "headers" => Location::Header,
+            (None, Kind::Entries(_) | Kind::TextEntries(_)) => Location::Query,
+            (None, _) if self.is_bodiless() => Location::Query,
+            (None, _) => Location::Body,
         }
     }
 
@@ -211,7 +211,7 @@ impl Row {
         field.spec.name == "body"
             && matches!(field.spec.kind, Kind::Object | Kind::Members(_))
             && field.upstream_name.is_none()
-            && self.place(field) == Place::Body
+            && self.location(field) == Location::Body
     }
 }
 

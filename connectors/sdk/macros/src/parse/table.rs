@@ -7,7 +7,7 @@ use syn::{Error, Ident, LitStr, Path, Token};
 
 use super::answers::AnswerExamples;
 use super::block::{self, Item};
-use super::field::{self, Field, Lists, Place};
+use super::field::{self, Field, Lists, Location};
 use super::row::{Action, Row, SETTINGS};
 use super::statement::{self, Header, RateLimit, Upstream};
 use super::{Name, function, literal, literals, skip_statement, word};
@@ -180,9 +180,9 @@ impl Table {
             }
             for field in &mut fields {
                 complete_field(field, values, errors);
-                let place = row.place(field);
-                field.spec.in_path = row.is_request() && place == Place::Path;
-                if let (Kind::Entries(entries), Place::Header) = (&field.spec.kind, place) {
+                let location = row.location(field);
+                field.spec.in_path = row.is_request() && location == Location::Path;
+                if let (Kind::Entries(entries), Location::Header) = (&field.spec.kind, location) {
                     field.spec.kind = Kind::TextEntries(entries.clone());
                 }
             }
