@@ -16,7 +16,7 @@ fn destination(end: usize) -> Value {
 
 const RESPONSE: &str = r#"{"documentId":"destination","replies":[],"writeControl":{"requiredRevisionId":"d2"}}"#;
 
-/// Copies into a document, and answers with the connector's answer.
+/// Copies into a document, and returns the connector's answer.
 fn copied(source: &Source, input: Value, document: &mut Simulation) -> Result<Value, Fault> {
     let mut given =
         json!({"source_id": "source", "destination_id": "destination", "start_index": 1, "destination_index": 1});
@@ -90,7 +90,7 @@ fn text_runs_are_cut_at_the_borders() {
 }
 
 #[test]
-fn a_part_of_a_paragraph_takes_the_style_of_its_new_place() {
+fn a_part_of_a_paragraph_gets_the_style_of_the_target_paragraph() {
     let style = json!({"paragraphStyle": {"namedStyleType": "TITLE"}});
     let source = Source::new().text("ab").paragraph(style, &[(json!("cd"), json!({}))]);
     // From the middle of the first to the middle of the second paragraph.
@@ -135,7 +135,7 @@ fn lists_keep_their_levels_and_kinds() {
             "1.1 BULLET_DISC_CIRCLE_SQUARE four",
         ]
     );
-    // Tabs that only say a level are not counted.
+    // Tabs that only set a level are not counted.
     assert_eq!(answer["copied"]["characters"], json!("one\ntwo\nthree\n\nend\nfour".len()));
 }
 
@@ -170,7 +170,7 @@ fn tables_keep_their_cells() {
 }
 
 #[test]
-fn pictures_and_page_breaks_keep_their_places() {
+fn pictures_and_page_breaks_keep_their_positions() {
     let image = |id: &str| (json!({"inlineObjectElement": {"inlineObjectId": id}}), json!({}));
     let page_break = (json!({"pageBreak": {}}), json!({}));
     let source = Source::new()
@@ -356,7 +356,8 @@ fn block() -> impl Strategy<Value = (u8, String)> {
 }
 
 proptest! {
-    /// The simulation refuses any index that is not valid at its time. All text that is bold in the source is bold in the copy.
+    /// The simulation refuses any index that is not valid at its time. All text that is bold in the
+    /// source is bold in the copy.
     #[test]
     fn any_range_arrives_at_any_index(
         blocks in proptest::collection::vec(block(), 1..8),

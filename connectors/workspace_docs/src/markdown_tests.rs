@@ -123,7 +123,7 @@ fn lists_are_nested_and_of_the_kind_of_the_outermost_item() {
 }
 
 #[test]
-fn lists_beside_one_another_are_lists_of_their_own() {
+fn adjacent_lists_of_different_kinds_stay_separate() {
     assert_eq!(
         written("1. a\n\n<!-- -->\n\n1) b\n2) c\n\n* d\n\n+ e"),
         [
