@@ -52,7 +52,7 @@ pub use budget::{Budget, Budgets, Left};
 pub use carrier::{Carrier, Outline, Watcher};
 pub use client::{Egress, Settings};
 pub use credential::{Credential, CredentialUse, FormField};
-pub use error::{EgressError, Owner, whole_seconds};
+pub use error::{EgressError, whole_seconds};
 pub use headers::Headers;
 pub use journal::Journal;
 pub use link::Link;

@@ -2,7 +2,7 @@
 //!
 //! # Layout
 //! - `account`: the account that the call runs on, and its credential
-//! - `answer`: from an outcome to the caller's answer; `body`: the body of an answer; `disposition`: the name of a file
+//! - `answer`: from an outcome to the caller's answer; `disposition`: the name of a file
 //! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
 //! - `passed_on`: headers of an upstream that the caller gets; `rate`: headers about rate limits
 //! - `connect`: connecting an account, which runs operations of the connector
@@ -12,7 +12,6 @@
 mod account;
 mod answer;
 pub mod background;
-pub mod body;
 pub mod connect;
 mod disposition;
 mod error;

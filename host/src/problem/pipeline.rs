@@ -6,19 +6,20 @@ use serde_json::json;
 use super::access::access_problem;
 use super::violations::{schema_too_costly, violations_problem};
 use super::{
-    ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Owner, Problem,
-    RATE_LIMITED, RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD,
-    UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
+    ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Problem, RATE_LIMITED,
+    RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UNKNOWN_OPERATION, UPSTREAM_FAILED,
+    UPSTREAM_NOT_UNDERSTOOD, UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
 use crate::pipeline::{Error, Explanation, UpstreamError, rate};
-use crate::registry::NoPlace;
-use contract::words::sentence;
+use crate::registry::{Connector, NoPlace};
+use contract::Owner;
+use contract::words::{nearest, sentence, shortened};
 use egress::{Left, whole_seconds};
 use memory::Exhausted;
 use sandbox::{Awaited, InvocationError, http};
 
 /// The problem of an error of the pipeline.
-pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem {
+pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
     match error {
         Error::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
         Error::Invalid(violations) => violations_problem(violations),
@@ -74,6 +75,17 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
     }
 }
 
+/// The problem of an operation that the connector does not have. It names the nearest one.
+pub fn unknown_operation(connector: &Connector, path: &str) -> Problem {
+    let name = connector.name();
+    let known = nearest(path, connector.operations().map(|known| known.manifest.path.as_str()));
+    let path = shortened(path);
+    UNKNOWN_OPERATION.because(match known {
+        Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
+        None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),
+    })
+}
+
 fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
     match failure {
         InvocationError::NoMemory => super::no_memory(Exhausted),
@@ -120,7 +132,7 @@ fn store_timed_out() -> Problem {
 }
 
 /// The problem of a call that finds no memory left.
-pub(in crate::api) fn no_memory(Exhausted: Exhausted) -> Problem {
+pub fn no_memory(Exhausted: Exhausted) -> Problem {
     BUSY.because("The memory for calls is used up; try again, or raise `memory_mb`.").retry_after(1)
 }
 
