@@ -33,7 +33,7 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
             let problem = RATE_LIMITED
                 .because(format!("The rate limit `{}` is used up; try again in {seconds} s.", budget.name))
                 .retry_after(seconds);
-            rate::described(&left).fold(problem, |problem, (name, value)| problem.header(name, value))
+            rate::headers(&left).fold(problem, |problem, (name, value)| problem.header(name, value))
         }
         Error::NoPermit(NoPlace::AllTaken) => BUSY
             .because(format!(
