@@ -11,8 +11,8 @@ use hyper::body::{Frame, SizeHint};
 
 use egress::{EgressError, ResponseBody};
 
-/// The body of an answer: held in memory, or streamed from an upstream. An error in it closes the caller's connection, so that
-/// no caller takes a part of an answer for the whole.
+/// The body of an answer: held in memory, or streamed from an upstream. An error in it closes the
+/// caller's connection, so that no caller takes a part of an answer for the whole.
 pub type Body = UnsyncBoxBody<Bytes, EgressError>;
 
 /// A body that is complete in memory.

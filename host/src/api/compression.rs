@@ -145,7 +145,7 @@ impl State {
 }
 
 fn broken(error: &io::Error) -> EgressError {
-    EgressError::BadAnswer { upstream: "the gateway".to_owned(), detail: format!("it cannot be encoded: {error}") }
+    EgressError::BadResponse { upstream: "the gateway".to_owned(), detail: format!("it cannot be encoded: {error}") }
 }
 
 enum Encoder {

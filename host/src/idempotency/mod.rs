@@ -1,9 +1,9 @@
 //! Calls with an idempotency key: each runs once, and its first answer is kept for a day.
 //!
-//! A call runs in a separate task, so that its answer is kept even if the caller disconnects: a caller
-//! whose connection broke is the one who sends the call again. While the call runs, its key is under a
-//! lease. If the gateway dies, the lease ends, and the outcome of the call is unknown. Such a call is
-//! never run a second time.
+//! A call runs in a separate task, so that its answer is kept even if the caller disconnects: a
+//! caller whose connection broke is the one who sends the call again. While the call runs, its key
+//! is under a lease. If the gateway dies, the lease ends, and the outcome of the call is unknown.
+//! Such a call is never run a second time.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -26,12 +26,13 @@ const KEEP: Duration = Duration::from_secs(24 * 3600);
 const LEASE: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// Attempts to store the end of a call while the database does not answer, and the time between them.
-/// Afterwards the lease ends.
+/// Attempts to store the end of a call while the database does not answer, and the time between
+/// them. Afterwards the lease ends.
 const ATTEMPTS: usize = 20;
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within seconds.
+/// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within
+/// seconds.
 const STORING: Duration = Duration::from_secs(5);
 
 /// Why a key cannot be used.
@@ -105,7 +106,8 @@ impl Idempotency {
         })
     }
 
-    /// Runs a call whose key was taken, and stores its end. The call runs to its end even if the handle is dropped.
+    /// Runs a call whose key was taken, and stores its end. The call runs to its end even if the
+    /// handle is dropped.
     pub fn run<T: Send + 'static>(
         self: &Arc<Self>,
         call: IdempotentCall,

@@ -1,6 +1,8 @@
-//! The integration of one operation: chosen first, without a request to the provider, and made ready later.
+//! The integration of one operation: chosen first, without a request to the provider, and made
+//! ready later.
 //!
-//! Between the two steps the pipeline admits the call. So a call that is over a limit causes no refresh.
+//! Between the two steps the pipeline admits the call. So a call that is over a limit causes no
+//! refresh.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -23,10 +25,12 @@ impl ChosenIntegration {
 }
 
 impl Integrations {
-    /// Chooses the integration of an operation: the named one, else the selected one, else the only one.
+    /// Chooses the integration of an operation: the named one, else the selected one, else the only
+    /// one.
     ///
     /// # Errors
-    /// If the holder has no such integration, if the choice is ambiguous, or if no refresh can give a good credential now.
+    /// If the holder has no such integration, if the choice is ambiguous, or if no refresh can give
+    /// a good credential now.
     pub async fn choose(
         &self,
         connector: &Connector,

@@ -19,8 +19,8 @@ use egress::Credential;
 use sandbox::http::CredentialSource;
 use store::{AuthType, Details, Integration, Status};
 
-/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that others write at the same time
-/// may need more attempts.
+/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that
+/// others write at the same time may need more attempts.
 const ATTEMPTS: usize = 4;
 
 /// An integration and its credential, for the duration of one operation.
@@ -29,14 +29,16 @@ pub struct LiveCredential {
     connector: Arc<Connector>,
     /// The integration as it was last read, and the credential that requests carry now.
     current: Mutex<(Arc<CachedIntegration>, Credential)>,
-    /// `true` once the operation has asked for a refresh. It gets one. Parallel requests wait for it here.
+    /// `true` once the operation has requested a refresh. It gets one. Parallel requests wait for
+    /// it here.
     refreshed: tokio::sync::Mutex<bool>,
     /// Why the last refresh gave no credential. The answer to the caller explains it.
     access_error: Mutex<Option<AccessError>>,
 }
 
 impl Integrations {
-    /// Makes the credential of a chosen integration ready. An expired credential is refreshed first.
+    /// Makes the credential of a chosen integration ready. An expired credential is refreshed
+    /// first.
     ///
     /// # Errors
     /// If the refresh gives no good credential, or the credential cannot be unsealed.
@@ -87,8 +89,8 @@ impl Integrations {
 
     /// A credential in place of the one that a service has refused.
     ///
-    /// Returns `None` if there can be no other: an API key cannot be refreshed, and a credential that was refused too often is
-    /// not refused because of its age.
+    /// Returns `None` if there can be no other: an API key cannot be refreshed, and a credential
+    /// that was refused too often is not refused because of its age.
     async fn replacement(
         self: &Arc<Self>,
         known: &Integration,
@@ -98,7 +100,8 @@ impl Integrations {
         if known.auth_type != AuthType::OAuth2 {
             return Ok(None);
         }
-        // Compares credentials instead of versions: a row also changes for other reasons, for example when it is sealed again.
+        // Compares credentials instead of versions: a row also changes for other reasons, for
+        // example when it is sealed again.
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
         if !unsealed.credential.holds_the_same(refused) {
@@ -182,7 +185,8 @@ impl LiveCredential {
         self.access_error.lock().take()
     }
 
-    /// Returns whether the user authorized by OAuth 2, so that a refused credential means that the user has to do it again.
+    /// Returns whether the user authorized by OAuth 2, so that a refused credential means that the
+    /// user has to do it again.
     pub fn is_oauth2(&self) -> bool {
         self.current.lock().0.integration.auth_type == AuthType::OAuth2
     }

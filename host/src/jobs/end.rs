@@ -33,8 +33,8 @@ impl Jobs {
         Explained { name, content: Err(problem) }
     }
 
-    /// Ends a job, for the worker or caller that knows its fence. Returns `false` if the job was taken
-    /// or ended since.
+    /// Ends a job, for the worker or caller that knows its fence. Returns `false` if the job was
+    /// taken or ended since.
     ///
     /// # Errors
     /// If the store or the vault fails. The job has not ended then.

@@ -1,4 +1,4 @@
-//! Renews the leases of running jobs, and cares for the jobs of gateways that died.
+//! Renews the leases of running jobs, and takes up or ends the jobs of gateways that died.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +10,14 @@ use super::{Failure, JobError, Jobs, LEASE, Parts};
 /// Time between two renewals. A gateway notices at a renewal that another one has cancelled a job.
 const RENEWAL: Duration = Duration::from_secs(1);
 
-/// Renewals between two looks for lost jobs.
+/// Renewals between two searches for lost jobs.
 const SEARCH_EVERY: u32 = 5;
 
 /// Renewals between two deletions of expired jobs.
 const DELETE_EVERY: u32 = 60;
 
-/// A job that only reads is begun at most this often. A job that itself ends the gateway must not do so again and again.
+/// A job that only reads is begun at most this often. A job that itself ends the gateway must not
+/// do so again and again.
 const MAX_ATTEMPTS: u32 = 30;
 
 /// Lost jobs that are ended at a time.

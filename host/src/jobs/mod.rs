@@ -4,15 +4,17 @@
 //! - `queue`: adding, finding and cancelling jobs, for their callers
 //! - `workers`: takes jobs from the queue, in turns of tenants, as many as the configuration allows
 //! - `run`: one job, from its input to its end
-//! - `maintenance`: renews leases, and cares for the jobs of gateways that died
-//! - `end`: writes the end of a job, together with the webhooks that tell of it
+//! - `maintenance`: renews leases, and takes up or ends the jobs of gateways that died
+//! - `end`: writes the end of a job, together with the webhooks that announce it
 //! - `record`: the public form of a job; `values`: its sealed values
 //! - `error`: why a job has no result, and what can fail
 //! - `problem`: the problem documents of both
 //!
 //! # Invariants
-//! - A job ends once. Every write to a job names its fence, so a gateway that has lost a job writes nothing.
-//! - The end of a job and its webhooks are stored in one transaction, so the receivers are notified of each end, and only once.
+//! - A job ends once. Every write to a job names its fence, so a gateway that has lost a job writes
+//!   nothing.
+//! - The end of a job and its webhooks are stored in one transaction, so the receivers are notified
+//!   of each end, and only once.
 //! - A job that changes data is never run again after it was cut off.
 //! - Input, progress and result are in the database only as sealed values.
 //! - A caller sees only the jobs of its own tenant and subject.
@@ -53,7 +55,8 @@ use egress::Egress;
 use store::Store;
 use store::vault::Vault;
 
-/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds with the intervals of `maintenance`.
+/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds
+/// with the intervals of `maintenance`.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// The parts of the gateway that jobs use.
@@ -114,15 +117,16 @@ impl Jobs {
         self.stopping.cancel();
     }
 
-    /// Waits for running jobs to end, until the deadline of [`Jobs::stop`]. Then reads are put back into the queue, and jobs that
-    /// change data fail with an unknown outcome.
+    /// Waits for running jobs to end, until the deadline of [`Jobs::stop`]. Then reads are put back
+    /// into the queue, and jobs that change data fail with an unknown outcome.
     pub async fn shut_down(&self) {
         self.tasks.close();
         let deadline = self.deadline.get().copied().unwrap_or_else(Instant::now);
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {
             tracing::warn!(jobs = self.running.lock().len(), "some jobs did not end within `drain_s` and were cut off");
             self.cut_off.cancel();
-            // Only the store is written now. If it does not answer, the leases of the jobs end by themselves.
+            // Only the store is written now. If it does not answer, the leases of the jobs end by
+            // themselves.
             let _ = timeout(LEASE, self.tasks.wait()).await;
         }
     }

@@ -95,7 +95,8 @@ impl Jobs {
         Ok(ListedJobs { jobs, next_cursor })
     }
 
-    /// Cancels a job. Returns `false` if it has ended before, and `None` if the user has no such job.
+    /// Cancels a job. Returns `false` if it has ended before, and `None` if the user has no such
+    /// job.
     ///
     /// # Errors
     /// If the store or the vault fails.
@@ -108,7 +109,8 @@ impl Jobs {
             // A job that was put back has done nothing.
             let changes_data = job.changes_data && job.status == JobStatus::Running;
             if self.end(&job, &self.explain(&job, Err(Failure::Cancelled { changes_data }))).await? {
-                // If another gateway runs the job, it notices at its next renewal that it has lost the job.
+                // If another gateway runs the job, it notices at its next renewal that it has lost
+                // the job.
                 if let Some(running) = self.running.lock().get(id) {
                     running.abandon.cancel();
                 }

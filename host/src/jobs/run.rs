@@ -19,7 +19,8 @@ use sandbox::progress::ProgressSender;
 use sandbox::{InvocationError, Limit, http};
 use store::{Job, JobValue};
 
-/// Maximum number of requests of one job. It has more time than a call that waits, and often more to read.
+/// Maximum number of requests of one job. It has more time than a call that waits, and often more
+/// to read.
 pub const MAX_REQUESTS: u32 = 10_000;
 
 /// Time between two writes of progress.
@@ -38,14 +39,16 @@ const GONE_BACKOFF: Duration = Duration::from_secs(2);
 /// Time between two attempts to store the end of a job.
 const STORE_BACKOFF: Duration = Duration::from_secs(1);
 
-/// Attempts to store the end of a job. After the last one its lease ends, and the job is treated as lost.
+/// Attempts to store the end of a job. After the last one its lease ends, and the job is treated as
+/// lost.
 const STORE_ATTEMPTS: u32 = 300;
 
 /// The end of one run.
 enum Run {
     /// The job has ended.
     Ended(Result<Box<RawValue>, Failure>),
-    /// Nothing was done, for example because a rate limit is used up. The job is put back into the queue.
+    /// Nothing was done, for example because a rate limit is used up. The job is put back into the
+    /// queue.
     PutBack(Duration),
 }
 

@@ -75,7 +75,8 @@ impl Jobs {
     }
 }
 
-/// A worker that has a job. Dropping it frees the worker, also if the run panics. The lease of the job then ends by itself.
+/// A worker that has a job. Dropping it frees the worker, also if the run panics. The lease of the
+/// job then ends by itself.
 struct Worker {
     jobs: Arc<Jobs>,
     job: String,
@@ -98,7 +99,8 @@ impl Drop for Worker {
     }
 }
 
-/// The most workers that one tenant has. The others stay free for tenants that come later, because jobs may run for long.
+/// The most workers that one tenant has. The others stay free for tenants that come later, because
+/// jobs may run for long.
 const fn share(workers: usize) -> usize {
     workers.div_ceil(2)
 }

@@ -27,9 +27,11 @@ pub(super) enum ChosenAccount {
 
 /// The parts of an account that an invocation may use.
 pub(super) struct Account {
-    /// Adds the account's credential to requests. `None` if the users of the connector need no account.
+    /// Adds the account's credential to requests. `None` if the users of the connector need no
+    /// account.
     pub(super) credentials: Option<Arc<dyn CredentialSource>>,
-    /// The share of the connector's storage that the invocation sees. `None` if it may store nothing.
+    /// The share of the connector's storage that the invocation sees. `None` if it may store
+    /// nothing.
     pub(super) partition: Option<Arc<str>>,
     /// The same as `credentials`, for an integration.
     live: Option<Arc<LiveCredential>>,
@@ -68,7 +70,8 @@ impl ChosenAccount {
         }
     }
 
-    /// Makes the credential ready. An access token that has expired is refreshed at the provider first.
+    /// Makes the credential ready. An access token that has expired is refreshed at the provider
+    /// first.
     ///
     /// # Errors
     /// `Access` if there is no good credential, `RefreshTimedOut` if the refresh takes too long.
@@ -94,15 +97,16 @@ impl ChosenAccount {
 }
 
 impl Account {
-    /// Refreshes the credential, which the connector says was refused. Returns `false` if there is no other credential
-    /// before the deadline.
+    /// Refreshes the credential, which the connector says was refused. Returns `false` if there is
+    /// no other credential before the deadline.
     pub(super) async fn refresh(&self, deadline: Instant) -> bool {
         let Some(live) = &self.live else { return false };
         let refused = live.credential();
         timeout_at(deadline, live.refresh(&refused)).await.is_ok_and(|other| other.is_some())
     }
 
-    /// The reason why a refused credential was not replaced, if there is one, in place of the upstream's error.
+    /// The reason why a refused credential was not replaced, if there is one, in place of the
+    /// upstream's error.
     pub(super) fn explain(&self, error: Error) -> Error {
         match self.live.as_ref().and_then(|live| live.take_access_error()) {
             Some(reason) => Error::Access(reason),
@@ -110,8 +114,8 @@ impl Account {
         }
     }
 
-    /// As [`Account::explain`], for the response to a request with the credential, or for a fault of the connector. A 401 means the
-    /// credential, so the user must authorize again.
+    /// As [`Account::explain`], for the response to a request with the credential, or for a fault
+    /// of the connector. A 401 means the credential, so the user must authorize again.
     pub(super) fn explain_refusal(&self, error: Error) -> Error {
         match (self.explain(error), &self.live) {
             (Error::Upstream(upstream), Some(live)) if upstream.status == 401 && live.is_oauth2() => {

@@ -1,4 +1,5 @@
-//! From the outcome of an operation to the answer: JSON, shaped if the caller wants it, or a file.
+//! From the outcome of an operation to the answer: JSON, shaped if the caller requests it, or a
+//! file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -45,9 +46,9 @@ pub struct Answer {
     pub body: Body,
 }
 
-/// The form that the caller and the operation want an answer to have.
+/// The form of an answer that the caller and the operation request.
 pub struct Form<'a> {
-    /// The parts of the answer that the caller wants.
+    /// The parts of the answer that the caller requests.
     pub shape: &'a Shape,
     /// The header `Accept`.
     pub accept: Option<&'a str>,
@@ -76,8 +77,8 @@ impl Answer {
 /// Answers with the response of an upstream, as the kind of answer that the operation declares.
 ///
 /// # Errors
-/// `Upstream` for a status that is not a success, `NotUnderstood` for a response that is not JSON though the operation answers
-/// JSON, and errors of reading the body.
+/// `Upstream` for a status that is not a success, `NotUnderstood` for a response that is not JSON
+/// though the operation answers JSON, and errors of reading the body.
 pub(super) async fn of_response(
     mut response: Box<egress::Response>,
     form: &Form<'_>,
@@ -102,7 +103,7 @@ pub(super) async fn of_response(
     }
 }
 
-/// Answers with a file that an upstream sends, or with the part of it that the caller wants.
+/// Answers with a file that an upstream sends, or with the part of it that the caller requests.
 async fn of_download(response: Box<egress::Response>, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     let part = response.headers.get(CONTENT_RANGE).filter(|_| response.status == StatusCode::PARTIAL_CONTENT).cloned();
     let accepts_ranges = response.headers.get(ACCEPT_RANGES).cloned();
@@ -122,7 +123,8 @@ async fn of_download(response: Box<egress::Response>, form: &Form<'_>, permit: P
     Ok(answer)
 }
 
-/// Answers with a response that must be JSON. It is streamed if nothing is to be done with it. An empty body becomes `{}`.
+/// Answers with a response that must be JSON. It is streamed if nothing is to be done with it. An
+/// empty body becomes `{}`.
 async fn of_json_response(
     mut response: Box<egress::Response>,
     form: &Form<'_>,
@@ -204,7 +206,8 @@ pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: Permit) -
 /// Answers with a JSON document.
 ///
 /// # Errors
-/// `NotUnderstood` if the document is to be shaped and is not JSON. `OutOfTime` if it cannot be shaped before the deadline.
+/// `NotUnderstood` if the document is to be shaped and is not JSON. `OutOfTime` if it cannot be
+/// shaped before the deadline.
 async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     if form.shape.is_identity() {
         return Ok(Answer::json(complete(document, permit)));
@@ -225,14 +228,16 @@ async fn shape(document: &[u8], form: &Form<'_>) -> Result<Vec<u8>, Error> {
     Ok(shaped)
 }
 
-/// Answers with the bytes of a file if the caller's `Accept` names its media type, else with the file as JSON.
+/// Answers with the bytes of a file if the caller's `Accept` names its media type, else with the
+/// file as JSON.
 ///
 /// # Errors
-/// If the file is over its limit, cannot be read, or has a name, media type or members that the connector got wrong.
+/// If the file is over its limit, cannot be read, or has a name, media type or members that the
+/// connector got wrong.
 async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     let limit = match file.max_bytes {
         0 => form.limits.download_bytes,
-        asked => asked.min(form.limits.download_bytes),
+        requested => requested.min(form.limits.download_bytes),
     };
     let declared = match &file.content {
         Content::Bytes(bytes) => Some(bytes.len() as u64),
@@ -322,12 +327,14 @@ fn not_json(reason: &str) -> Error {
     ))
 }
 
-/// Returns `true` if the status says that there is no content (RFC 9110, sections 15.3.5 and 15.3.6).
+/// Returns `true` if the status says that there is no content (RFC 9110, sections 15.3.5 and
+/// 15.3.6).
 fn has_no_content(response: &egress::Response) -> bool {
     matches!(response.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT)
 }
 
-/// The first byte of a body that is not white space of JSON. `None` if there is no such byte. It stays in the body.
+/// The first byte of a body that is not white space of JSON. `None` if there is no such byte. It
+/// stays in the body.
 async fn first_byte(body: &mut egress::ResponseBody) -> Result<Option<u8>, EgressError> {
     let mut length = 1;
     loop {
@@ -359,7 +366,8 @@ fn names(accept: &str, media_type: &str) -> bool {
     })
 }
 
-/// Returns `true` if an `Accept` header names the media type of a file, so that the caller may get bytes.
+/// Returns `true` if an `Accept` header names the media type of a file, so that the caller may get
+/// bytes.
 pub(super) fn names_a_file(accept: &str) -> bool {
     accept.split(',').map(essence).any(|named| !named.is_empty() && !named.contains('*') && !is_json(named))
 }

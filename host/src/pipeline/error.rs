@@ -49,7 +49,7 @@ pub enum Error {
     /// The memory for calls is used up.
     #[error(transparent)]
     NoMemory(#[from] Exhausted),
-    /// The deadline passed while the store was asked for the account.
+    /// The deadline passed while the account was read from the store.
     #[error("the store did not answer before the deadline")]
     StoreTimedOut,
     /// The deadline passed before the body was validated or the answer was shaped.
@@ -67,7 +67,8 @@ pub enum Error {
     /// The connector says that the requested resource does not exist.
     #[error("{}", .0.detail)]
     NotFound(Explanation),
-    /// The connector says that the request conflicts with the state of the service, or is ambiguous.
+    /// The connector says that the request conflicts with the state of the service, or is
+    /// ambiguous.
     #[error("{}", .0.detail)]
     Conflict(Explanation),
     /// A request to the upstream has no response, or the body of the response cannot be read.
@@ -79,11 +80,12 @@ pub enum Error {
     /// The upstream answered with a status of 4xx or 5xx, or the connector says so.
     #[error("{}", .0.detail)]
     Upstream(Box<UpstreamError>),
-    /// The call failed after a request that may have changed data. So the caller must not simply call again.
+    /// The call failed after a request that may have changed data. So the caller must not simply
+    /// call again.
     #[error(transparent)]
     OutcomeUnknown(Box<Error>),
-    /// The caller wants a part of a file, and does not accept the bytes of the file.
-    #[error("a part of a file is answered as bytes only")]
+    /// The caller requests a part of a file, and does not accept the bytes of the file.
+    #[error("a part of a file is sent as bytes only")]
     NotRaw {
         /// The media type of the file.
         content_type: String,
@@ -98,8 +100,8 @@ pub enum Error {
 pub struct UpstreamError {
     /// The status of the answer to the caller.
     pub status: u16,
-    /// The status that the upstream sent. It differs for a rate limit that the upstream did not call so, and for a refusal that the
-    /// connector has read in a body.
+    /// The status that the upstream sent. It differs for a rate limit that the upstream did not
+    /// call so, and for a refusal that the connector has read in a body.
     pub upstream_status: u16,
     /// A sentence about it.
     pub detail: String,
@@ -166,7 +168,7 @@ impl Error {
         )
     }
 
-    /// The error itself, whatever its consequences are.
+    /// The error itself, without its consequences.
     pub fn cause(&self) -> &Self {
         match self {
             Self::OutcomeUnknown(error) => error,

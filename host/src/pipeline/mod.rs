@@ -4,7 +4,8 @@
 //! - `account`: the account that the call runs on, and its credential
 //! - `answer`: from an outcome to the caller's answer; `disposition`: the name of a file
 //! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
-//! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate limits
+//! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate
+//!   limits
 //! - `connect`: connecting an account, which runs operations of the connector
 //! - `stages`: the stages of a call, for metrics and traces
 //! - `background`: a call that runs in the background, to its result

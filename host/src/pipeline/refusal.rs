@@ -1,4 +1,5 @@
-//! The refusal or failure of an upstream, for the caller: the part of its body that is shown, and who can fix it.
+//! The refusal or failure of an upstream, for the caller: the part of its body that is shown, and
+//! who can fix it.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, WWW_AUTHENTICATE};
@@ -69,7 +70,8 @@ pub(super) fn shown(body: &[u8]) -> ShownBody {
     ShownBody { content, is_truncated }
 }
 
-/// Returns `true` if the body of an error says that the user has not permitted what the request needs.
+/// Returns `true` if the body of an error says that the user has not permitted what the request
+/// needs.
 pub(super) fn lacks_scope(body: &Value) -> bool {
     let is_code = |value: &Value| value.as_str().is_some_and(|code| SCOPE_CODES.contains(&code));
     let is_reason = |item: &Value| item.get("reason").is_some_and(is_code);

@@ -14,13 +14,14 @@ use contract::Owner;
 use egress::whole_seconds;
 use store::{AuthType, StoreError};
 
-/// By then every authorization that is under way has ended, in seconds.
+/// Seconds after which every authorization that is in progress now has ended.
 const EXPIRED_AFTER_S: u64 = 600;
 
 /// Time between two log lines about a database that fails.
 const BETWEEN_LINES: Duration = Duration::from_secs(1);
 
-/// The problem of an operation that has no account to run on. The member `action` names the call that helps.
+/// The problem of an operation that has no account to run on. The member `action` names the call
+/// that helps.
 pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
     let begin = json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")});
     match error {
@@ -69,13 +70,14 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
     }
 }
 
-/// The problem of a holder that has too much stored, or of a store or vault that failed. A failure's cause goes to the log.
+/// The problem of a holder that has too much stored, or of a store or vault that failed. A
+/// failure's cause goes to the log.
 pub fn integration_problem(error: &IntegrationError) -> Problem {
     match error {
         IntegrationError::Store(StoreError::TooManyAuthorizations { limit }) => TOO_MANY_AUTHORIZATIONS
             .with_detail(format!(
-                "{limit} authorizations are under way, which is the limit. Let users complete theirs, or wait: an \
-                 authorization that nobody completes expires after ten minutes."
+                "{limit} authorizations are in progress, which is the limit. Let users complete theirs, or wait: an \
+                 authorization that no user completes expires after ten minutes."
             ))
             .retry_after(EXPIRED_AFTER_S),
         IntegrationError::Store(StoreError::TooManyIntegrations { limit }) => {
@@ -97,8 +99,8 @@ pub fn integration_problem(error: &IntegrationError) -> Problem {
     }
 }
 
-/// The problem of a database that failed. The cause goes to the log, once in a second: while the database is away, every call
-/// meets it.
+/// The problem of a database that failed. The cause goes to the log, at most once per second: while
+/// the database does not answer, every call fails with it.
 pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
     static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
     let mut last_line = LAST_LINE.lock();

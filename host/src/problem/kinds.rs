@@ -28,7 +28,8 @@ pub struct Kind {
     pub(super) title: &'static str,
     /// The party that can fix it.
     pub(super) owner: Owner,
-    /// `true` if the same call may succeed later, and if it did nothing that repeating would do twice.
+    /// `true` if the same call may succeed later, and if it did nothing that repeating would do
+    /// twice.
     pub(super) retryable: bool,
     /// The party that found or caused it.
     pub(super) source: Source,
@@ -71,7 +72,8 @@ kinds! {
     UNKNOWN_OPERATION = ("unknown-operation", NOT_FOUND, "The connector has no such operation", Caller, false, Gateway);
     /// The connector says that the requested resource does not exist.
     RESOURCE_NOT_FOUND = ("resource-not-found", NOT_FOUND, "The requested resource does not exist", Caller, false, Connector);
-    /// The connector says that the request conflicts with the state of the service, or is ambiguous.
+    /// The connector says that the request conflicts with the state of the service, or is
+    /// ambiguous.
     RESOURCE_CONFLICT = ("conflict", CONFLICT, "The request conflicts with the state of the service", Caller, false, Connector);
     /// The caller has no integration of this name.
     UNKNOWN_INTEGRATION = ("unknown-integration", NOT_FOUND, "There is no such integration", Caller, false, Gateway);
@@ -104,7 +106,7 @@ kinds! {
     /// The idempotency key belongs to another request.
     IDEMPOTENCY_KEY_REUSED = ("idempotency-key-reused", UNPROCESSABLE_ENTITY, "The key belongs to another request", Caller, false, Gateway);
     /// The gateway that ran the first call with this idempotency key has died.
-    IDEMPOTENT_CALL_LOST = ("idempotent-call-lost", CONFLICT, "Nobody knows what the first call did", Operator, false, Gateway);
+    IDEMPOTENT_CALL_LOST = ("idempotent-call-lost", CONFLICT, "The outcome of the first call is unknown", Operator, false, Gateway);
     /// The first answer to a call with this idempotency key was too large to keep.
     IDEMPOTENT_ANSWER_NOT_KEPT = ("idempotent-answer-not-kept", CONFLICT, "The first answer was too large to keep", Caller, false, Gateway);
     /// An uploaded module was refused.
@@ -124,7 +126,7 @@ kinds! {
     /// The grant belongs to another user of the tenant.
     COMPLETION_OF_OTHER_SUBJECT = ("completion-of-other-subject", CONFLICT, "The authorization was begun for another user", Caller, false, Gateway);
     /// The holder has begun too many authorizations.
-    TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are under way", Caller, true, Gateway);
+    TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are in progress", Caller, true, Gateway);
     /// The holder has too many integrations.
     TOO_MANY_INTEGRATIONS = ("too-many-integrations", TOO_MANY_REQUESTS, "Too many accounts are connected", User, false, Gateway);
     /// A rate limit of the gateway is used up.
@@ -137,8 +139,8 @@ kinds! {
     UPSTREAM_FAILED = ("upstream-failed", BAD_GATEWAY, "The upstream failed", Provider, true, Upstream);
     /// The upstream cannot be reached.
     UPSTREAM_UNREACHABLE = ("upstream-unreachable", BAD_GATEWAY, "The upstream cannot be reached", Provider, true, Upstream);
-    /// The upstream's answer has the wrong form.
-    UPSTREAM_NOT_UNDERSTOOD = ("upstream-not-understood", BAD_GATEWAY, "The upstream's answer is not understood", Provider, true, Upstream);
+    /// The upstream's response has the wrong form.
+    UPSTREAM_NOT_UNDERSTOOD = ("upstream-not-understood", BAD_GATEWAY, "The upstream's response is not understood", Provider, true, Upstream);
     /// The access token has expired, and the provider does not refresh it.
     TOKEN_REFRESH_FAILED = ("token-refresh-failed", BAD_GATEWAY, "The user's access token cannot be refreshed now", Provider, true, Upstream);
     /// The upstream or the provider did not answer in time.
@@ -154,7 +156,7 @@ kinds! {
     /// The keys of a JWT's issuer cannot be fetched.
     ISSUER_UNAVAILABLE = ("issuer-unavailable", SERVICE_UNAVAILABLE, "The token's issuer does not answer", Operator, true, Gateway);
     /// All permits or all slots are taken.
-    BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many calls at once", Operator, true, Gateway);
+    BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many calls at the same time", Operator, true, Gateway);
     /// The modules that the folder had at the start are not loaded yet.
     STARTING = ("starting", SERVICE_UNAVAILABLE, "The gateway loads its connectors", Operator, true, Gateway);
     /// The gateway is about to stop.

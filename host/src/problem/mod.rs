@@ -60,12 +60,12 @@ impl Problem {
         Self { owner, ..self }
     }
 
-    /// Says whether repeating the call is safe and may succeed, other than the kind does.
+    /// Sets if repeating the call is safe and may succeed, other than the kind does.
     pub fn retryable(self, retryable: bool) -> Self {
         Self { retryable, ..self }
     }
 
-    /// Says that nobody knows if data was changed. Repeating the call could then change it twice.
+    /// Says that it is unknown if data was changed. Repeating the call could then change it twice.
     pub fn of_unknown_outcome(self) -> Self {
         self.retryable(false).with("outcome", "unknown")
     }
@@ -84,7 +84,8 @@ impl Problem {
         Self { detail, owner: Owner::Caller, ..self }
     }
 
-    /// Returns `true` if the call has surely done nothing, so that it can run when the caller sends it again.
+    /// Returns `true` if the call has surely done nothing, so that it can run when the caller sends
+    /// it again.
     pub fn did_nothing(&self) -> bool {
         let is_unknown = self.members.contains_key("outcome");
         !is_unknown && (self.retryable || self.kind.source == Source::Gateway)

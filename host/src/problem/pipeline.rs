@@ -71,7 +71,7 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
         Error::Upstream(upstream) => upstream_problem(*upstream),
         Error::OutcomeUnknown(error) => pipeline_problem(*error, connector).of_unknown_outcome(),
         Error::NotRaw { content_type } => BAD_REQUEST.with_detail(format!(
-            "A part of a file is answered as bytes only; name `{content_type}` in Accept, or leave Range out."
+            "The gateway sends a part of a file as bytes only; name `{content_type}` in Accept, or leave Range out."
         )),
         Error::NotUnderstood(detail) => UPSTREAM_NOT_UNDERSTOOD.with_detail(sentence(&detail)),
     }
@@ -121,7 +121,7 @@ fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
             tracing::error!(reason = trap.backtrace, last_lines = trap.last_lines.join("\n"), "the connector trapped");
             CONNECTOR_FAILED
                 .with_detail(format!(
-                    "`{connector}` stopped with an error of its own; its author finds the cause in the gateway's log."
+                    "`{connector}` trapped; its author finds the cause in the gateway's log."
                 ))
                 .with("connector", connector)
         }
@@ -152,7 +152,7 @@ fn egress_problem(error: EgressError) -> Problem {
         EgressError::RateLimited { retry_after } => too_many_waiting(whole_seconds(retry_after)),
         EgressError::TooLarge { .. } => ANSWER_TOO_LARGE.with_detail(message),
         EgressError::NoMemory => no_memory(Exhausted),
-        EgressError::BadAnswer { .. } => UPSTREAM_NOT_UNDERSTOOD.with_detail(message),
+        EgressError::BadResponse { .. } => UPSTREAM_NOT_UNDERSTOOD.with_detail(message),
         EgressError::NotConfigured { .. } => INTERNAL.with_detail(message),
     }
 }
@@ -209,7 +209,8 @@ fn upstream_problem(upstream: UpstreamError) -> Problem {
     let code = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     let mut problem = match status {
         429 => UPSTREAM_RATE_LIMITED.with_detail(sentence(&detail)).retry_after(retry_after.map_or(1, whole_seconds)),
-        // The upstream did not get the request in time, or does not take it yet. It has not acted on it.
+        // The upstream did not get the request in time, or does not take it yet. It has not acted
+        // on it.
         408 | 425 => UPSTREAM_REJECTED.with_detail(sentence(&detail)).status(code).retryable(true),
         400..=499 => UPSTREAM_REJECTED.with_detail(sentence(&detail)).status(code),
         _ => UPSTREAM_FAILED.with_detail(sentence(&detail)),

@@ -1,4 +1,5 @@
-//! The stored form of a problem: its kind by its name, which never changes, and its status as a number.
+//! The stored form of a problem: its kind by its name, which never changes, and its status as a
+//! number.
 
 /// A kind, by its name. A gateway that does not know the kind cannot read the problem.
 pub(super) mod kind {

@@ -44,8 +44,8 @@ pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
         .with("errors", errors)
 }
 
-/// Reads the query of a URL, and names everything that is wrong with it. `set` takes the name and the value of each parameter, or
-/// says what the value must be.
+/// Reads the query of a URL, and names everything that is wrong with it. `set` takes the name and
+/// the value of each parameter, or says what the value must be.
 ///
 /// # Errors
 /// 422 with each violation.

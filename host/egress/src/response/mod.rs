@@ -68,7 +68,7 @@ impl Response {
                 && !source.is_empty()
             {
                 let detail = format!("it is encoded as {encoding:?}, though only gzip was asked for");
-                return Err(EgressError::BadAnswer { upstream: upstream.name().to_owned(), detail });
+                return Err(EgressError::BadResponse { upstream: upstream.name().to_owned(), detail });
             }
             masker.mask_headers(&mut head.headers);
         }
@@ -242,7 +242,7 @@ impl ResponseBody {
                 Some(Ok(piece)) => piece,
                 Some(Err(error)) => {
                     let detail = root_cause(&*error);
-                    let error = EgressError::BadAnswer { upstream: self.upstream.to_string(), detail };
+                    let error = EgressError::BadResponse { upstream: self.upstream.to_string(), detail };
                     return Poll::Ready(Some(Err(self.fail(error))));
                 }
                 None => {

@@ -275,7 +275,7 @@ pub(crate) fn to_guest(error: EgressError) -> wit::Error {
         EgressError::TimedOut => wit::Error::TimedOut,
         EgressError::TooLarge { .. } => wit::Error::TooLarge(error.to_string()),
         EgressError::Unreachable { .. } | EgressError::Unresolved { .. } => wit::Error::Unreachable(error.to_string()),
-        EgressError::BadAnswer { .. } => wit::Error::BadAnswer(error.to_string()),
+        EgressError::BadResponse { .. } => wit::Error::BadAnswer(error.to_string()),
         EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
         EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
     }
