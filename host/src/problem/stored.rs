@@ -30,7 +30,6 @@ pub(super) mod status {
     use serde::{Deserialize, Deserializer, Serializer};
 
     /// Writes the number.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
     pub fn serialize<S: Serializer>(status: &StatusCode, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u16(status.as_u16())
     }
