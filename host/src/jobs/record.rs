@@ -10,7 +10,8 @@ use crate::webhooks::callback_records;
 use sandbox::progress::Progress;
 use store::{Job, JobStatus, JobValue};
 
-/// A job as callers see it. Webhooks have it without `callbacks`, and lists without `result` and `callbacks`, which may be large.
+/// A job as callers see it. Webhooks have it without `callbacks`, and lists without `result` and
+/// `callbacks`, which may be large.
 #[derive(Serialize)]
 pub(super) struct Record<'a> {
     job_id: &'a str,

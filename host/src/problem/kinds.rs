@@ -4,21 +4,7 @@ use hyper::StatusCode;
 use serde_json::Map;
 
 use super::Problem;
-
-/// The party that can fix a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// The program that called.
-    Caller,
-    /// The person for whom it called.
-    User,
-    /// The person who runs the gateway.
-    Operator,
-    /// The connector's author.
-    Connector,
-    /// The service that the connector wraps.
-    Provider,
-}
+use contract::Owner;
 
 /// The party that found or caused a problem, in the header `X-Error-Source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +28,8 @@ pub struct Kind {
     pub(super) title: &'static str,
     /// The party that can fix it.
     pub(super) owner: Owner,
-    /// `true` if the same call may succeed later, and if it did nothing that repeating would do twice.
+    /// `true` if the same call may succeed later, and if it did nothing that repeating would do
+    /// twice.
     pub(super) retryable: bool,
     /// The party that found or caused it.
     pub(super) source: Source,
@@ -85,7 +72,8 @@ kinds! {
     UNKNOWN_OPERATION = ("unknown-operation", NOT_FOUND, "The connector has no such operation", Caller, false, Gateway);
     /// The connector says that the requested resource does not exist.
     RESOURCE_NOT_FOUND = ("resource-not-found", NOT_FOUND, "The requested resource does not exist", Caller, false, Connector);
-    /// The connector says that the request conflicts with the state of the service, or is ambiguous.
+    /// The connector says that the request conflicts with the state of the service, or is
+    /// ambiguous.
     RESOURCE_CONFLICT = ("conflict", CONFLICT, "The request conflicts with the state of the service", Caller, false, Connector);
     /// The caller has no integration of this name.
     UNKNOWN_INTEGRATION = ("unknown-integration", NOT_FOUND, "There is no such integration", Caller, false, Gateway);
@@ -118,7 +106,7 @@ kinds! {
     /// The idempotency key belongs to another request.
     IDEMPOTENCY_KEY_REUSED = ("idempotency-key-reused", UNPROCESSABLE_ENTITY, "The key belongs to another request", Caller, false, Gateway);
     /// The gateway that ran the first call with this idempotency key has died.
-    IDEMPOTENT_CALL_LOST = ("idempotent-call-lost", CONFLICT, "Nobody knows what the first call did", Operator, false, Gateway);
+    IDEMPOTENT_CALL_LOST = ("idempotent-call-lost", CONFLICT, "The outcome of the first call is unknown", Operator, false, Gateway);
     /// The first answer to a call with this idempotency key was too large to keep.
     IDEMPOTENT_ANSWER_NOT_KEPT = ("idempotent-answer-not-kept", CONFLICT, "The first answer was too large to keep", Caller, false, Gateway);
     /// An uploaded module was refused.
@@ -138,7 +126,7 @@ kinds! {
     /// The grant belongs to another user of the tenant.
     COMPLETION_OF_OTHER_SUBJECT = ("completion-of-other-subject", CONFLICT, "The authorization was begun for another user", Caller, false, Gateway);
     /// The holder has begun too many authorizations.
-    TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are under way", Caller, true, Gateway);
+    TOO_MANY_AUTHORIZATIONS = ("too-many-authorizations", TOO_MANY_REQUESTS, "Too many authorizations are in progress", Caller, true, Gateway);
     /// The holder has too many integrations.
     TOO_MANY_INTEGRATIONS = ("too-many-integrations", TOO_MANY_REQUESTS, "Too many accounts are connected", User, false, Gateway);
     /// A rate limit of the gateway is used up.
@@ -151,8 +139,8 @@ kinds! {
     UPSTREAM_FAILED = ("upstream-failed", BAD_GATEWAY, "The upstream failed", Provider, true, Upstream);
     /// The upstream cannot be reached.
     UPSTREAM_UNREACHABLE = ("upstream-unreachable", BAD_GATEWAY, "The upstream cannot be reached", Provider, true, Upstream);
-    /// The upstream's answer has the wrong form.
-    UPSTREAM_NOT_UNDERSTOOD = ("upstream-not-understood", BAD_GATEWAY, "The upstream's answer is not understood", Provider, true, Upstream);
+    /// The upstream's response has the wrong form.
+    UPSTREAM_NOT_UNDERSTOOD = ("upstream-not-understood", BAD_GATEWAY, "The upstream's response is not understood", Provider, true, Upstream);
     /// The access token has expired, and the provider does not refresh it.
     TOKEN_REFRESH_FAILED = ("token-refresh-failed", BAD_GATEWAY, "The user's access token cannot be refreshed now", Provider, true, Upstream);
     /// The upstream or the provider did not answer in time.
@@ -168,7 +156,7 @@ kinds! {
     /// The keys of a JWT's issuer cannot be fetched.
     ISSUER_UNAVAILABLE = ("issuer-unavailable", SERVICE_UNAVAILABLE, "The token's issuer does not answer", Operator, true, Gateway);
     /// All permits or all slots are taken.
-    BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many calls at once", Operator, true, Gateway);
+    BUSY = ("busy", SERVICE_UNAVAILABLE, "Too many calls at the same time", Operator, true, Gateway);
     /// The modules that the folder had at the start are not loaded yet.
     STARTING = ("starting", SERVICE_UNAVAILABLE, "The gateway loads its connectors", Operator, true, Gateway);
     /// The gateway is about to stop.
@@ -181,8 +169,8 @@ impl Kind {
         format!("urn:connector-gateway:problem:{}", self.name)
     }
 
-    /// One occurrence. `detail` says what happened and what to do.
-    pub fn because(&'static self, detail: impl Into<String>) -> Problem {
+    /// A problem of this kind. `detail` says what happened and what to do.
+    pub fn with_detail(&'static self, detail: impl Into<String>) -> Problem {
         Problem {
             kind: self,
             status: self.status,
@@ -196,29 +184,9 @@ impl Kind {
     }
 }
 
-impl Owner {
-    const ALL: [Self; 5] = [Self::Caller, Self::User, Self::Operator, Self::Connector, Self::Provider];
-
-    /// The owner with this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|owner| owner.name() == name)
-    }
-
-    /// The value of `owner`.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Caller => "caller",
-            Self::User => "user",
-            Self::Operator => "operator",
-            Self::Connector => "connector",
-            Self::Provider => "provider",
-        }
-    }
-}
-
 impl Source {
     /// The value of `X-Error-Source`.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Gateway => "gateway",
             Self::Connector => "connector",
