@@ -39,7 +39,7 @@
 //! - [`sqlite`], [`postgres`]: the two databases, each with its migrations
 //! - [`pool`]: idle connections, and the threads that database work runs on
 //! - [`process_lock`]: a lock that one process at a time holds; [`serving`]: the lock of the gateway that serves
-//! - [`health`]: the failures of the database that this process has seen
+//! - [`health`]: the failures of the database and the ended leases that this process has seen
 //! - [`time`]: times as the databases store them
 //! - [`error`]: [`StoreError`], with messages for the operator
 //!
@@ -192,11 +192,12 @@ impl Store {
         &self,
         read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let used = self.health.begin();
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(read).await,
             Backend::Postgres(postgres) => postgres.read(read).await,
         };
-        self.health.observe(&result);
+        used.end(&result);
         result
     }
 
@@ -207,11 +208,12 @@ impl Store {
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let used = self.health.begin();
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability, write).await,
             Backend::Postgres(postgres) => postgres.write(durability, write).await,
         };
-        self.health.observe_write(&result);
+        used.end_write(&result);
         result
     }
 }
