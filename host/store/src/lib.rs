@@ -175,14 +175,27 @@ impl Store {
         self.read(|connection| connection.query("SELECT now_ms()", &[]).map(drop)).await
     }
 
-    /// Moves the content of SQLite's write-ahead log into the database file, so that a copy of this one file is complete. For
-    /// a graceful shutdown. Does nothing on PostgreSQL.
+    /// Moves the content of SQLite's write-ahead log into the database file, so that a copy of this one file is complete. Does not
+    /// wait for other users of the database: what they still read stays in the log until the next time. Does nothing on
+    /// PostgreSQL.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.checkpoint_with("PRAGMA wal_checkpoint(PASSIVE)").await
+    }
+
+    /// As [`Store::checkpoint`], but waits for other users of the database, and empties the log. For a graceful shutdown.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn checkpoint_at_end(&self) -> Result<(), StoreError> {
+        self.checkpoint_with("PRAGMA wal_checkpoint(TRUNCATE)").await
+    }
+
+    async fn checkpoint_with(&self, statement: &'static str) -> Result<(), StoreError> {
         match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.checkpoint().await,
+            Backend::Sqlite(sqlite) => sqlite.checkpoint(statement).await,
             Backend::Postgres(_) => Ok(()),
         }
     }

@@ -95,11 +95,8 @@ impl Sqlite {
     }
 
     /// See [`crate::Store::checkpoint`]. Moves only as much as possible while other processes read.
-    pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
-        self.run(&self.writer, |connection, _| {
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(Ok(())))
-        })
-        .await
+    pub(crate) async fn checkpoint(&self, statement: &'static str) -> Result<(), StoreError> {
+        self.run(&self.writer, move |connection, _| connection.query_row(statement, [], |_| Ok(Ok(())))).await
     }
 
     /// See [`crate::Store::try_process_lock`]. The lock is one on a file beside the database.
