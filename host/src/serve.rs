@@ -94,7 +94,7 @@ pub struct Extras {
 /// See [`Extras::ready`].
 pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Send>;
 
-/// Serves until SIGTERM, SIGINT or SIGHUP, then waits for requests under way to end.
+/// Serves until SIGTERM, SIGINT or SIGHUP, then waits for running requests to end.
 ///
 /// # Errors
 /// See [`ServeError`]. Once the gateway serves, it does not fail.
@@ -269,7 +269,7 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of former webhooks. Runs until the task
+/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of old webhooks. Runs until the task
 /// is aborted.
 async fn sweep_storage(store: Store) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
@@ -282,7 +282,7 @@ async fn sweep_storage(store: Store) {
             tracing::warn!(%error, "expired idempotency keys could not be removed");
         }
         if let Err(error) = store.sweep_webhooks().await {
-            tracing::warn!(%error, "the records of former webhooks could not be removed");
+            tracing::warn!(%error, "the records of old webhooks could not be removed");
         }
     }
 }
