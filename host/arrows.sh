@@ -8,14 +8,15 @@ cd "$(dirname "$0")/.."
 # add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config integrations jobs logging metrics pipeline recordings registry serve signals telemetry webhooks welcome
+cli           api auth config integrations jobs logging metrics pipeline problem recordings registry serve signals telemetry webhooks welcome
 serve         api auth config gateway idempotency integrations jobs metrics program registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
-api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema telemetry webhooks
+api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry webhooks
 gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks
-jobs          config integrations logging metrics pipeline registry telemetry webhooks
-pipeline      integrations media_type metrics registry schema telemetry
+jobs          config integrations logging metrics pipeline problem registry telemetry webhooks
+problem       body integrations pipeline registry schema webhooks
+pipeline      body integrations media_type metrics registry schema telemetry
 integrations  caller_url config metrics oauth registry webhooks
 registry      config metrics oauth schema webhooks
 webhooks      caller_url config metrics
@@ -28,6 +29,7 @@ schema
 metrics
 idempotency
 recordings
+body
 media_type
 program
 signals

@@ -27,6 +27,7 @@
 
 mod api;
 mod auth;
+mod body;
 mod caller_url;
 mod cli;
 mod config;
@@ -41,6 +42,7 @@ mod media_type;
 mod metrics;
 mod oauth;
 mod pipeline;
+mod problem;
 mod program;
 mod recordings;
 mod registry;

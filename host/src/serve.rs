@@ -11,7 +11,6 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use crate::api;
 use crate::api::server::{self, Cores, Doors};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
@@ -152,7 +151,6 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         webhooks: webhooks.clone(),
         metrics: Arc::clone(&metrics),
         telemetry: telemetry.clone(),
-        explain: api::job_failure,
     }));
     let idempotency = Arc::new(Idempotency::new(store.clone(), vault));
     let gateway = Gateway {

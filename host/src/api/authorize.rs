@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 
-use super::problem::{self, Problem};
 use crate::auth::{AuthError, Caller, JwtError, Scope};
 use crate::gateway::Gateway;
+use crate::problem::{self, Problem};
 use contract::words::sentence;
 use store::{Holder, KeyId};
 

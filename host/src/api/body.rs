@@ -10,9 +10,9 @@ use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, 
 use memory::{Exhausted, MemoryBudget};
 use tokio::time::{Instant, timeout_at};
 
-use super::problem::{self, Problem};
 use crate::gateway::Gateway;
 use crate::media_type::{essence, is_json};
+use crate::problem::{self, Problem};
 
 /// The most bytes that are read and dropped after a call is answered without the whole of its body.
 const LINGER_BYTES: usize = 64 << 20;

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::answer::{tagged, with_tag};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem};
 use super::records::{ConnectorsRecord, RefusedRecord};
 use super::route::HttpCall;
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::registry::{Connector, Registry};
 use contract::words::{nearest, shortened};
 

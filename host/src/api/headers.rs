@@ -3,7 +3,7 @@
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::problem::{self, Problem};
+use crate::problem::{self, Problem};
 use contract::pointer;
 
 /// Names the integration that a call runs on.

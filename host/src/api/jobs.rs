@@ -8,9 +8,10 @@ use serde_json::value::RawValue;
 
 use super::answer::{private_answer, private_text};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, job_problem, read_query};
 use super::route::HttpCall;
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::jobs::job_problem;
+use crate::problem::{self, Problem, read_query};
 use store::JobStatus;
 
 /// Jobs in a page, if the caller does not say how many.

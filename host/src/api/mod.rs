@@ -4,7 +4,7 @@
 //! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
 //! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
 //! - [`once`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
-//! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
+//! - [`body`], [`headers`]: parts of a call; [`answer`]: what goes back
 //! - [`openapi`]: the API's description; [`docs`]: the same as a page for browsers
 
 mod admin;
@@ -21,7 +21,6 @@ mod jobs;
 mod once;
 mod openapi;
 mod operations;
-mod problem;
 pub mod records;
 mod route;
 mod router;
@@ -37,24 +36,7 @@ pub use self::connectors::record as connectors_record;
 pub use self::integrations::callback_parameters;
 
 use crate::config::Config;
-use crate::jobs::Failure;
-use crate::pipeline;
-use crate::registry::{Connector, Registry};
-
-/// The problem document of a job that has no result.
-pub fn job_failure(failure: Failure, connector: &str, job: &str) -> Value {
-    problem::failure_problem(failure, connector).document(job)
-}
-
-/// The problem document of a call that has no answer.
-pub fn call_failure(error: pipeline::Error, connector: &str, call: &str) -> Value {
-    problem::pipeline_problem(error, connector).document(call)
-}
-
-/// The problem document of an operation that a connector does not have.
-pub fn unknown_operation(connector: &Connector, operation: &str, call: &str) -> Value {
-    operations::unknown(connector, operation).document(call)
-}
+use crate::registry::Registry;
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
 pub fn description(config: &Config, registry: &Registry) -> Value {

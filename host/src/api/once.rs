@@ -12,10 +12,10 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, KeptProblem, Problem, store_problem};
+use crate::body::{Body, full, rejoined};
 use crate::gateway::Gateway;
 use crate::idempotency::{Begun, Ending, IdempotencyError};
-use crate::pipeline::body::{Body, full, rejoined};
+use crate::problem::{self, Problem, store_problem};
 use memory::MemoryBudget;
 use store::IdempotentCall;
 use store::vault::VaultError;
@@ -35,7 +35,7 @@ pub(super) const MAX_KEPT_BYTES: usize = 1 << 20;
 #[derive(Serialize, Deserialize)]
 enum KeptHead {
     Answer { status: u16, headers: Vec<(String, String)> },
-    Problem(KeptProblem),
+    Problem(Problem),
 }
 
 /// The key of a call: a string as in RFC 8941 (`"…"`), or the same without the quotation marks. `None` if there is no key.
@@ -134,7 +134,7 @@ async fn ended(
         Ok(response) => response,
         Err(problem) if problem.did_nothing() => return (Err(problem), Ending::Released),
         Err(problem) => {
-            let kept = stored(&KeptHead::Problem(problem.kept()), &[]);
+            let kept = stored(&KeptHead::Problem(problem.clone()), &[]);
             return (Err(problem), kept);
         }
     };
@@ -183,7 +183,7 @@ fn replayed(kept: &[u8]) -> Result<Response<Body>, Problem> {
     let head: KeptHead = serde_json::from_slice(head).map_err(|_| damaged())?;
     let replayed = HeaderValue::from_static("true");
     let (status, headers) = match head {
-        KeptHead::Problem(kept) => return Err(kept.problem().ok_or_else(damaged)?.header(REPLAYED, replayed)),
+        KeptHead::Problem(problem) => return Err(problem.header(REPLAYED, replayed)),
         KeptHead::Answer { status, headers } => (status, headers),
     };
     let mut response = Response::new(full(Bytes::copy_from_slice(&body[1..])));

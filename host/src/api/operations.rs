@@ -13,20 +13,21 @@ use tokio::time::Instant;
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
 use super::headers::{Patience, Wishes};
-use super::problem::{self, Problem, callback_problem, job_problem, pipeline_problem};
 use super::route::HttpCall;
 use super::server::AnswerDeadline;
 use super::{body, connectors, once};
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
+use crate::jobs::job_problem;
 use crate::metrics::sharded::Gauge;
-use crate::pipeline::body::Body;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
+use crate::problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Operation};
 use crate::telemetry::Trace;
 use contract::Effect;
-use contract::words::{nearest, sentence, shortened};
+use contract::words::sentence;
 use store::JobStatus;
 
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -201,18 +202,7 @@ async fn defer(
 
 /// The operation at a path, or a problem that names the nearest one.
 fn find<'a>(connector: &'a Arc<Connector>, path: &str) -> Result<&'a Operation, Problem> {
-    connector.operation(path).ok_or_else(|| unknown(connector, path))
-}
-
-/// The problem of an operation that the connector does not have. It names the nearest one.
-pub(super) fn unknown(connector: &Connector, path: &str) -> Problem {
-    let name = connector.name();
-    let known = nearest(path, connector.operations().map(|known| known.manifest.path.as_str()));
-    let path = shortened(path);
-    problem::UNKNOWN_OPERATION.because(match known {
-        Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
-        None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),
-    })
+    connector.operation(path).ok_or_else(|| unknown_operation(connector, path))
 }
 
 /// Counts a call while it runs.

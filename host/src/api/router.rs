@@ -14,14 +14,14 @@ use super::authorize::authorize;
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
 use super::cors;
-use super::problem::{self, Problem};
 use super::route::{Door, Family, Handler, HttpCall, PathArguments, Route};
 use super::routes::{self, ROUTES};
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::telemetry::Trace;
 
 /// The length at which names in paths are cut for the log. Names of connectors and operations are shorter.

@@ -9,9 +9,9 @@ use serde_json::json;
 use super::answer::{json_answer, tagged, typed, with_tag};
 use super::connectors;
 use super::openapi;
-use super::problem::{self, Problem};
 use super::route::HttpCall;
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::problem::{self, Problem};
 
 /// Maximum number of modules that `/readyz` names.
 const MAX_NAMED: usize = 20;

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, webhook_problem};
 use super::route::HttpCall;
+use crate::body::Body;
 use crate::integrations::time;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem, webhook_problem};
 use crate::webhooks::NewSecret;
 use store::WebhookSecret;
 

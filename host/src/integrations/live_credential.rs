@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
 use super::events::Change;
-use super::reason::{Owner, Reason};
+use super::reason::Reason;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::registry::Connector;
-use contract::AuthScheme;
+use contract::{AuthScheme, Owner};
 use egress::Credential;
 use sandbox::http::CredentialSource;
 use store::{AuthType, Details, Integration, Status};

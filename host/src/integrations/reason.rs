@@ -5,24 +5,14 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::Freshness;
+use contract::Owner;
 use store::Details;
-
-/// The party that can fix an integration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Owner {
-    /// The user, by authorizing again.
-    User,
-    /// The operator of the gateway, by changing the configuration.
-    Operator,
-    /// The service. The gateway keeps trying.
-    Provider,
-}
 
 /// The reason why an integration does not work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
-    /// Tells the caller whether to wait, or to send the user through the authorization again.
+    /// Never the caller or the connector. It says if the caller should wait, or send the user
+    /// through the authorization again.
     pub owner: Owner,
     /// A full sentence that says what happened.
     pub detail: String,

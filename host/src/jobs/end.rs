@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use serde_json::value::RawValue;
 
+use super::problem::failure_problem;
 use super::record::Record;
 use super::{Failure, JobError, Jobs, Parts};
 use crate::metrics::OutcomeLabels;
@@ -25,7 +26,7 @@ impl Jobs {
             Err(failure) => failure,
         };
         let name = if matches!(failure, Failure::Cancelled { .. }) { "cancelled" } else { "failed" };
-        let problem = (self.parts.explain)(failure, &job.connector, &job.id);
+        let problem = failure_problem(failure, &job.connector).document(&job.id);
         // A document of JSON values can always be written.
         let problem = serde_json::value::to_raw_value(&problem).unwrap_or_default();
         Explained { name, content: Err(problem) }

@@ -8,6 +8,7 @@
 //! - `end`: writes the end of a job, together with the webhooks that tell of it
 //! - `record`: the public form of a job; `values`: its sealed values
 //! - `error`: why a job has no result, and what can fail
+//! - `problem`: the problem documents of both
 //!
 //! # Invariants
 //! - A job ends once. Every write to a job names its fence, so a gateway that has lost a job writes nothing.
@@ -18,6 +19,7 @@
 
 mod end;
 mod error;
+mod problem;
 mod queue;
 mod record;
 mod run;
@@ -30,13 +32,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::error::{Failure, JobError};
+pub use self::problem::job_problem;
 pub use self::queue::NewJob;
 pub use self::run::MAX_REQUESTS;
 
@@ -54,9 +56,6 @@ use store::vault::Vault;
 /// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds with the pauses of `upkeep`.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Makes the problem document of a job that has no result, from the connector's identifier and the job's id.
-pub type Explain = fn(Failure, connector: &str, job: &str) -> Value;
-
 /// The parts of the gateway that jobs use.
 pub struct Parts {
     pub config: config::Jobs,
@@ -68,7 +67,6 @@ pub struct Parts {
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub telemetry: Telemetry,
-    pub explain: Explain,
 }
 
 /// All jobs of this gateway, and the queue that it shares with others.

@@ -14,6 +14,7 @@ use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
 use crate::pipeline::background::run_to_result;
 use crate::pipeline::{self, Background, Call, RunAs};
+use egress::EgressError;
 use sandbox::progress::ProgressSender;
 use sandbox::{InvocationError, Limit, http};
 use store::{Job, JobValue};
@@ -120,6 +121,7 @@ impl Jobs {
         let Err(Failure::Call(error)) = result else { return Run::Ended(result) };
         let limit = match error.cause() {
             pipeline::Error::Invocation(InvocationError::TimedOut(_) | InvocationError::Limit(Limit::Time))
+            | pipeline::Error::Egress(EgressError::TimedOut)
             | pipeline::Error::Http(http::Error::TimedOut)
                 if Instant::now() >= deadline =>
             {

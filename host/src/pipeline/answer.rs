@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use url::Url;
 
-use super::body::{Body, complete, streamed};
 use super::disposition::{attachment, file_name};
 use super::refusal::upstream_error;
 use super::stages::Stages;
 use super::{Error, compute};
+use crate::body::{Body, complete, streamed};
 use crate::media_type::{essence, is_json};
 use crate::registry::{Operation, Permit};
 use crate::telemetry::Trace;

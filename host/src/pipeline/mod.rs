@@ -2,9 +2,9 @@
 //!
 //! # Layout
 //! - `account`: the account that the call runs on, and its credential
-//! - `answer`: from an outcome to the caller's answer; `body`: the body of an answer; `disposition`: the name of a file
+//! - `answer`: from an outcome to the caller's answer; `disposition`: the name of a file
 //! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
-//! - `passed_on`: headers of an upstream that the caller gets; `rate`: headers about rate limits
+//! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate limits
 //! - `connect`: connecting an account, which runs operations of the connector
 //! - `stages`: the stages of a call, for metrics and traces
 //! - `background`: a call that runs in the background, to its result
@@ -12,11 +12,10 @@
 mod account;
 mod answer;
 pub mod background;
-pub mod body;
 pub mod connect;
 mod disposition;
 mod error;
-mod passed_on;
+mod forwarded_headers;
 pub mod rate;
 mod refusal;
 mod stages;
@@ -228,7 +227,7 @@ async fn complete<'s>(
         outbound = outbound.waiting_for_rate_limits();
     }
     let answer = answer(services, call, &input, &account, &mut outbound, permit, stages).await;
-    let mut answer = answer.map_err(|error| error.after(outbound.journal(), operation.manifest.effect))?;
+    let mut answer = answer.map_err(|error| error.after(&outbound, operation.manifest.effect))?;
     if let Some(left) = left {
         rate::tell(&mut answer.headers, &left);
     }
@@ -275,7 +274,7 @@ async fn answer<'s>(
             stages.end(true);
             let carried_credential = response.carried_credential;
             let mut upstream_headers = HeaderMap::new();
-            passed_on::each(&response.headers, |name, value| {
+            forwarded_headers::each(&response.headers, |name, value| {
                 upstream_headers.append(name, value);
             });
             let answer = answer::of_response(response, &form, permit).await;
@@ -327,7 +326,7 @@ async fn invoke<'s>(
     let is_refreshed = account.refresh(call.deadline).await;
     stages.end(is_refreshed);
     // With one request or none, the upstream has refused all that the operation asked for.
-    let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.journal().requests() <= 1;
+    let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.record().requests() <= 1;
     if is_refreshed && is_repeatable {
         return invoke_once(services, call, input, account, outbound, &cpu, stages).await;
     }

@@ -12,11 +12,11 @@ use tracing::Instrument;
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
 use super::body;
-use super::problem::{self, Problem};
 use super::records::{ChangeRecord, GrantRecord, InstalledRecord, VersionRecord};
 use super::route::HttpCall;
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry};
 use contract::words::sentence;
 

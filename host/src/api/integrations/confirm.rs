@@ -11,10 +11,10 @@ use super::addressed;
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::read_json;
-use crate::api::problem::{self, Problem, input_problem, integration_problem};
 use crate::api::route::HttpCall;
+use crate::body::Body;
 use crate::integrations::{IntegrationError, NotConfirmed, record};
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem, input_problem, integration_problem};
 use crate::schema::Schema;
 
 /// The body, after its schema has accepted it.

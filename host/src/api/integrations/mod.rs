@@ -29,12 +29,12 @@ pub(super) use self::list::list;
 
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, integration_problem};
 use super::route::HttpCall;
 use super::{connectors, headers};
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::integrations::{self, IntegrationError, record};
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem, integration_problem};
 use contract::AuthScheme;
 use store::Holder;
 

@@ -1,11 +1,11 @@
 //! Problems of an account that could not be connected.
 
-use crate::api::problem::{INTEGRATION_NOT_CONFIGURED, Problem, integration_problem, invalid, pipeline_problem};
 use crate::config::Config;
 use crate::integrations::{BeginError, redirect_uri};
 use crate::oauth::NotConfigured;
 use crate::pipeline;
 use crate::pipeline::connect::KeyError;
+use crate::problem::{INTEGRATION_NOT_CONFIGURED, Problem, integration_problem, invalid, pipeline_problem};
 use crate::registry::GRANT_COMMAND;
 
 /// The problem of an authorization that was not begun.

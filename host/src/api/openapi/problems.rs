@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::reference;
-use crate::api::problem::KINDS;
+use crate::problem::KINDS;
 
 /// Headers of every problem.
 const ALWAYS: [(&str, &str); 2] = [REQUEST_ID, ("X-Error-Source", "ErrorSource")];

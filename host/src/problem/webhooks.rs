@@ -9,7 +9,7 @@ use crate::webhooks::{CallbackError, WebhookError};
 use store::vault::VaultError;
 
 /// The problem of a call whose `callback_urls` are not accepted.
-pub(in crate::api) fn callback_problem(error: CallbackError) -> Problem {
+pub fn callback_problem(error: CallbackError) -> Problem {
     match error {
         CallbackError::Invalid(wrong) => violations_problem(
             wrong
@@ -25,7 +25,7 @@ pub(in crate::api) fn callback_problem(error: CallbackError) -> Problem {
 }
 
 /// The problem of secrets that cannot be read or written. The cause goes to the log.
-pub(in crate::api) fn webhook_problem(error: &WebhookError) -> Problem {
+pub fn webhook_problem(error: &WebhookError) -> Problem {
     match error {
         WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error)) => {
             store_problem(error, "The webhook secrets cannot be read or written now; try again.")

@@ -1,10 +1,10 @@
 //! Problems of jobs.
 
-use super::{
+use super::{Failure, JobError};
+use crate::problem::{
     CANCELLED, CONNECTOR_FAILED, CUT_OFF, INTERNAL, JOB_TIMED_OUT, Problem, TOO_MANY_JOBS, UNKNOWN_OPERATION,
     pipeline_problem, store_problem,
 };
-use crate::jobs::{Failure, JobError};
 use crate::webhooks::WebhookError;
 use store::StoreError;
 use store::vault::VaultError;
@@ -13,7 +13,7 @@ use store::vault::VaultError;
 const RETRY_AFTER_S: u64 = 10;
 
 /// The problem of a job that has no result.
-pub(in crate::api) fn failure_problem(failure: Failure, connector: &str) -> Problem {
+pub(super) fn failure_problem(failure: Failure, connector: &str) -> Problem {
     match failure {
         Failure::Call(error) => pipeline_problem(error, connector),
         Failure::Limit { limit: limit @ "jobs.cpu_ms", changes_data } => of_unknown_outcome(
@@ -50,7 +50,7 @@ pub(in crate::api) fn failure_problem(failure: Failure, connector: &str) -> Prob
 }
 
 /// The problem of jobs that cannot be read or written. The cause goes to the log.
-pub(in crate::api) fn job_problem(error: JobError) -> Problem {
+pub fn job_problem(error: JobError) -> Problem {
     if let JobError::Store(StoreError::TooManyJobs { limit }) = error {
         return TOO_MANY_JOBS
             .because(format!(

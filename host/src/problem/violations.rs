@@ -8,7 +8,7 @@ use contract::pointer;
 use contract::words::sentence;
 
 /// The problem of a body that its schema does not accept.
-pub(in crate::api) fn input_problem(error: InputError) -> Problem {
+pub fn input_problem(error: InputError) -> Problem {
     match error {
         InputError::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
         InputError::Invalid(violations) => violations_problem(violations),
@@ -47,10 +47,7 @@ pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
 ///
 /// # Errors
 /// 422 with each violation.
-pub(in crate::api) fn read_query(
-    query: &str,
-    mut set: impl FnMut(&str, &str) -> Result<(), String>,
-) -> Result<(), Problem> {
+pub fn read_query(query: &str, mut set: impl FnMut(&str, &str) -> Result<(), String>) -> Result<(), Problem> {
     let parameters = url::form_urlencoded::parse(query.as_bytes());
     let violations: Vec<Violation> = parameters
         .filter_map(|(name, value)| {
@@ -62,6 +59,6 @@ pub(in crate::api) fn read_query(
 }
 
 /// The problem of one member that is not valid in a way that its schema does not express.
-pub(in crate::api) fn invalid(pointer: &str, detail: String) -> Problem {
+pub fn invalid(pointer: &str, detail: String) -> Problem {
     violations_problem(vec![Violation { pointer: pointer.to_owned(), detail }])
 }

@@ -9,7 +9,8 @@ use super::{
     DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
     SELECTION_REQUIRED, STORE_UNAVAILABLE, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS, TOO_MANY_INTEGRATIONS,
 };
-use crate::integrations::{AccessError, IntegrationError, Owner};
+use crate::integrations::{AccessError, IntegrationError};
+use contract::Owner;
 use egress::whole_seconds;
 use store::{AuthType, StoreError};
 
@@ -58,7 +59,7 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
         AccessError::NotRefreshed { user_identifier, reason, retry_after } => {
             let kind = match reason.owner {
                 Owner::Operator => &INTEGRATION_NOT_CONFIGURED,
-                Owner::User | Owner::Provider => &TOKEN_REFRESH_FAILED,
+                Owner::Caller | Owner::User | Owner::Connector | Owner::Provider => &TOKEN_REFRESH_FAILED,
             };
             kind.because(reason.detail)
                 .with("user_identifier", user_identifier)
@@ -69,7 +70,7 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
 }
 
 /// The problem of a holder that has too much stored, or of a store or vault that failed. A failure's cause goes to the log.
-pub(in crate::api) fn integration_problem(error: &IntegrationError) -> Problem {
+pub fn integration_problem(error: &IntegrationError) -> Problem {
     match error {
         IntegrationError::Store(StoreError::TooManyAuthorizations { limit }) => TOO_MANY_AUTHORIZATIONS
             .because(format!(
@@ -96,7 +97,7 @@ pub(in crate::api) fn integration_problem(error: &IntegrationError) -> Problem {
 
 /// The problem of a database that failed. The cause goes to the log, once in a second: while the database is away, every call
 /// meets it.
-pub(in crate::api) fn store_problem(error: &StoreError, detail: &str) -> Problem {
+pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
     static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
     let mut last_line = LAST_LINE.lock();
     if last_line.is_none_or(|at| at.elapsed() >= BETWEEN_LINES) {

@@ -6,19 +6,22 @@ use serde_json::json;
 use super::access::access_problem;
 use super::violations::{schema_too_costly, violations_problem};
 use super::{
-    ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Owner, Problem,
-    RATE_LIMITED, RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UPSTREAM_FAILED, UPSTREAM_NOT_UNDERSTOOD,
-    UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
+    ANSWER_TOO_LARGE, BAD_REQUEST, BUSY, CONNECTOR_FAILED, EGRESS_DENIED, INTERNAL, NOT_JSON, Problem, RATE_LIMITED,
+    RESOURCE_CONFLICT, RESOURCE_NOT_FOUND, STORE_UNAVAILABLE, UNKNOWN_OPERATION, UPSTREAM_FAILED,
+    UPSTREAM_NOT_UNDERSTOOD, UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
 use crate::pipeline::{Error, Explanation, UpstreamError, rate};
-use crate::registry::NoPlace;
-use contract::words::sentence;
-use egress::{Left, whole_seconds};
+use crate::registry::{Connector, NoPlace};
+use crate::schema::Violation;
+use contract::Owner;
+use contract::limit::PATH_BYTES;
+use contract::words::{nearest, sentence, shortened};
+use egress::{EgressError, Left, whole_seconds};
 use memory::Exhausted;
 use sandbox::{Awaited, InvocationError, http};
 
 /// The problem of an error of the pipeline.
-pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem {
+pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
     match error {
         Error::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
         Error::Invalid(violations) => violations_problem(violations),
@@ -63,8 +66,8 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
         Error::Conflict(Explanation { detail, members }) => {
             RESOURCE_CONFLICT.because(sentence(&detail)).with_all(members)
         }
+        Error::Egress(error) => egress_problem(error),
         Error::Http(error) => http_problem(error),
-        Error::Unresolved(detail) => UPSTREAM_UNREACHABLE.because(sentence(&detail)).owner(Owner::Operator),
         Error::Upstream(upstream) => upstream_problem(*upstream),
         Error::OutcomeUnknown(error) => pipeline_problem(*error, connector).of_unknown_outcome(),
         Error::NotRaw { content_type } => BAD_REQUEST.because(format!(
@@ -72,6 +75,17 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
         )),
         Error::NotUnderstood(detail) => UPSTREAM_NOT_UNDERSTOOD.because(sentence(&detail)),
     }
+}
+
+/// The problem of an operation that the connector does not have. It names the nearest one.
+pub fn unknown_operation(connector: &Connector, path: &str) -> Problem {
+    let name = connector.name();
+    let known = nearest(path, connector.operations().map(|known| known.manifest.path.as_str()));
+    let path = shortened(path);
+    UNKNOWN_OPERATION.because(match known {
+        Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
+        None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),
+    })
 }
 
 fn invocation_problem(connector: &str, failure: InvocationError) -> Problem {
@@ -120,25 +134,44 @@ fn store_timed_out() -> Problem {
 }
 
 /// The problem of a call that finds no memory left.
-pub(in crate::api) fn no_memory(Exhausted: Exhausted) -> Problem {
+pub fn no_memory(Exhausted: Exhausted) -> Problem {
     BUSY.because("The memory for calls is used up; try again, or raise `memory_mb`.").retry_after(1)
 }
 
+/// The problem of a request without a response.
+fn egress_problem(error: EgressError) -> Problem {
+    let message = sentence(&error.to_string());
+    match error {
+        EgressError::InvalidRequest { detail } => request_not_allowed(&detail),
+        EgressError::PathTooLong => path_too_long(),
+        EgressError::Denied { detail } => EGRESS_DENIED.because(sentence(&detail)),
+        EgressError::BadRedirect { .. } => EGRESS_DENIED.because(message),
+        EgressError::Unreachable { .. } => UPSTREAM_UNREACHABLE.because(message),
+        EgressError::Unresolved { .. } => UPSTREAM_UNREACHABLE.because(message).owner(Owner::Operator),
+        EgressError::TimedOut => upstream_timed_out(),
+        EgressError::RateLimited { retry_after } => too_many_waiting(whole_seconds(retry_after)),
+        EgressError::TooLarge { .. } => ANSWER_TOO_LARGE.because(message),
+        EgressError::NoMemory => no_memory(Exhausted),
+        EgressError::BadAnswer { .. } => UPSTREAM_NOT_UNDERSTOOD.because(message),
+        EgressError::NotConfigured { .. } => INTERNAL.because(message),
+    }
+}
+
+/// The problem of a request's error that the connector reports.
 fn http_problem(error: http::Error) -> Problem {
     match error {
         http::Error::Denied(detail) => EGRESS_DENIED.because(sentence(&detail)),
-        http::Error::InvalidRequest(detail) => CONNECTOR_FAILED
-            .because(format!("The connector composed a request that is not allowed: {}", sentence(&detail))),
+        http::Error::InvalidRequest(detail) => request_not_allowed(&detail),
         http::Error::Unreachable(detail) => UPSTREAM_UNREACHABLE.because(sentence(&detail)),
         http::Error::BadAnswer(detail) => UPSTREAM_NOT_UNDERSTOOD.because(sentence(&detail)),
-        http::Error::TimedOut => UPSTREAM_TIMED_OUT
-            .because("The upstream did not answer before the call's deadline; try again, or raise `limits.timeout_s`."),
+        http::Error::TimedOut => upstream_timed_out(),
         http::Error::TooLarge(detail) => ANSWER_TOO_LARGE.because(sentence(&detail)),
-        http::Error::RateLimited(seconds) => RATE_LIMITED
-            .because(format!("Too many calls are waiting for this upstream; try again in {seconds} s."))
-            .retry_after(seconds.into()),
+        http::Error::RateLimited(seconds) => too_many_waiting(seconds.into()),
         http::Error::Busy(seconds) => BUSY
-            .because("The gateway has no memory or no connection left for a request of the connector; try again, or raise `memory_mb`.")
+            .because(
+                "The gateway has no memory or no connection left for a request of the connector; try again, or raise \
+                 `memory_mb`.",
+            )
             .retry_after(seconds.into()),
         http::Error::TooManyRequests => CONNECTOR_FAILED
             .because("The connector sent too many requests in one invocation.")
@@ -147,8 +180,32 @@ fn http_problem(error: http::Error) -> Problem {
     }
 }
 
+fn request_not_allowed(detail: &str) -> Problem {
+    CONNECTOR_FAILED.because(format!("The connector composed a request that is not allowed: {}", sentence(detail)))
+}
+
+/// The caller gives most of the path, so it is a violation of the body.
+fn path_too_long() -> Problem {
+    let detail = format!(
+        "The path and query of a request to the service, which these values are put into, must have at most \
+         {PATH_BYTES} bytes. Shorten the values."
+    );
+    violations_problem(vec![Violation { pointer: String::new(), detail }])
+}
+
+fn upstream_timed_out() -> Problem {
+    UPSTREAM_TIMED_OUT
+        .because("The upstream did not answer before the call's deadline; try again, or raise `limits.timeout_s`.")
+}
+
+fn too_many_waiting(seconds: u64) -> Problem {
+    RATE_LIMITED
+        .because(format!("Too many calls are waiting for this upstream; try again in {seconds} s."))
+        .retry_after(seconds)
+}
+
 fn upstream_problem(upstream: UpstreamError) -> Problem {
-    let UpstreamError { status, said, detail, body, retry_after, is_for_user, passed_on } = upstream;
+    let UpstreamError { status, upstream_status, detail, body, retry_after, is_for_user, headers } = upstream;
     let code = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
     let mut problem = match status {
         429 => UPSTREAM_RATE_LIMITED.because(sentence(&detail)).retry_after(retry_after.map_or(1, whole_seconds)),
@@ -165,10 +222,10 @@ fn upstream_problem(upstream: UpstreamError) -> Problem {
     {
         problem = problem.retry_after(whole_seconds(pause));
     }
-    let mut shown = json!({"status": said, "body": body.content});
+    let mut shown = json!({"status": upstream_status, "body": body.content});
     if body.is_truncated {
         shown["truncated"] = true.into();
     }
     let problem = problem.with("upstream", shown);
-    passed_on.into_iter().fold(problem, |problem, (name, value)| problem.header(name, value))
+    headers.into_iter().fold(problem, |problem, (name, value)| problem.header(name, value))
 }
