@@ -16,7 +16,7 @@ use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::idempotency::Idempotency;
-use crate::integrations::Integrations;
+use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
 use crate::program;
@@ -60,6 +60,9 @@ pub enum ServeError {
     /// The settings of connectors.
     #[error(transparent)]
     Settings(#[from] ConfigError),
+    /// The accounts.
+    #[error(transparent)]
+    Integrations(#[from] IntegrationError),
     /// The first key.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
@@ -141,6 +144,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         Arc::clone(&metrics),
         webhooks.events(),
     ));
+    integrations.store_kept_tokens().await?;
     let jobs = Arc::new(Jobs::new(jobs::Parts {
         config: config.jobs.clone(),
         store: store.clone(),

@@ -8,6 +8,7 @@ use std::time::{Instant, SystemTime};
 use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
 use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
+use super::refresh::RefreshEnd;
 use super::{AccessError, IntegrationError, Integrations, LiveCredential, auth_type};
 use crate::registry::Connector;
 use store::{Holder, Integration};
@@ -78,7 +79,9 @@ impl Integrations {
                 // The refresh runs in the background; this call does not wait for it.
                 Freshness::Due => drop(self.refresh(id, *version)),
                 Freshness::Expired => {
-                    self.refresh(id, *version).await;
+                    if self.refresh(id, *version).await == RefreshEnd::StoreFailed {
+                        return Err(IntegrationError::RefreshNotStored.into());
+                    }
                     self.cache.changed(holder, user_identifier).await;
                     chosen = self.choose(connector, holder, Some(user_identifier)).await?;
                     continue;
@@ -92,7 +95,7 @@ impl Integrations {
             let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
             return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
         }
-        Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
+        Err(IntegrationError::KeptChanging.into())
     }
 }
 

@@ -9,7 +9,9 @@ use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
 use super::events::Change;
+use super::freshness::Freshness;
 use super::reason::Reason;
+use super::refresh::RefreshEnd;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::registry::Connector;
 use contract::{AuthScheme, Owner};
@@ -60,7 +62,8 @@ impl Integrations {
         // Compares credentials instead of versions: a row also changes for other reasons, for example when it is sealed again.
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
-        if !unsealed.credential.holds_the_same(refused) {
+        // Another call may have refreshed it. A credential that has expired since is as bad as the refused one.
+        if !unsealed.credential.holds_the_same(refused) && is_good(&integration) {
             return Ok(Some(ready(integration, unsealed)));
         }
         if !unsealed.is_refreshable {
@@ -73,10 +76,12 @@ impl Integrations {
         if !self.refresh_limit.allows(&integration) {
             return Ok(None);
         }
-        self.refresh(&integration.id, integration.version).await;
+        if self.refresh(&integration.id, integration.version).await == RefreshEnd::StoreFailed {
+            return Err(IntegrationError::RefreshNotStored.into());
+        }
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
-        if unsealed.credential.holds_the_same(refused) {
+        if unsealed.credential.holds_the_same(refused) || !is_good(&integration) {
             let pause = pause(&integration.details).unwrap_or(Duration::from_secs(1));
             return Err(not_refreshed(&integration, pause));
         }
@@ -189,6 +194,11 @@ impl CredentialSource for LiveCredential {
 fn ready(integration: Integration, unsealed: UnsealedCredential) -> (Arc<CachedIntegration>, Credential) {
     let credential = unsealed.credential.clone();
     (CachedIntegration::with_credential(integration, Some(unsealed)), credential)
+}
+
+/// Returns whether the credential of an integration has not expired yet.
+fn is_good(integration: &Integration) -> bool {
+    matches!(Freshness::at(&integration.details, SystemTime::now()), Freshness::Fresh | Freshness::Due)
 }
 
 /// Time until the next refresh, if it is in the future.

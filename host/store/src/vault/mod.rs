@@ -146,6 +146,15 @@ impl Vault {
         self.keys(|keys| keys.read_at.elapsed() < MAX_AGE).await?.seal(context, secret)
     }
 
+    /// As [`Vault::seal`], but does not check whether the newest known data key is still the newest of all. For a value that is
+    /// sealed again, or deleted, before the key may be deleted: within minutes.
+    ///
+    /// # Errors
+    /// If the operating system provides no random numbers.
+    pub fn seal_with_known_key(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
+        self.inner.keys.load().seal(context, secret)
+    }
+
     /// Unseals a secret that was sealed with the same context.
     ///
     /// # Errors
