@@ -212,7 +212,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                     background.extend([
                         tokio::spawn(Arc::clone(&integrations).sweep()),
                         tokio::spawn(Arc::clone(&jobs).work()),
-                        tokio::spawn(Arc::clone(&jobs).keep_up()),
+                        tokio::spawn(Arc::clone(&jobs).maintain()),
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
                         tokio::spawn(checkpoint(store.clone())),
@@ -231,11 +231,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         jobs.stop(drained_at);
     };
     server::serve(&gateway, &cores, doors, stop).await;
-    jobs.settle().await;
+    jobs.shut_down().await;
     for task in background {
         task.abort();
     }
-    idempotency.settle(drained_at).await;
+    idempotency.shut_down(drained_at).await;
     integrations.settle().await;
     webhooks.settle().await;
     telemetry.stop(drained_at).await;

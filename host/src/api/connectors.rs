@@ -46,12 +46,12 @@ pub(super) fn live(gateway: &Gateway, identifier: &str) -> Result<Arc<Connector>
 pub(super) fn unknown(gateway: &Gateway, identifier: &str) -> Problem {
     let file = format!("{identifier}.wasm");
     if gateway.registry.missing().is_some_and(|missing| missing.contains(&file)) {
-        return problem::STARTING.because(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
+        return problem::STARTING.with_detail(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
     }
     let live = gateway.registry.live();
     let nearest = nearest(identifier, live.keys().map(String::as_str));
     let identifier = shortened(identifier);
-    problem::UNKNOWN_CONNECTOR.because(match nearest {
+    problem::UNKNOWN_CONNECTOR.with_detail(match nearest {
         Some(known) => format!("There is no connector `{identifier}`; did you mean `{known}`?"),
         None => format!("There is no connector `{identifier}`; GET /connectors lists them."),
     })

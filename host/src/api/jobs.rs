@@ -51,7 +51,7 @@ pub(super) async fn cancel(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 fn unknown(id: &str) -> Problem {
-    problem::UNKNOWN_JOB.because(format!(
+    problem::UNKNOWN_JOB.with_detail(format!(
         "There is no job `{id}`. A job is removed some time after its end (`expires_at`); GET /jobs lists yours."
     ))
 }

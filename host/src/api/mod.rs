@@ -3,7 +3,7 @@
 //! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
 //! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
 //! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
-//! - [`once`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
+//! - [`idempotency`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
 //! - [`body`], [`headers`]: parts of a call; [`answer`]: what goes back
 //! - [`openapi`]: the API's description; [`docs`]: the same as a page for browsers
 
@@ -16,9 +16,9 @@ mod connectors;
 mod cors;
 mod docs;
 mod headers;
+mod idempotency;
 mod integrations;
 mod jobs;
-mod once;
 mod openapi;
 mod operations;
 pub mod records;

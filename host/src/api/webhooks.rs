@@ -39,7 +39,7 @@ pub(super) async fn delete(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
         return Ok(private_answer(&json!({"deleted": true})));
     }
     Err(problem::UNKNOWN_WEBHOOK_SECRET
-        .because(format!("There is no valid secret `{id}`; GET /webhooks/secrets lists the valid ones.")))
+        .with_detail(format!("There is no valid secret `{id}`; GET /webhooks/secrets lists the valid ones.")))
 }
 
 fn record(secret: &WebhookSecret) -> Value {
@@ -56,7 +56,7 @@ fn tenant(caller: &AuthorizedCaller) -> Result<&str, Problem> {
     if caller.subject().is_empty() {
         return Ok(caller.tenant());
     }
-    Err(problem::TENANT_TOKEN_REQUIRED.because(
+    Err(problem::TENANT_TOKEN_REQUIRED.with_detail(
         "Webhook secrets belong to the tenant, and this token is bound to a user. Use an API key without a subject.",
     ))
 }

@@ -8,17 +8,17 @@ use std::time::{Instant, SystemTime};
 use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
 use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
+<<<<<<< HEAD
 use super::refresh::RefreshEnd;
 use super::{AccessError, IntegrationError, Integrations, LiveCredential, auth_type};
+=======
+use super::{AccessError, IntegrationError, Integrations, auth_type};
+>>>>>>> problems
 use crate::registry::Connector;
-use store::{Holder, Integration};
-
-/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that others write at the same time
-/// may need more attempts.
-const ATTEMPTS: usize = 4;
+use store::Holder;
 
 /// The integration that an operation runs on. Its credential may have expired.
-pub struct ChosenIntegration(Arc<CachedIntegration>);
+pub struct ChosenIntegration(pub(super) Arc<CachedIntegration>);
 
 impl ChosenIntegration {
     /// Its name among the holder's integrations.
@@ -60,6 +60,7 @@ impl Integrations {
         let read = self.store.choose_integration(holder, auth_type(&connector.manifest().auth), named);
         Ok(self.cache.choice(holder, named, connector.digest(), since, read).await?)
     }
+<<<<<<< HEAD
 
     /// Makes the credential of a chosen integration ready. An expired credential is refreshed first.
     ///
@@ -97,6 +98,8 @@ impl Integrations {
         }
         Err(IntegrationError::KeptChanging.into())
     }
+=======
+>>>>>>> problems
 }
 
 /// The integration of a call, or the reason why the call cannot run.

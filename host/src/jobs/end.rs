@@ -1,4 +1,5 @@
-//! The end of a job: its state, its result or error, and the webhooks that tell of it, in one transaction.
+//! The end of a job: its state, its result or error, and the webhooks that announce it, in one
+//! transaction.
 
 use std::time::SystemTime;
 
@@ -32,7 +33,8 @@ impl Jobs {
         Explained { name, content: Err(problem) }
     }
 
-    /// Ends a job, for the worker or caller that knows it with its fence. Returns `false` if the job was taken or ended since.
+    /// Ends a job, for the worker or caller that knows its fence. Returns `false` if the job was taken
+    /// or ended since.
     ///
     /// # Errors
     /// If the store or the vault fails. The job has not ended then.
@@ -61,7 +63,7 @@ impl Jobs {
         Ok(is_written)
     }
 
-    /// The webhooks that tell of the end of a job.
+    /// The webhooks that announce the end of a job.
     async fn deliveries(
         &self,
         job: &Job,

@@ -167,8 +167,8 @@ impl Kind {
         format!("urn:connector-gateway:problem:{}", self.name)
     }
 
-    /// One occurrence. `detail` says what happened and what to do.
-    pub fn because(&'static self, detail: impl Into<String>) -> Problem {
+    /// A problem of this kind. `detail` says what happened and what to do.
+    pub fn with_detail(&'static self, detail: impl Into<String>) -> Problem {
         Problem {
             kind: self,
             status: self.status,

@@ -77,8 +77,8 @@ impl Problem {
         self
     }
 
-    /// Says that the time passed which the caller had given the call in a header.
-    pub fn of_impatience(self, seconds: u64, header: &str) -> Self {
+    /// Says that the call did not end in the time that its header allows.
+    pub fn requested_timeout_passed(self, seconds: u64, header: &str) -> Self {
         let detail =
             format!("The call did not end in the {seconds} s that its header {header} allows; allow more time.");
         Self { detail, owner: Owner::Caller, ..self }
@@ -182,9 +182,9 @@ mod tests {
 
     #[test]
     fn a_call_that_surely_did_nothing_may_run_again() {
-        assert!(VALIDATION.because("…").did_nothing());
-        assert!(UPSTREAM_RATE_LIMITED.because("…").did_nothing());
-        assert!(!UPSTREAM_REJECTED.because("…").did_nothing());
-        assert!(!UPSTREAM_FAILED.because("…").of_unknown_outcome().did_nothing());
+        assert!(VALIDATION.with_detail("…").did_nothing());
+        assert!(UPSTREAM_RATE_LIMITED.with_detail("…").did_nothing());
+        assert!(!UPSTREAM_REJECTED.with_detail("…").did_nothing());
+        assert!(!UPSTREAM_FAILED.with_detail("…").of_unknown_outcome().did_nothing());
     }
 }

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_stored_problem_is_the_same_again() {
-        let problem = UPSTREAM_FAILED.because("It failed.").retry_after(7).owner(Owner::User).of_unknown_outcome();
+        let problem = UPSTREAM_FAILED.with_detail("It failed.").retry_after(7).owner(Owner::User).of_unknown_outcome();
         let stored = serde_json::to_vec(&problem).unwrap();
         let again: Problem = serde_json::from_slice(&stored).unwrap();
         assert_eq!(again.document("x"), problem.document("x"));

@@ -18,7 +18,9 @@ pub fn callback_problem(error: CallbackError) -> Problem {
                 .collect(),
         ),
         CallbackError::SecretRequired => WEBHOOK_SECRET_REQUIRED
-            .because("Callbacks are signed, and the tenant has no valid secret. Make one with POST /webhooks/secrets.")
+            .with_detail(
+                "Callbacks are signed, and the tenant has no valid secret. Make one with POST /webhooks/secrets.",
+            )
             .with("action", json!({"method": "POST", "path": "/webhooks/secrets"})),
         CallbackError::Failed(error) => webhook_problem(&error),
     }
@@ -35,7 +37,7 @@ pub fn webhook_problem(error: &WebhookError) -> Problem {
         | WebhookError::DamagedSecret
         | WebhookError::DamagedDelivery => {
             tracing::error!(%error, "webhook secrets cannot be read or written");
-            INTERNAL.because(
+            INTERNAL.with_detail(
                 "A webhook secret cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
             )
         }

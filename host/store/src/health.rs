@@ -90,7 +90,7 @@ impl Health {
             return true;
         }
         let now = Instant::now();
-        if self.in_flight.lock().values().any(|began| now - *began > PROMPT) {
+        if self.is_stalled() {
             self.note_failure();
         }
         let mut ended = self.ended.lock();
@@ -102,6 +102,11 @@ impl Health {
         }
         lease.last_seen = now;
         now - lease.first_seen >= GRACE
+    }
+
+    /// Returns whether a use of the database hangs.
+    fn is_stalled(&self) -> bool {
+        self.in_flight.lock().values().any(|began| began.elapsed() > PROMPT)
     }
 
     /// Makes what was seen old enough, so that tests need not wait.
@@ -135,6 +140,11 @@ impl Drop for Use<'_> {
 }
 
 impl Store {
+    /// Returns whether the database does not respond to this process now, although no connection has failed.
+    pub fn is_stalled(&self) -> bool {
+        self.health.is_stalled()
+    }
+
     /// Returns whether the database answers, and takes writes if the last one failed.
     pub async fn is_answering(&self) -> bool {
         let mut asked = self.health.asked.lock().await;

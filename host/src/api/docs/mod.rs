@@ -74,7 +74,7 @@ pub(super) async fn library(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     } else {
         compute::run(compute::LARGE_BYTES, unpacked)
             .await
-            .map_err(|error| problem::INTERNAL.because(format!("The library cannot be read: {error}.")))?
+            .map_err(|error| problem::INTERNAL.with_detail(format!("The library cannot be read: {error}.")))?
             .into()
     };
     let mut response = tagged_library(headers, text);

@@ -29,10 +29,10 @@ pub(in crate::api) async fn confirm(call: HttpCall<'_>, caller: AuthorizedCaller
     let HttpCall { gateway, head, body, .. } = call;
     let body = read_json(&head.headers, body, gateway).await?;
     let schema = Schema::compile(&schema().to_string(), false)
-        .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
+        .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;
     let confirmation: Confirmation =
-        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
+        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
     // A caller that goes away in the middle must not leave the grant half confirmed.
     let integrations = Arc::clone(&gateway.integrations);
     let confirming = gateway
@@ -60,11 +60,11 @@ pub(in crate::api) fn schema() -> serde_json::Value {
 
 fn not_confirmed(reason: NotConfirmed) -> Problem {
     match reason {
-        NotConfirmed::Unknown => problem::UNKNOWN_COMPLETION.because(
+        NotConfirmed::Unknown => problem::UNKNOWN_COMPLETION.with_detail(
             "No grant waits for this completion: it was used before, or its ten minutes are over, or it belongs to another \
              connector or user identifier. Begin again with POST /connectors/{connector}/integrations.",
         ),
-        NotConfirmed::OtherSubject => problem::COMPLETION_OF_OTHER_SUBJECT.because(
+        NotConfirmed::OtherSubject => problem::COMPLETION_OF_OTHER_SUBJECT.with_detail(
             "The authorization was begun for another user. The account was not connected. Begin again for this user with \
              POST /connectors/{connector}/integrations.",
         ),

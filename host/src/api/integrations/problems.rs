@@ -33,7 +33,7 @@ fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Pr
         ));
     }
     INTEGRATION_NOT_CONFIGURED
-        .because(detail.join(" "))
+        .with_detail(detail.join(" "))
         .with("missing", error.missing.clone())
         .with("missing_hosts", error.ungranted.clone())
         .with("variables", error.variables())
