@@ -8,12 +8,7 @@ use std::time::{Instant, SystemTime};
 use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
 use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
-<<<<<<< HEAD
-use super::refresh::RefreshEnd;
-use super::{AccessError, IntegrationError, Integrations, LiveCredential, auth_type};
-=======
 use super::{AccessError, IntegrationError, Integrations, auth_type};
->>>>>>> problems
 use crate::registry::Connector;
 use store::Holder;
 
@@ -60,46 +55,6 @@ impl Integrations {
         let read = self.store.choose_integration(holder, auth_type(&connector.manifest().auth), named);
         Ok(self.cache.choice(holder, named, connector.digest(), since, read).await?)
     }
-<<<<<<< HEAD
-
-    /// Makes the credential of a chosen integration ready. An expired credential is refreshed first.
-    ///
-    /// # Errors
-    /// If the refresh gives no good credential, or the credential cannot be unsealed.
-    pub async fn live_credential(
-        self: &Arc<Self>,
-        connector: &Arc<Connector>,
-        mut chosen: ChosenIntegration,
-    ) -> Result<LiveCredential, AccessError> {
-        let scheme = &connector.manifest().auth;
-        for _ in 0..ATTEMPTS {
-            let ChosenIntegration(row) = &chosen;
-            let Integration { id, version, holder, user_identifier, details, .. } = &row.integration;
-            match Freshness::at(details, SystemTime::now()) {
-                Freshness::Fresh => {}
-                // The refresh runs in the background; this call does not wait for it.
-                Freshness::Due => drop(self.refresh(id, *version)),
-                Freshness::Expired => {
-                    if self.refresh(id, *version).await == RefreshEnd::StoreFailed {
-                        return Err(IntegrationError::RefreshNotStored.into());
-                    }
-                    self.cache.changed(holder, user_identifier).await;
-                    chosen = self.choose(connector, holder, Some(user_identifier)).await?;
-                    continue;
-                }
-                // The credential ended after the integration was chosen. Choosing again says why.
-                Freshness::RetryIn(_) | Freshness::Ended => {
-                    chosen = self.choose(connector, holder, Some(user_identifier)).await?;
-                    continue;
-                }
-            }
-            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
-            return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
-        }
-        Err(IntegrationError::KeptChanging.into())
-    }
-=======
->>>>>>> problems
 }
 
 /// The integration of a call, or the reason why the call cannot run.

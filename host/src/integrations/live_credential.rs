@@ -55,7 +55,9 @@ impl Integrations {
                 // The refresh runs in the background; this call does not wait for it.
                 Freshness::Due => drop(self.refresh(id, *version)),
                 Freshness::Expired => {
-                    self.refresh(id, *version).await;
+                    if self.refresh(id, *version).await == RefreshEnd::StoreFailed {
+                        return Err(IntegrationError::RefreshNotStored.into());
+                    }
                     self.cache.changed(holder, user_identifier).await;
                     chosen = self.choose(connector, holder, Some(user_identifier)).await?;
                     continue;
@@ -69,7 +71,7 @@ impl Integrations {
             let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
             return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
         }
-        Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
+        Err(IntegrationError::KeptChanging.into())
     }
 
     /// Unseals the credential of an integration.
@@ -121,15 +123,9 @@ impl Integrations {
         }
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
-<<<<<<< HEAD
         if unsealed.credential.holds_the_same(refused) || !is_good(&integration) {
-            let pause = pause(&integration.details).unwrap_or(Duration::from_secs(1));
-            return Err(not_refreshed(&integration, pause));
-=======
-        if unsealed.credential.holds_the_same(refused) {
             let delay = retry_delay(&integration.details).unwrap_or(Duration::from_secs(1));
             return Err(not_refreshed(&integration, delay));
->>>>>>> problems
         }
         Ok(Some(ready(integration, unsealed)))
     }

@@ -87,18 +87,11 @@ impl Jobs {
         Run::PutBack(Duration::ZERO)
     }
 
-<<<<<<< HEAD
     /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or ended since: what this gateway
     /// knows of the job is lost only if the gateway ends.
     async fn write_end(&self, job: &Job, ended: Run) {
-        let (pause, explained) = match ended {
-            Run::PutBack(pause) => (pause, None),
-=======
-    /// Writes the end of a run. Repeats it until the store has taken it, or the job is lost.
-    async fn write_end(&self, job: &Job, ended: Run, abandon: &CancellationToken) {
         let (backoff, explained) = match ended {
             Run::PutBack(backoff) => (backoff, None),
->>>>>>> problems
             Run::Ended(outcome) => (Duration::ZERO, Some(self.explain(job, outcome))),
         };
         let mut is_failing = false;
@@ -109,21 +102,13 @@ impl Jobs {
             };
             match written {
                 Ok(_) => return,
-<<<<<<< HEAD
                 Err(error) if !is_failing => {
                     is_failing = true;
                     tracing::error!(%error, "the end of a job cannot be stored; the gateway tries until it can");
                 }
                 Err(_) => {}
-=======
-                Err(error) => tracing::error!(%error, "the end of a job cannot be stored; it is tried again"),
             }
-            tokio::select! {
-                () = abandon.cancelled() => return,
-                () = sleep(STORE_BACKOFF) => {}
->>>>>>> problems
-            }
-            sleep(STORE_PAUSE).await;
+            sleep(STORE_BACKOFF).await;
         }
     }
 
