@@ -16,7 +16,7 @@ use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::idempotency::Idempotency;
-use crate::integrations::Integrations;
+use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
 use crate::program;
@@ -32,6 +32,9 @@ use store::{Store, StoreError};
 
 /// How often the store is searched for records that have expired.
 const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
+
+/// Time between two checkpoints of the SQLite write-ahead log.
+const CHECKPOINT: Duration = Duration::from_secs(5);
 
 /// Time after the start in which every task of the gateway has run once. Later, little of the code that they began with is run.
 const SETTLING: Duration = Duration::from_secs(5);
@@ -57,6 +60,9 @@ pub enum ServeError {
     /// The settings of connectors.
     #[error(transparent)]
     Settings(#[from] ConfigError),
+    /// The accounts.
+    #[error(transparent)]
+    Integrations(#[from] IntegrationError),
     /// The first key.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
@@ -81,6 +87,8 @@ pub fn open_registry(
 pub struct Extras {
     /// Takes every request to upstreams and providers in place of the network.
     pub carrier: Option<Arc<dyn Carrier>>,
+    /// `true` if an empty database next to a master key is a new one, and not one that was lost.
+    pub new_database: bool,
     /// Runs once the gateway serves, with the first key if one was made.
     pub ready: Ready,
 }
@@ -88,12 +96,12 @@ pub struct Extras {
 /// See [`Extras::ready`].
 pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Send>;
 
-/// Serves until SIGTERM, SIGINT or SIGHUP, then waits for requests under way to end.
+/// Serves until SIGTERM, SIGINT or SIGHUP, then waits for running requests to end.
 ///
 /// # Errors
 /// See [`ServeError`]. Once the gateway serves, it does not fail.
 pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
-    let Extras { carrier, ready } = extras;
+    let Extras { carrier, new_database, ready } = extras;
     let started = Instant::now();
     // Without a handler, a write over the limit of file sizes that the operator has set (`ulimit -f`) ends the process. With one,
     // the write fails.
@@ -116,7 +124,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         None => egress,
     };
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
-    let vault = Vault::open(&config.master_key_path(), &store).await?;
+    let master_key = config.master_key_path();
+    let vault = match new_database {
+        true => Vault::open_new(&master_key, &store).await?,
+        false => Vault::open(&master_key, &store).await?,
+    };
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
     let registry = open_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
@@ -132,6 +144,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         Arc::clone(&metrics),
         webhooks.events(),
     ));
+    integrations.store_kept_tokens().await?;
     let jobs = Arc::new(Jobs::new(jobs::Parts {
         config: config.jobs.clone(),
         store: store.clone(),
@@ -202,6 +215,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(Arc::clone(&jobs).maintain()),
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
+                        tokio::spawn(checkpoint(store.clone())),
                         tokio::spawn(async {
                             sleep(SETTLING).await;
                             program::give_back_code();
@@ -228,11 +242,22 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "the last use of some API keys could not be stored");
     }
-    if let Err(error) = store.checkpoint().await {
-        tracing::warn!(%error, "the log of the database could not be written to its file; the next start does it");
+    if let Err(error) = store.checkpoint_at_end().await {
+        tracing::warn!(%error, "the SQLite write-ahead log could not be checkpointed; the next start will do it");
     }
     tracing::info!("stopped");
     failure.map_or(Ok(()), Err)
+}
+
+/// Keeps the file of a SQLite database complete while the gateway serves, so that a copy of the file alone is whole but for the last
+/// seconds. Runs until the task is aborted.
+async fn checkpoint(store: Store) {
+    loop {
+        sleep(CHECKPOINT).await;
+        if let Err(error) = store.checkpoint().await {
+            tracing::debug!(%error, "the SQLite write-ahead log could not be checkpointed; the gateway tries again");
+        }
+    }
 }
 
 /// Waits until the modules of the folders are loaded.
@@ -246,7 +271,7 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of former webhooks. Runs until the task
+/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of old webhooks. Runs until the task
 /// is aborted.
 async fn sweep_storage(store: Store) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
@@ -259,7 +284,7 @@ async fn sweep_storage(store: Store) {
             tracing::warn!(%error, "expired idempotency keys could not be removed");
         }
         if let Err(error) = store.sweep_webhooks().await {
-            tracing::warn!(%error, "the records of former webhooks could not be removed");
+            tracing::warn!(%error, "the records of old webhooks could not be removed");
         }
     }
 }

@@ -26,10 +26,9 @@ const KEEP: Duration = Duration::from_secs(24 * 3600);
 const LEASE: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// Attempts to store the end of a call while the database does not answer, and the time between
-/// them. Afterwards the lease ends.
-const ATTEMPTS: usize = 20;
-const RETRY_DELAY: Duration = Duration::from_secs(2);
+/// Time between two attempts to store the end of a call while the database is away. It is so short that the end is stored before
+/// another gateway may take the call for lost (`store::health`).
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within
 /// seconds.
@@ -142,17 +141,15 @@ impl Idempotency {
         }
     }
 
+    /// Stores the end of a call as soon as the database takes it, however long that is. The end is lost only if the gateway ends.
     async fn end_later(self: Arc<Self>, call: IdempotentCall, ending: KeyOutcome) {
-        for _ in 0..ATTEMPTS {
+        loop {
             sleep(RETRY_DELAY).await;
             match self.end(&call, &ending).await {
                 Ok(()) => return,
                 Err(error) => tracing::debug!(%error, "the end of a call with an idempotency key is not stored yet"),
             }
         }
-        tracing::error!(
-            "the answer of a call with an idempotency key is lost, because the database did not answer for too long"
-        );
     }
 
     async fn end(&self, call: &IdempotentCall, ending: &KeyOutcome) -> Result<(), IdempotencyError> {

@@ -12,6 +12,7 @@ use super::chosen::ChosenIntegration;
 use super::events::Change;
 use super::freshness::Freshness;
 use super::reason::Reason;
+use super::refresh::RefreshEnd;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::registry::Connector;
 use contract::{AuthScheme, Owner};
@@ -56,7 +57,9 @@ impl Integrations {
                 // The refresh runs in the background; this call does not wait for it.
                 Freshness::Due => drop(self.refresh(id, *version)),
                 Freshness::Expired => {
-                    self.refresh(id, *version).await;
+                    if self.refresh(id, *version).await == RefreshEnd::StoreFailed {
+                        return Err(IntegrationError::RefreshNotStored.into());
+                    }
                     self.cache.changed(holder, user_identifier).await;
                     chosen = self.choose(connector, holder, Some(user_identifier)).await?;
                     continue;
@@ -70,7 +73,7 @@ impl Integrations {
             let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
             return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
         }
-        Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
+        Err(IntegrationError::KeptChanging.into())
     }
 
     /// Unseals the credential of an integration.
@@ -104,7 +107,8 @@ impl Integrations {
         // example when it is sealed again.
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
-        if !unsealed.credential.holds_the_same(refused) {
+        // Another call may have refreshed it. A credential that has expired since is as bad as the refused one.
+        if !unsealed.credential.holds_the_same(refused) && is_good(&integration) {
             return Ok(Some(ready(integration, unsealed)));
         }
         if !unsealed.is_refreshable {
@@ -117,10 +121,12 @@ impl Integrations {
         if !self.refresh_limit.allows(&integration) {
             return Ok(None);
         }
-        self.refresh(&integration.id, integration.version).await;
+        if self.refresh(&integration.id, integration.version).await == RefreshEnd::StoreFailed {
+            return Err(IntegrationError::RefreshNotStored.into());
+        }
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
-        if unsealed.credential.holds_the_same(refused) {
+        if unsealed.credential.holds_the_same(refused) || !is_good(&integration) {
             let delay = retry_delay(&integration.details).unwrap_or(Duration::from_secs(1));
             return Err(not_refreshed(&integration, delay));
         }
@@ -234,6 +240,11 @@ impl CredentialSource for LiveCredential {
 fn ready(integration: Integration, unsealed: UnsealedCredential) -> (Arc<CachedIntegration>, Credential) {
     let credential = unsealed.credential.clone();
     (CachedIntegration::with_credential(integration, Some(unsealed)), credential)
+}
+
+/// Returns whether the credential of an integration has not expired yet.
+fn is_good(integration: &Integration) -> bool {
+    matches!(Freshness::at(&integration.details, SystemTime::now()), Freshness::Fresh | Freshness::Due)
 }
 
 /// Time until the next refresh, if it is in the future.

@@ -65,7 +65,7 @@ pub use self::record::{record, time};
 pub use self::schema::{describe, init_schema};
 
 use self::cache::Cache;
-use self::refresh::OngoingRefreshes;
+use self::refresh::{Journal, OngoingRefreshes};
 use self::refresh_limit::RefreshLimit;
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -89,6 +89,8 @@ pub struct Integrations {
     events: Events,
     /// Spares calls a database read and a decryption.
     cache: Cache,
+    /// New tokens until the database has them.
+    journal: Journal,
     /// Lets callers that need the same refresh share one.
     refreshes: OngoingRefreshes,
     /// Stops endless refreshes of a credential that a service keeps refusing.
@@ -109,6 +111,7 @@ impl Integrations {
         events: Events,
     ) -> Self {
         Self {
+            journal: Journal::new(&config.data_dir),
             store,
             egress,
             vault,

@@ -20,7 +20,7 @@ const DELETE_EVERY: u32 = 60;
 /// do so again and again.
 const MAX_ATTEMPTS: u32 = 30;
 
-/// Lost jobs that are ended at a time.
+/// Lost jobs that are looked at together.
 const BATCH: u32 = 100;
 
 impl Jobs {
@@ -74,10 +74,12 @@ impl Jobs {
                 held.iter().filter(|(id, _)| !renewed.contains(id)).for_each(abandon);
                 Ok(())
             }
-            // Another gateway may have taken up the jobs. They must not run twice at the same time.
+            // Another gateway may have taken up the jobs that only read. They should not run twice at the same time. This gateway
+            // keeps jobs that change data, and what it knows of their end.
             Err(error) => {
                 if renewed_at.elapsed() >= LEASE {
-                    held.iter().for_each(abandon);
+                    let only_reads = |(id, _): &&(String, i64)| running.get(id).is_some_and(|job| !job.changes_data);
+                    held.iter().filter(only_reads).for_each(abandon);
                 }
                 Err(error.into())
             }
@@ -87,12 +89,12 @@ impl Jobs {
     /// Puts lost reads back into the queue, and ends lost jobs that must not be run again.
     async fn search_lost(&self) -> Result<(), JobError> {
         let Parts { store, metrics, .. } = &self.parts;
-        let put_back = store.put_back_lost_jobs(MAX_ATTEMPTS).await?;
+        let (put_back, ended) = store.take_lost_jobs(LEASE, MAX_ATTEMPTS, BATCH).await?;
         if put_back > 0 {
             tracing::warn!(jobs = put_back, "jobs of a gateway that died are taken up again");
             self.wake.notify_one();
         }
-        for job in store.lost_jobs(MAX_ATTEMPTS, BATCH).await? {
+        for job in ended {
             let failure = Failure::CutOff { attempts: job.attempts, changes_data: job.changes_data };
             tracing::warn!(job = job.id, connector = job.connector, "a job of a gateway that died has failed");
             // A job whose values cannot be read must not block the others.

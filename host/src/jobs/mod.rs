@@ -92,6 +92,8 @@ pub struct Jobs {
 struct Running {
     fence: i64,
     tenant: String,
+    /// A job that changes data is never run again, so no other gateway takes it up.
+    changes_data: bool,
     /// Cancelled to end the run without a result, when the job has ended in another way.
     abandon: CancellationToken,
 }

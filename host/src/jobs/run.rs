@@ -39,10 +39,6 @@ const GONE_BACKOFF: Duration = Duration::from_secs(2);
 /// Time between two attempts to store the end of a job.
 const STORE_BACKOFF: Duration = Duration::from_secs(1);
 
-/// Attempts to store the end of a job. After the last one its lease ends, and the job is treated as
-/// lost.
-const STORE_ATTEMPTS: u32 = 300;
-
 /// The end of one run.
 enum Run {
     /// The job has ended.
@@ -79,7 +75,7 @@ impl Jobs {
                     tracing::debug!(backoff_ms = backoff.as_millis() as u64, "the job waits again")
                 }
             }
-            self.write_end(&job, ended, abandon).await;
+            self.write_end(&job, ended).await;
         }
         .instrument(span)
         .await;
@@ -93,26 +89,28 @@ impl Jobs {
         Run::PutBack(Duration::ZERO)
     }
 
-    /// Writes the end of a run. Repeats it until the store has taken it, or the job is lost.
-    async fn write_end(&self, job: &Job, ended: Run, abandon: &CancellationToken) {
+    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or ended since: what this gateway
+    /// knows of the job is lost only if the gateway ends.
+    async fn write_end(&self, job: &Job, ended: Run) {
         let (backoff, explained) = match ended {
             Run::PutBack(backoff) => (backoff, None),
             Run::Ended(outcome) => (Duration::ZERO, Some(self.explain(job, outcome))),
         };
-        for _ in 0..STORE_ATTEMPTS {
+        let mut is_failing = false;
+        loop {
             let written = match &explained {
                 Some(explained) => self.end(job, explained).await,
                 None => self.parts.store.put_back_job(&job.id, job.fence, backoff).await.map_err(JobError::from),
             };
             match written {
-                // A job that was taken up or ended since needs no further attempt.
                 Ok(_) => return,
-                Err(error) => tracing::error!(%error, "the end of a job cannot be stored; it is tried again"),
+                Err(error) if !is_failing => {
+                    is_failing = true;
+                    tracing::error!(%error, "the end of a job cannot be stored; the gateway tries until it can");
+                }
+                Err(_) => {}
             }
-            tokio::select! {
-                () = abandon.cancelled() => return,
-                () = sleep(STORE_BACKOFF) => {}
-            }
+            sleep(STORE_BACKOFF).await;
         }
     }
 

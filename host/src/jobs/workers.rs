@@ -67,7 +67,12 @@ impl Jobs {
     /// Notes that a job runs here, until the worker is dropped.
     fn begin(self: &Arc<Self>, job: &Job, permit: OwnedSemaphorePermit) -> Worker {
         let abandon = CancellationToken::new();
-        let running = Running { fence: job.fence, tenant: job.tenant.clone(), abandon: abandon.clone() };
+        let running = Running {
+            fence: job.fence,
+            tenant: job.tenant.clone(),
+            changes_data: job.changes_data,
+            abandon: abandon.clone(),
+        };
         let mut all = self.running.lock();
         all.insert(job.id.clone(), running);
         self.parts.metrics.jobs_running.set(all.len() as i64);

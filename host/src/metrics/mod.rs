@@ -142,7 +142,7 @@ impl Default for Metrics {
             computations_waiting: add.metric("computations_waiting", "Long computations that wait for a core"),
             memory_held: add.metric("memory_held_bytes", "Memory that bodies, answers and documents of calls hold"),
             memory_limit: add.metric("memory_limit_bytes", "Memory that calls may hold together"),
-            in_flight: add.metric("in_flight", "Operations under way"),
+            in_flight: add.metric("in_flight", "Operations in progress"),
             registry,
         }
     }

@@ -74,7 +74,8 @@ impl ChosenAccount {
     /// first.
     ///
     /// # Errors
-    /// `Access` if there is no good credential, `RefreshTimedOut` if the refresh takes too long.
+    /// `Access` if there is no good credential. If the refresh takes too long, `StoreTimedOut` if the database does not respond,
+    /// else `RefreshTimedOut`.
     pub(super) async fn prepare_credential(self, services: Services<'_>, call: &Call<'_>) -> Result<Account, Error> {
         let chosen = match self {
             Self::NotNeeded { partition } => {
@@ -89,7 +90,11 @@ impl ChosenAccount {
             Self::Integration(chosen) => chosen,
         };
         let live = services.integrations.live_credential(call.connector, chosen);
-        let live = Arc::new(timeout_at(call.deadline, live).await.map_err(|_| Error::RefreshTimedOut)??);
+        let live = timeout_at(call.deadline, live).await.map_err(|_| match services.store.is_stalled() {
+            true => Error::StoreTimedOut,
+            false => Error::RefreshTimedOut,
+        });
+        let live = Arc::new(live??);
         let credentials: Arc<dyn CredentialSource> = Arc::<LiveCredential>::clone(&live);
         let partition = live.integration_id().into();
         Ok(Account { credentials: Some(credentials), partition: Some(partition), live: Some(live) })

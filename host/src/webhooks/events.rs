@@ -51,7 +51,7 @@ impl EventKind {
     }
 }
 
-/// Tells the operator of events. Without `callbacks.events_url`, and by default, nobody is told.
+/// Sends events to the operator. By default, and without `callbacks.events_url`, no events are sent.
 #[derive(Clone, Default)]
 pub struct Events(Option<Webhooks>);
 
@@ -73,7 +73,7 @@ impl Webhooks {
 }
 
 impl Events {
-    /// The deliveries of an event, to be stored in the transaction that makes it true. Empty if nobody is told. The caller then
+    /// The deliveries of an event, to be stored in the transaction that makes it true. Empty if events are not sent. The caller then
     /// calls [`Events::stored`].
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Tests of the service with a store and a vault of its own, and receivers on loopback.
+//! Tests of the service with a separate store and vault, and receivers on loopback.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
