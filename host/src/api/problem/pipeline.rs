@@ -11,7 +11,7 @@ use super::{
     UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
 use crate::pipeline::{Error, Explanation, UpstreamError, rate};
-use crate::registry::NoPlace;
+use crate::registry::NoPermit;
 use contract::words::sentence;
 use egress::{Left, whole_seconds};
 use memory::Exhausted;
@@ -32,12 +32,12 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
                 .retry_after(seconds);
             rate::described(&left).fold(problem, |problem, (name, value)| problem.header(name, value))
         }
-        Error::NoPermit(NoPlace::AllTaken) => BUSY
+        Error::NoPermit(NoPermit::AllTaken) => BUSY
             .because(format!(
                 "`{connector}` runs as many calls as `limits.concurrency` allows; try again, or raise this limit."
             ))
             .retry_after(1),
-        Error::NoPermit(NoPlace::OverShare) => BUSY
+        Error::NoPermit(NoPermit::OverShare) => BUSY
             .because(format!(
                 "The tenant has its share of the calls that `{connector}` runs at the same time, and the others are kept for \
                  other tenants; try again, or raise `limits.tenant_share` or `limits.concurrency`."
