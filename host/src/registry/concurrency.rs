@@ -2,10 +2,10 @@
 //! limit.
 //!
 //! A tenant with fewer permits than its share takes any free one. A tenant that has its share takes
-//! more only while no other tenant needs them. For this, some permits stay reserved for tenants below
-//! their share. In addition, if such a tenant was refused a moment ago, a tenant that has its share
-//! gets none. So a tenant that calls alone uses nearly all permits, and a tenant that comes later is
-//! served immediately.
+//! more only while no other tenant needs them. For this, some permits stay reserved for tenants
+//! below their share. In addition, if such a tenant was refused a moment ago, a tenant that has its
+//! share gets no more. So a tenant that calls alone uses nearly all permits, and a tenant that
+//! comes later is served immediately.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use parking_lot::Mutex;
 /// One of so many permits is reserved for tenants that have less than their share.
 const RESERVED: usize = 8;
 
-/// The time for which returned permits are reserved for a tenant that was refused. It is longer than
-/// the `Retry-After` of the answer.
+/// The time for which returned permits are reserved for a tenant that was refused. It is longer
+/// than the `Retry-After` of the answer.
 const CONTENTION: Duration = Duration::from_secs(2);
 
 /// Number of tenants above which those without a call are forgotten.
@@ -61,7 +61,8 @@ pub enum NoPermit {
 }
 
 impl ConcurrencyLimit {
-    /// A limit of `limit` permits. A tenant may have the part `share` of them while others need them.
+    /// A limit of `limit` permits. A tenant may have the part `share` of them while others need
+    /// them.
     pub(super) fn new(limit: usize, share: f64) -> Arc<Self> {
         // The share is between 0 and 1, so this neither overflows nor loses a sign.
         let share = ((limit as f64 * share).ceil() as usize).clamp(1, limit.max(1));

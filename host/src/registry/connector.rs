@@ -1,4 +1,5 @@
-//! One connector: its module, and all that is made of its manifest and the operator's configuration.
+//! One connector: its module, and all that is made of its manifest and the operator's
+//! configuration.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -98,7 +99,8 @@ impl Connector {
     /// Makes a connector of a module whose manifest has passed the rules.
     ///
     /// # Errors
-    /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the operator's settings are wrong.
+    /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the
+    /// operator's settings are wrong.
     pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
         let Described { mut manifest, module, digest, origin, signed, granted, config, metrics, previous } = described;
         let shipped = origin == Origin::Shipped;
@@ -256,7 +258,8 @@ impl Connector {
         self.missing.iter().map(String::as_str).collect()
     }
 
-    /// The hosts that its manifest and the operator's configuration name. Only these can be granted.
+    /// The hosts that its manifest and the operator's configuration name. Only these can be
+    /// granted.
     pub fn named_hosts(&self) -> &BTreeSet<String> {
         &self.named
     }

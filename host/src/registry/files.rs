@@ -22,7 +22,8 @@ pub(super) struct FileState {
     inode: u64,
     /// Length, modification time and inode of the file with the signature.
     signature: Option<(u64, SystemTime, u64)>,
-    /// `true` if a shipped connector has the identifier, and the operator has not replaced that connector.
+    /// `true` if a shipped connector has the identifier, and the operator has not replaced that
+    /// connector.
     pub(super) reserved: bool,
 }
 
@@ -45,7 +46,8 @@ impl FileState {
     }
 }
 
-/// The files that the gateway knows. The lock of this value is the lock of all changes of live connectors.
+/// The files that the gateway knows. The lock of this value is the lock of all changes of live
+/// connectors.
 #[derive(Default)]
 pub(super) struct KnownFiles {
     /// Files that were loaded or refused, or are being loaded, in this state.

@@ -1,11 +1,10 @@
 //! The two folders of modules.
 //!
 //! `shipped_dir` has the modules that came with the gateway. The gateway only reads this folder.
-//! `modules_dir` has all other modules, which are foreign.
-//! A foreign module may replace the shipped connector of its identifier only if the operator says so.
-//! The mark of the replacement is in `data_dir`, because other users may be allowed to write to
-//! `modules_dir`. The mark has the digest of the module, so that it does not hold for another file of
-//! the same name.
+//! `modules_dir` has all other modules, which are foreign. A foreign module may replace the shipped
+//! connector of its identifier only if the operator says so. The mark of the replacement is in
+//! `data_dir`, because other users may be allowed to write to `modules_dir`. The mark has the
+//! digest of the module, so that it does not hold for another file of the same name.
 
 use std::collections::HashMap;
 use std::fs;
@@ -30,8 +29,8 @@ pub(super) struct Folders {
     /// `None` if the gateway was installed without connectors.
     shipped: Option<PathBuf>,
     modules: PathBuf,
-    /// Has a file for each shipped connector that the operator replaced, with the digest of the module
-    /// that replaces it.
+    /// Has a file for each shipped connector that the operator replaced, with the digest of the
+    /// module that replaces it.
     replacements: PathBuf,
     /// Has a file for each foreign connector, with the digest of the version that the operator
     /// accepted.
@@ -100,8 +99,8 @@ impl Folders {
         }
     }
 
-    /// Checks that a module may have this identifier. A foreign module may not have the identifier of a
-    /// shipped connector, unless the operator replaced the connector with this module.
+    /// Checks that a module may have this identifier. A foreign module may not have the identifier
+    /// of a shipped connector, unless the operator replaced the connector with this module.
     ///
     /// # Errors
     /// A sentence without a full stop that says what to do.
@@ -130,7 +129,8 @@ impl Folders {
     /// module.
     ///
     /// # Errors
-    /// If a file cannot be written. Marks, signature and module are then those of the previous module.
+    /// If a file cannot be written. Marks, signature and module are then those of the previous
+    /// module.
     pub(super) fn keep(&self, record: &Record<'_>) -> io::Result<PathBuf> {
         let path = self.foreign(record.identifier);
         let [replacement, accepted] = [&self.replacements, &self.accepted].map(|marks| marks.join(record.identifier));
@@ -148,8 +148,8 @@ impl Folders {
         written.map(|()| path)
     }
 
-    /// Writes marks, signature and module. The module comes last, because a running gateway may refuse a
-    /// file whose marks or signature are missing.
+    /// Writes marks, signature and module. The module comes last, because a running gateway may
+    /// refuse a file whose marks or signature are missing.
     fn write(&self, record: &Record<'_>, path: &Path) -> io::Result<()> {
         if self.shipped(record.identifier).is_some() {
             mark(&self.replacements, record)?;
@@ -197,8 +197,8 @@ impl Folders {
     }
 }
 
-/// The file of the version of a connector that a gateway with this configuration serves. This is the
-/// version that the operator accepted last, else the file in a folder of modules. `None` if the
+/// The file of the version of a connector that a gateway with this configuration serves. This is
+/// the version that the operator accepted last, else the file in a folder of modules. `None` if the
 /// connector is not installed. Nothing is created.
 pub fn present_module(config: &Config, identifier: &str) -> Option<PathBuf> {
     let file = format!("{identifier}.wasm");
@@ -248,8 +248,8 @@ fn not_created(folder: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), problem)
 }
 
-/// The modules of a folder. Hidden files are ignored, because programs use such names for incomplete
-/// files.
+/// The modules of a folder. Hidden files are ignored, because programs use such names for
+/// incomplete files.
 fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>> {
     let unreadable = |error: io::Error| {
         io::Error::new(error.kind(), format!("the folder `{}` cannot be read: {error}", folder.display()))

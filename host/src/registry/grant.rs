@@ -13,12 +13,12 @@ use super::{ChangeError, Connector, Registry, renew};
 use store::{GrantChange, StoreError};
 
 impl Registry {
-    /// Grants hosts to a connector, in addition to those that are granted already. A running gateway
-    /// notices it within two seconds.
+    /// Grants hosts to a connector, in addition to those that are granted already. A running
+    /// gateway notices it within two seconds.
     ///
     /// # Errors
-    /// If the connector is not installed, if it is shipped, or if it does not name a host. Nothing has
-    /// changed then.
+    /// If the connector is not installed, if it is shipped, or if it does not name a host. Nothing
+    /// has changed then.
     pub async fn grant(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<Connector, ChangeError> {
         grants::check_form(hosts)?;
         let path = foreign_module(self, identifier)?;
@@ -77,8 +77,8 @@ impl Registry {
     }
 }
 
-/// The file with the module of a foreign connector: the stored file of its present version, else the
-/// file in `modules_dir`.
+/// The file with the module of a foreign connector: the stored file of its present version, else
+/// the file in `modules_dir`.
 fn foreign_module(registry: &Registry, identifier: &str) -> Result<PathBuf, ChangeError> {
     let unknown = || ChangeError::Unknown(identifier.to_owned());
     if contract::name::identifier(identifier).is_err() {

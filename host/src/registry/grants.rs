@@ -51,7 +51,8 @@ impl Grants {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Counts a change, so that candidates that are being made of the previous grants are made again.
+    /// Counts a change, so that candidates that are being made of the previous grants are made
+    /// again.
     pub(super) fn count_change(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
@@ -123,7 +124,8 @@ pub(super) fn check_form(hosts: &[String]) -> Result<(), ChangeError> {
     }
 }
 
-/// Checks that a connector names hosts, so that a grant with a spelling mistake does not seem to work.
+/// Checks that a connector names hosts, so that a grant with a spelling mistake does not seem to
+/// work.
 pub(super) fn check_named(connector: &Connector, hosts: &[String]) -> Result<(), ChangeError> {
     let named = connector.named_hosts();
     let Some(host) = hosts.iter().find(|host| !named.contains(*host)) else { return Ok(()) };

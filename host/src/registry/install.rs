@@ -28,8 +28,8 @@ impl Registry {
     /// Installs a module under the identifier of its manifest, or swaps it for the live version.
     ///
     /// # Errors
-    /// If the module is refused, or if files or grants cannot be written. The live version then stays
-    /// live.
+    /// If the module is refused, or if files or grants cannot be written. The live version then
+    /// stays live.
     pub async fn install(
         &self,
         module: Bytes,
@@ -58,8 +58,8 @@ impl Registry {
         }
     }
 
-    /// Loads a module that may be installed. Returns also the permissions that it requests and that the
-    /// operator had not accepted before.
+    /// Loads a module that may be installed. Returns also the permissions that it requests and that
+    /// the operator had not accepted before.
     async fn installable(
         &self,
         module: &[u8],

@@ -1,5 +1,5 @@
-//! The table of live connectors, and the list of refused files. Only [`commit`](super::commit) and the
-//! scan of the folders change them.
+//! The table of live connectors, and the list of refused files. Only [`commit`](super::commit) and
+//! the scan of the folders change them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,8 @@ impl Registry {
         let connector = Arc::new(connector);
         let identifier = connector.manifest().identifier.clone();
         let started = Instant::now();
-        // A shipped connector may bring the name of a provider that a foreign connector already has as identifier.
+        // A shipped connector may bring the name of a provider that a foreign connector already has
+        // as identifier.
         let replaced = self.get(&identifier);
         let misnamed = provider_names::provider_of(&connector)
             .and_then(|provider| self.get(provider))

@@ -49,7 +49,8 @@ pub(super) enum GrantSource<'a> {
 /// Settings of a connector that its author tries.
 #[derive(Clone, Debug, Default)]
 pub struct AuthorSettings {
-    /// Base URLs that replace the manifest's, by upstream. They may be at loopback and private addresses.
+    /// Base URLs that replace the manifest's, by upstream. They may be at loopback and private
+    /// addresses.
     pub upstreams: BTreeMap<String, Url>,
     /// Values of the connector's settings.
     pub settings: BTreeMap<String, Value>,
@@ -139,7 +140,8 @@ impl Registry {
         !connector.is_shipped() && self.folders.shipped(connector.name()).is_some()
     }
 
-    /// Compiles, describes and checks a module. `expected` is the identifier in the name of its file.
+    /// Compiles, describes and checks a module. `expected` is the identifier in the name of its
+    /// file.
     pub(super) async fn load(
         &self,
         module: &[u8],
@@ -156,7 +158,8 @@ impl Registry {
         };
         let stored = match (grants, expected) {
             (GrantSource::Exactly(_) | GrantSource::OfAuthor(_), _) | (_, None) => None,
-            // This comes before the compilation, which would be wasted if the store does not answer.
+            // This comes before the compilation, which would be wasted if the store does not
+            // answer.
             (_, Some(expected)) => Some(self.grants.granted(expected).await.map_err(Refusal::Store)?),
         };
         let mut loaded = self.sandbox.load(module, &digest).await?;

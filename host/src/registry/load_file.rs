@@ -137,8 +137,8 @@ enum ReadError {
     Refused(Refusal),
 }
 
-/// Reads a module of at most `max_mb` MiB. The length is checked first, because a sparse file may have
-/// any length.
+/// Reads a module of at most `max_mb` MiB. The length is checked first, because a sparse file may
+/// have any length.
 async fn read(path: PathBuf, length: u64, max_mb: u64) -> Result<Vec<u8>, ReadError> {
     let too_large = |length: u64| {
         ReadError::Refused(Refusal::Module(format!(

@@ -1,13 +1,13 @@
 //! The live connectors, and how they change.
 //!
-//! Each file `{identifier}.wasm` in the folders `shipped_dir` and `modules_dir` is a live connector. The
-//! registry compiles, describes and checks a new or changed file first. Then it replaces the previous
-//! version in one atomic exchange of the table that calls read. A call uses the version that it began
-//! with until it ends. A file that is refused changes nothing: the previous version keeps serving, also
-//! after a restart.
+//! Each file `{identifier}.wasm` in the folders `shipped_dir` and `modules_dir` is a live
+//! connector. The registry compiles, describes and checks a new or changed file first. Then it
+//! replaces the previous version in one atomic exchange of the table that calls read. A call uses
+//! the version that it began with until it ends. A file that is refused changes nothing: the
+//! previous version keeps serving, also after a restart.
 //!
-//! A module has one name for each of its states: a file, a module (its bytes), loaded (linked in the
-//! sandbox), described (with its manifest), a candidate (a connector that is not live), live.
+//! A module has one name for each of its states: a file, a module (its bytes), loaded (linked in
+//! the sandbox), described (with its manifest), a candidate (a connector that is not live), live.
 //!
 //! Changes, each of which prepares a candidate and commits it:
 //!
@@ -138,7 +138,8 @@ pub struct Registry {
     loading: LoadingFiles,
     /// `true` once the files that the folders had at the start are loaded.
     has_started: AtomicBool,
-    /// The slots of the sandbox. Tenants share them in the same way as the permits of one connector.
+    /// The slots of the sandbox. Tenants share them in the same way as the permits of one
+    /// connector.
     slots: Arc<ConcurrencyLimit>,
     folders: Folders,
     versions: Versions,
@@ -185,7 +186,8 @@ impl Registry {
         self.live.load()
     }
 
-    /// The live connector with this identifier. The returned value stays the same version after a swap.
+    /// The live connector with this identifier. The returned value stays the same version after a
+    /// swap.
     pub fn get(&self, identifier: &str) -> Option<Arc<Connector>> {
         self.live.load().get(identifier).cloned()
     }
@@ -214,14 +216,14 @@ impl Registry {
         if problems.is_empty() { Ok(()) } else { Err(ConfigError::Invalid { problems }) }
     }
 
-    /// The files that the folders had at the start and that are not loaded yet. `None` once all of them
-    /// are loaded or refused.
+    /// The files that the folders had at the start and that are not loaded yet. `None` once all of
+    /// them are loaded or refused.
     pub fn missing(&self) -> Option<Vec<String>> {
         (!self.has_started.load(Ordering::Relaxed)).then(|| self.loading.names())
     }
 
-    /// The last changes of one connector, or of all of them. The newest is first. A removed connector
-    /// keeps its history.
+    /// The last changes of one connector, or of all of them. The newest is first. A removed
+    /// connector keeps its history.
     ///
     /// # Errors
     /// If the store does not answer.
@@ -229,8 +231,8 @@ impl Registry {
         self.history.list(identifier, limit).await
     }
 
-    /// The digest of the present version of a connector: the live one, or the last one that was live.
-    /// `None` if the connector is not installed.
+    /// The digest of the present version of a connector: the live one, or the last one that was
+    /// live. `None` if the connector is not installed.
     fn present_digest(&self, identifier: &str) -> Option<String> {
         if let Some(live) = self.get(identifier) {
             return Some(live.digest().to_owned());

@@ -1,9 +1,9 @@
-//! The permissions that connectors request. An update that requests more permissions than the previous
-//! version waits until the operator accepts it.
+//! The permissions that connectors request. An update that requests more permissions than the
+//! previous version waits until the operator accepts it.
 //!
-//! `data_dir/accepted` has the digest of the accepted version of each foreign connector. A version that
-//! a command or a route installs is accepted, and so is a file that requests no more permissions than
-//! the accepted version.
+//! `data_dir/accepted` has the digest of the accepted version of each foreign connector. A version
+//! that a command or a route installs is accepted, and so is a file that requests no more
+//! permissions than the accepted version.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -43,8 +43,8 @@ impl Permissions {
         }
     }
 
-    /// The permissions that are not among the previous ones, a line for each. Hosts that are granted
-    /// already are left out.
+    /// The permissions that are not among the previous ones, a line for each. Hosts that are
+    /// granted already are left out.
     fn beyond(&self, previous: &Self, granted: &[String]) -> Vec<String> {
         let more = |what: &str, requested: &BTreeSet<String>, previous: &BTreeSet<String>| -> Vec<String> {
             requested.difference(previous).map(|name| format!("{what} {name}")).collect()
@@ -67,9 +67,9 @@ impl Connector {
     }
 }
 
-/// The permissions that a foreign connector requests and its accepted version does not. Empty if the
-/// operator has not accepted any version yet. If the accepted version is missing or no longer valid,
-/// all permissions are returned.
+/// The permissions that a foreign connector requests and its accepted version does not. Empty if
+/// the operator has not accepted any version yet. If the accepted version is missing or no longer
+/// valid, all permissions are returned.
 ///
 /// # Errors
 /// If the accepted version cannot be loaded now.

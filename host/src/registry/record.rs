@@ -3,13 +3,15 @@
 use super::Connector;
 use super::origin::Origin;
 
-/// The durable part of a connector. [`Folders::keep`](super::folders::Folders::keep) writes it to the folders of modules, and
-/// [`Versions::store`](super::versions::Versions::store) to the versions for a rollback.
+/// The durable part of a connector. [`Folders::keep`](super::folders::Folders::keep) writes it to
+/// the folders of modules, and [`Versions::store`](super::versions::Versions::store) to the
+/// versions for a rollback.
 #[derive(Clone, Copy)]
 pub(super) struct Record<'a> {
     pub(super) identifier: &'a str,
     pub(super) origin: Origin,
-    /// SHA-256 of the module in hexadecimal digits. The acceptance of the operator is for this digest.
+    /// SHA-256 of the module in hexadecimal digits. The acceptance of the operator is for this
+    /// digest.
     pub(super) digest: &'a str,
     pub(super) module: &'a [u8],
     /// The text of the module's signature.

@@ -6,8 +6,8 @@ use super::origin::Origin;
 use super::{ChangeError, Registry};
 
 impl Registry {
-    /// Removes a connector, and deletes its grants. If it replaced a shipped connector, the shipped one
-    /// is live again. Calls in progress end normally.
+    /// Removes a connector, and deletes its grants. If it replaced a shipped connector, the shipped
+    /// one is live again. Calls in progress end normally.
     ///
     /// # Errors
     /// If the connector is not installed, if it is shipped, or if its file cannot be removed.
@@ -18,7 +18,8 @@ impl Registry {
         if self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live)) {
             match self.restore_shipped(identifier, "restored", Action::Removed, by).await {
                 Ok(_) => return Ok(self.grants.delete(identifier).await?),
-                // Remove the module anyway. The next scan refuses the shipped module again and reports why.
+                // Remove the module anyway. The next scan refuses the shipped module again and
+                // reports why.
                 Err(ChangeError::Refused(_)) => {}
                 Err(error) => return Err(error),
             }

@@ -17,8 +17,8 @@ use store::StoreError;
 /// Time between two checks for changed grants.
 const POLL: Duration = Duration::from_secs(1);
 
-/// Follows changes of grants, until the future is dropped. `loaded` is their revision before the first
-/// connector was loaded.
+/// Follows changes of grants, until the future is dropped. `loaded` is their revision before the
+/// first connector was loaded.
 pub async fn follow_grants(registry: Arc<Registry>, loaded: i64) {
     let (mut renewed, mut retried) = (loaded, loaded);
     loop {
@@ -68,7 +68,8 @@ pub(super) async fn all(registry: &Registry) -> Result<bool, StoreError> {
     Ok(is_done)
 }
 
-/// Makes a live connector again with the grants in the store. Returns `false` if it cannot be made now.
+/// Makes a live connector again with the grants in the store. Returns `false` if it cannot be made
+/// now.
 async fn one(registry: &Registry, live: &Arc<Connector>) -> bool {
     let identifier = live.name();
     let path = registry.versions.file(identifier, Origin::Foreign, live.digest());

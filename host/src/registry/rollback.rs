@@ -14,9 +14,9 @@ use super::{ChangeError, Connector, Registry, load_file};
 use store::GrantChange;
 
 impl Registry {
-    /// Swaps in the version that was live before the present one, with the grants that it had. A module
-    /// that replaces a shipped connector gives way to the shipped one. `to` names another stored
-    /// version, by the version in its manifest or by the beginning of its digest.
+    /// Swaps in the version that was live before the present one, with the grants that it had. A
+    /// module that replaces a shipped connector gives way to the shipped one. `to` names another
+    /// stored version, by the version in its manifest or by the beginning of its digest.
     ///
     /// # Errors
     /// If no such version is stored, if it is refused now, or if the present one is shipped.
@@ -72,8 +72,8 @@ impl Registry {
             let detail = "the connector that came with the gateway is live again".to_owned();
             let change = Change {
                 entry: Some(history::entry(&connector, action, by, detail)),
-                // A shipped connector needs no grants. Those of the module that replaced it are kept for
-                // that module.
+                // A shipped connector needs no grants. The store keeps the grants of the module
+                // that replaced it.
                 grants: GrantsStep::Swap { previous: self.present_digest(identifier), change: GrantChange::Set(&[]) },
                 folders: FoldersStep::Restore(path, state),
                 is_noticed: false,
@@ -85,7 +85,8 @@ impl Registry {
         }
     }
 
-    /// The origin and the digest of the live version, else those of the refused file in `modules_dir`.
+    /// The origin and the digest of the live version, else those of the refused file in
+    /// `modules_dir`.
     async fn present_version(&self, expected: &Expected, identifier: &str) -> Option<(Origin, String)> {
         if let Some(live) = expected.live(identifier) {
             return Some((live.origin(), live.digest().to_owned()));

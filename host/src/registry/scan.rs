@@ -36,8 +36,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Begins to load the modules of the folders. From now on, [`Registry::missing`] names those that
-    /// are not loaded yet.
+    /// Begins to load the modules of the folders. From now on, [`Registry::missing`] names those
+    /// that are not loaded yet.
     ///
     /// # Errors
     /// If a folder cannot be read.
@@ -52,7 +52,8 @@ impl Registry {
     }
 
     /// Compares the folders with the live connectors. Removes connectors whose file is missing, and
-    /// begins to load the files that changed. Returns `true` if changed files wait for the next scan.
+    /// begins to load the files that changed. Returns `true` if changed files wait for the next
+    /// scan.
     ///
     /// # Errors
     /// If a folder cannot be read. Then nothing changes.

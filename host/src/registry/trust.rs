@@ -1,8 +1,8 @@
 //! Signatures of modules. If the configuration has publishers, only their modules may be live, each
 //! under the identifiers that its publisher may publish.
 //!
-//! A signature is a text of minisign. It is checked over the bytes that are loaded. Its comments have no
-//! effect.
+//! A signature is a text of minisign. It is checked over the bytes that are loaded. Its comments
+//! have no effect.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,8 +23,8 @@ const MAX_SIGNATURE_BYTES: usize = 4 << 10;
 pub struct Signed {
     /// The text.
     pub(super) signature: String,
-    /// The id of the key, as minisign writes it. Without a publisher, it is not checked that the key signed
-    /// the module.
+    /// The id of the key, as minisign writes it. Without a publisher, it is not checked that the
+    /// key signed the module.
     pub key_id: String,
     /// The publisher whose signature it is. `None` if the configuration has no publishers.
     pub publisher: Option<String>,
@@ -36,7 +36,8 @@ pub(super) struct Vouched<'a> {
     signed: Option<Signed>,
 }
 
-/// Checks that a publisher has signed a module. Without publishers in the configuration, every module passes.
+/// Checks that a publisher has signed a module. Without publishers in the configuration, every
+/// module passes.
 ///
 /// # Errors
 /// A sentence without a full stop that says which key has signed it, and what to do.

@@ -1,6 +1,7 @@
 //! Warns of sections of the configuration whose connector or provider does not exist.
 //!
-//! They are no errors, because the module may be added later. But an unknown name is often misspelt.
+//! They are no errors, because the module may be added later. But an unknown name is often
+//! misspelt.
 
 use super::Registry;
 use crate::config::Config;

@@ -57,8 +57,8 @@ impl Registry {
         Ok(stored)
     }
 
-    /// The newest stored version with this version in its manifest, or with a digest that begins with
-    /// `name`. The present version is left out.
+    /// The newest stored version with this version in its manifest, or with a digest that begins
+    /// with `name`. The present version is left out.
     pub(super) async fn find_version(
         &self,
         identifier: &str,

@@ -16,9 +16,9 @@ const MAX_VERSIONS: usize = 5;
 /// The subfolder of versions that came with the gateway.
 const SHIPPED: &str = "shipped";
 
-/// The files `data_dir/versions/{connector}/{sha256}.wasm`, and `…/{connector}/shipped/{sha256}.wasm`
-/// of shipped modules. The modification time of a file is the last time it became live. The signature
-/// of a module is next to its file.
+/// The files `data_dir/versions/{connector}/{sha256}.wasm`, and
+/// `…/{connector}/shipped/{sha256}.wasm` of shipped modules. The modification time of a file is the
+/// last time it became live. The signature of a module is next to its file.
 pub(super) struct Versions {
     folder: PathBuf,
 }

@@ -1,20 +1,22 @@
 //! The one place where live connectors change.
 //!
 //! A change prepares a candidate without the lock of [`KnownFiles`], so that a module that compiles
-//! for a long time delays no other one. [`Expected`] has the state that the candidate was made of. The
-//! commit then takes the lock and makes the change in this order:
+//! for a long time delays no other one. [`Expected`] has the state that the candidate was made of.
+//! The commit then takes the lock and makes the change in this order:
 //!
-//! 1. If the state has changed since, nothing happens. The caller gets [`Committed::Retry`], and makes
-//!    its candidate again.
-//! 2. The history gets its entry. A gateway that notices the new file then adds no entry of its own.
-//! 3. The store keeps the grants of the previous version and gets those of the new one. A gateway that
-//!    notices the new file then loads it with the right grants.
+//! 1. If the state has changed since, nothing happens. The caller gets [`Committed::Retry`], and
+//!    makes its candidate again.
+//! 2. The history gets its entry. A gateway that notices the new file then adds no second
+//!    entry.
+//! 3. The store keeps the grants of the previous version and gets those of the new one. A gateway
+//!    that notices the new file then loads it with the right grants.
 //! 4. The folders get the marks, the signature and the module. The next start loads what they have.
 //! 5. The table of live connectors is exchanged.
 //! 6. If a connector is removed, its grants are deleted.
 //!
-//! If a step fails, the later ones do not happen. So the connector that is live stays live, and a
-//! restart makes the same one live: until the last write of step 4, the folders have its module.
+//! If a step fails, the later ones do not happen. The live connector then stays live, and a restart
+//! makes the same one live, because the folders still have its module. Grants that step 3 has
+//! changed stay changed: a running gateway makes the live connector again with them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,8 +51,8 @@ pub(super) struct Change<'a> {
     pub(super) entry: Option<NewChange>,
     pub(super) grants: GrantsStep<'a>,
     pub(super) folders: FoldersStep,
-    /// `true` if the gateway noticed the change in a folder. The next start would load the file in any
-    /// case, so the gateway only logs that history, grants or marks could not be written.
+    /// `true` if the gateway noticed the change in a folder. The next start would load the file in
+    /// any case, so the gateway only logs that history, grants or marks could not be written.
     pub(super) is_noticed: bool,
 }
 
@@ -72,7 +74,8 @@ pub(super) enum FoldersStep {
     Accept,
     /// The module is written, with its signature and its marks.
     Write,
-    /// The foreign module is removed. The shipped module at this path, in this state, is live again.
+    /// The foreign module is removed. The shipped module at this path, in this state, is live
+    /// again.
     Restore(PathBuf, FileState),
 }
 
@@ -181,8 +184,8 @@ impl Registry {
         Ok(Committed::Done(()))
     }
 
-    /// Removes the connector of a file that no longer exists. Its grants stay for the next file. The
-    /// caller holds the lock.
+    /// Removes the connector of a file that no longer exists. Its grants stay for the next file.
+    /// The caller holds the lock.
     pub(super) async fn commit_missing_file(&self, identifier: &str) {
         let Some(live) = self.get(identifier) else { return };
         let by = Actor::of_file(live.origin());

@@ -28,7 +28,8 @@ pub struct Service {
     pub name: String,
     /// The host of its base URL; `None` while only the operator knows the URL.
     pub host: Option<String>,
-    /// Other hosts that its redirects and links may lead to, as the manifest and the operator write them.
+    /// Other hosts that its redirects and links may lead to, as the manifest and the operator write
+    /// them.
     pub link_hosts: Vec<String>,
     /// The place of the user's credential in requests to it; `None` if they carry no credential.
     pub credential: Option<CredentialPlace>,
@@ -53,9 +54,9 @@ pub(super) struct Reach {
 
 /// Prepares the upstreams, and compares the hosts that they need with the grants.
 ///
-/// A shipped connector is granted the hosts of its manifest. Any other connector is granted the hosts
-/// that the operator lists. If the operator sets the base URL of an upstream or a link host of it, this
-/// grants the host.
+/// A shipped connector is granted the hosts of its manifest. Any other connector is granted the
+/// hosts that the operator lists. If the operator sets the base URL of an upstream or a link host
+/// of it, this grants the host.
 pub(super) fn reach(
     manifest: &Manifest,
     shipped: bool,
@@ -84,7 +85,8 @@ pub(super) fn reach(
             }
         }
         let link_hosts: Vec<String> = link_hosts.into_iter().map(|(host, _)| host.clone()).collect();
-        // The manifest's pacing applies to the manifest's URL. If the operator replaced the URL, the operator's pacing applies.
+        // The manifest's pacing applies to the manifest's URL. If the operator replaced the URL,
+        // the operator's pacing applies.
         let declared = upstream.pacing.filter(|_| !by_operator).map(pacing);
         let settings = UpstreamSettings {
             name: upstream.name.clone(),
@@ -118,8 +120,8 @@ pub(super) fn reach(
     Ok(reach)
 }
 
-/// Logs settings that have no effect on the connector. They are no errors, because its next version may
-/// use them.
+/// Logs settings that have no effect on the connector. They are no errors, because its next version
+/// may use them.
 fn warn_of_unused_settings(manifest: &Manifest, config: &config::Connector) {
     let known: Vec<&str> = manifest.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
     for name in config.upstreams.keys().chain(config.link_hosts.keys()) {
@@ -143,8 +145,8 @@ fn warn_of_unused_settings(manifest: &Manifest, config: &config::Connector) {
     }
 }
 
-/// All hosts that a manifest names: the hosts of its upstreams and links, and the hosts that receive its
-/// users' tokens.
+/// All hosts that a manifest names: the hosts of its upstreams and links, and the hosts that
+/// receive its users' tokens.
 pub(super) fn named_hosts(manifest: &Manifest, config: &config::Connector) -> Vec<String> {
     let of_upstream = |upstream: &contract::Upstream| {
         let base = Url::parse(&upstream.base_url).ok().map(|base| host_of(&base));
