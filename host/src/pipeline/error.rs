@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::refusal::{lacks_scope, shown};
 use crate::integrations::AccessError;
-use crate::registry::NoPlace;
+use crate::registry::NoPermit;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
 use contract::limit::FAULT_MEMBERS_BYTES;
@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// There is no permit of the connector for the caller.
     #[error("the connector runs as many calls as `limits.concurrency` and `limits.tenant_share` allow")]
-    NoPermit(NoPlace),
+    NoPermit(NoPermit),
     /// The memory for calls is used up.
     #[error(transparent)]
     NoMemory(#[from] Exhausted),

@@ -11,7 +11,7 @@ use super::{
     UPSTREAM_NOT_UNDERSTOOD, UPSTREAM_RATE_LIMITED, UPSTREAM_REJECTED, UPSTREAM_TIMED_OUT, UPSTREAM_UNREACHABLE,
 };
 use crate::pipeline::{Error, Explanation, UpstreamError, rate};
-use crate::registry::{Connector, NoPlace};
+use crate::registry::{Connector, NoPermit};
 use crate::schema::Violation;
 use contract::Owner;
 use contract::limit::PATH_BYTES;
@@ -35,12 +35,12 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
                 .retry_after(seconds);
             rate::headers(&left).fold(problem, |problem, (name, value)| problem.header(name, value))
         }
-        Error::NoPermit(NoPlace::AllTaken) => BUSY
+        Error::NoPermit(NoPermit::AllTaken) => BUSY
             .with_detail(format!(
                 "`{connector}` runs as many calls as `limits.concurrency` allows; try again, or raise this limit."
             ))
             .retry_after(1),
-        Error::NoPermit(NoPlace::OverShare) => BUSY
+        Error::NoPermit(NoPermit::OverShare) => BUSY
             .with_detail(format!(
                 "The tenant has its share of the calls that `{connector}` runs at the same time, and the others are kept for \
                  other tenants; try again, or raise `limits.tenant_share` or `limits.concurrency`."

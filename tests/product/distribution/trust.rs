@@ -83,8 +83,8 @@ fn strangers(signer: &Signer) -> Vec<(Vec<u8>, Option<String>, String)> {
     let stranger = Signer::new();
     vec![
         (liar("6.6.6"), None, "is not signed, and".to_owned()),
-        (liar("6.6.6"), Some("garbage".to_owned()), "not one of minisign".to_owned()),
-        (liar("6.6.6"), Some(signer.sign(&liar("1.0.0"))), "not one of this very module".to_owned()),
+        (liar("6.6.6"), Some("garbage".to_owned()), "not a minisign signature".to_owned()),
+        (liar("6.6.6"), Some(signer.sign(&liar("1.0.0"))), "is not a signature of this module".to_owned()),
         (liar("6.6.6"), Some(stranger.sign(&liar("6.6.6"))), format!("{}, which no publisher", stranger.key_id())),
     ]
 }
