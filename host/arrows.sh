@@ -8,17 +8,17 @@ cd "$(dirname "$0")/.."
 # add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config integrations jobs logging metrics pipeline recordings registry serve signals telemetry webhooks welcome
+cli           api auth config integrations jobs logging metrics pipeline recordings registry serve signals telemetry timestamp webhooks welcome
 serve         api auth config gateway idempotency integrations jobs metrics program registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
-api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema telemetry webhooks
+api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema telemetry timestamp webhooks
 gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks
-jobs          config integrations logging metrics pipeline registry telemetry webhooks
+jobs          config integrations logging metrics pipeline registry telemetry timestamp webhooks
 pipeline      integrations media_type metrics registry schema telemetry
-integrations  caller_url config metrics oauth registry webhooks
+integrations  caller_url config metrics oauth registry timestamp webhooks
 registry      config metrics oauth schema webhooks
-webhooks      caller_url config metrics
+webhooks      caller_url config metrics timestamp
 telemetry     config metrics
 oauth         config
 logging       config
@@ -32,6 +32,7 @@ media_type
 program
 signals
 caller_url
+timestamp
 '
 
 wrong_arrows() {

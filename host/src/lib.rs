@@ -16,6 +16,7 @@
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //! - `program`: the memory of the program's own code; `signals`: the signals that end it
 //! - `logging`, `metrics`, `telemetry`: what the operator sees; `media_type`: the media types of bodies; `caller_url`: URLs that callers give
+//! - `timestamp`: the format of times in answers and webhooks
 //!
 //! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, `memory`, and `shape`.
 //!
@@ -48,6 +49,7 @@ mod schema;
 mod serve;
 mod signals;
 mod telemetry;
+mod timestamp;
 mod webhooks;
 mod welcome;
 

@@ -30,7 +30,7 @@ pub fn record(registry: &Registry, with_reasons: bool) -> ConnectorsRecord {
     connectors.sort_by_key(|connector| &connector.manifest().identifier);
     ConnectorsRecord {
         connectors: connectors.into_iter().map(|connector| (&**connector).into()).collect(),
-        refused: registry.refused().iter().map(|refused| RefusedRecord::of(refused, with_reasons)).collect(),
+        refused: registry.refused().iter().map(|refused| RefusedRecord::of_refused(refused, with_reasons)).collect(),
     }
 }
 

@@ -2,13 +2,12 @@
 
 use bytes::Bytes;
 use hyper::Response;
-use serde::Serialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::answer::{private_answer, private_text};
 use super::authorize::AuthorizedCaller;
 use super::problem::{self, Problem, job_problem, read_query};
+use super::records::{JobCancelledRecord, JobPageRecord};
 use super::route::HttpCall;
 use crate::pipeline::body::Body;
 use store::JobStatus;
@@ -21,15 +20,10 @@ const MAX_LIMIT: u32 = 200;
 
 /// GET /jobs: a page of the caller's own jobs, the newest first.
 pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    #[derive(Serialize)]
-    struct Page {
-        jobs: Vec<Box<RawValue>>,
-        next_cursor: Option<String>,
-    }
     let Query { status, cursor, limit } = Query::read(call.head.uri.query().unwrap_or_default())?;
     let listed = call.gateway.jobs.list(caller.tenant(), caller.subject(), status, cursor, limit).await;
     let listed = listed.map_err(job_problem)?;
-    let page = Page { jobs: listed.jobs, next_cursor: listed.next_cursor };
+    let page = JobPageRecord { jobs: listed.jobs, next_cursor: listed.next_cursor };
     let page = serde_json::to_vec(&page).map_err(|error| job_problem(error.into()))?;
     Ok(private_text(Bytes::from(page)))
 }
@@ -46,7 +40,7 @@ pub(super) async fn cancel(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let id = call.arguments.job_id;
     let cancelled = call.gateway.jobs.cancel(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
     let cancelled = cancelled.ok_or_else(|| unknown(id))?;
-    Ok(private_answer(&json!({"cancelled": cancelled})))
+    Ok(private_answer(&json!(JobCancelledRecord { cancelled })))
 }
 
 fn unknown(id: &str) -> Problem {

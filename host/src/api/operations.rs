@@ -14,6 +14,7 @@ use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
 use super::headers::{Patience, Wishes};
 use super::problem::{self, Problem, callback_problem, job_problem, pipeline_problem};
+use super::records::JobAcceptedRecord;
 use super::route::HttpCall;
 use super::server::AnswerDeadline;
 use super::{body, connectors, once};
@@ -196,7 +197,7 @@ async fn defer(
     let job_id = gateway.jobs.add(new).await.map_err(job_problem)?;
     operation.metrics.succeeded.inc();
     let href = format!("/jobs/{job_id}");
-    Ok(private_answer(&json!({"job_id": job_id, "status": JobStatus::Pending.name(), "href": href})))
+    Ok(private_answer(&json!(JobAcceptedRecord { job_id, status: JobStatus::Pending.name(), href })))
 }
 
 /// The operation at a path, or a problem that names the nearest one.

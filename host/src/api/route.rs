@@ -102,7 +102,7 @@ pub(super) struct HttpCall<'a> {
     /// The span of the call.
     pub(super) trace: &'a Trace,
     /// The table of routes, for the API's description.
-    pub(super) routes: &'static [Route],
+    pub(super) routes: &'static [&'static [Route]],
 }
 
 impl Route {

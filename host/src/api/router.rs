@@ -49,7 +49,7 @@ pub(super) async fn answer(
     // A copy. A part of the request would keep the connection's memory for as long as the call waits.
     let path: Box<str> = head.uri.path().into();
     let has_admin_door = gateway.config.admin_listen.is_some();
-    let found = routes::find(&path).filter(|(route, _)| route.is_at(door, has_admin_door));
+    let found = routes::find_route(&path).filter(|(route, _)| route.is_at(door, has_admin_door));
     let span = request_span(&request_id, found);
     let trace = trace(gateway, found, &request_id, &head);
     let answering = async {

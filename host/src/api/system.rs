@@ -10,6 +10,7 @@ use super::answer::{json_answer, tagged, typed, with_tag};
 use super::connectors;
 use super::openapi;
 use super::problem::{self, Problem};
+use super::records::{HealthRecord, ReadinessRecord};
 use super::route::HttpCall;
 use crate::pipeline::body::Body;
 
@@ -18,7 +19,7 @@ const MAX_NAMED: usize = 20;
 
 /// GET /healthz: the process runs.
 pub(super) async fn health(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    Ok(json_answer(&json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")})))
+    Ok(json_answer(&json!(HealthRecord { status: "ok", version: env!("CARGO_PKG_VERSION") })))
 }
 
 /// GET /readyz: the gateway takes requests.
@@ -43,7 +44,7 @@ pub(super) async fn ready(call: HttpCall<'_>) -> Result<Response<Body>, Problem>
             .retry_after(1));
     }
     let connectors = call.gateway.registry.live().len();
-    Ok(json_answer(&json!({"status": "ready", "connectors": connectors})))
+    Ok(json_answer(&json!(ReadinessRecord { status: "ready", connectors })))
 }
 
 /// GET /metrics.

@@ -62,8 +62,8 @@ pub use self::finish::Finish;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
 pub use self::reason::Owner;
-pub use self::record::{record, time};
-pub use self::schema::{describe, init_schema};
+pub use self::record::{AuthTypeName, IntegrationRecord};
+pub use self::schema::{AuthSchemaRecord, init_schema};
 
 use self::cache::Cache;
 use self::refresh::OngoingRefreshes;

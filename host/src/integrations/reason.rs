@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::Freshness;
@@ -19,10 +20,12 @@ pub enum Owner {
     Provider,
 }
 
-/// The reason why an integration does not work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Why the integration does not work, and who must act.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "IntegrationReason")]
 pub struct Reason {
     /// Tells the caller whether to wait, or to send the user through the authorization again.
+    #[schemars(with = "String", extend("enum" = ["user", "operator", "provider"]))]
     pub owner: Owner,
     /// A full sentence that says what happened.
     pub detail: String,

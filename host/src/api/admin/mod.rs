@@ -13,7 +13,10 @@ use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
 use super::body;
 use super::problem::{self, Problem};
-use super::records::{ChangeRecord, GrantRecord, InstalledRecord, VersionRecord};
+use super::records::{
+    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, InstalledRecord, RemovedRecord, VersionRecord,
+    VersionsRecord,
+};
 use super::route::HttpCall;
 use crate::gateway::Gateway;
 use crate::pipeline::body::Body;
@@ -64,7 +67,7 @@ pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let connector = call.arguments.connector;
     let (registry, identifier, by) = change_of(&call, &caller).await?;
     change(call.gateway, async move { registry.remove(&identifier, &by).await }).await?;
-    Ok(json_answer(&json!({"connector": connector, "removed": true})))
+    Ok(json_answer(&json!(RemovedRecord { connector, removed: true })))
 }
 
 /// POST /admin/connectors/{connector}/rollback: swaps in the version before the present one, or the one that `?to=…` names.
@@ -88,8 +91,8 @@ pub(super) async fn rollback(call: HttpCall<'_>, caller: AuthorizedCaller) -> Re
 /// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
 pub(super) async fn versions(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let stored = call.gateway.registry.stored_versions(call.arguments.connector).await.map_err(change_problem)?;
-    let versions: Vec<VersionRecord> = stored.iter().map(VersionRecord::from).collect();
-    Ok(json_answer(&json!({"versions": versions})))
+    let versions = stored.iter().map(VersionRecord::from).collect();
+    Ok(json_answer(&json!(VersionsRecord { versions })))
 }
 
 /// GET /admin/connectors/{connector}/history, and GET /admin/history for all connectors: the last changes, the newest first.
@@ -114,8 +117,8 @@ pub(super) async fn history(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     if let Some(connector) = connector.filter(|_| changes.is_empty()) {
         return Err(change_problem(ChangeError::Unknown(connector.to_owned())));
     }
-    let changes: Vec<ChangeRecord> = changes.into_iter().map(ChangeRecord::from).collect();
-    Ok(json_answer(&json!({"changes": changes})))
+    let changes = changes.into_iter().map(ChangeRecord::from).collect();
+    Ok(json_answer(&json!(HistoryRecord { changes })))
 }
 
 /// GET /admin/grants: the hosts of the connectors that need grants.
@@ -149,8 +152,8 @@ pub(super) async fn revoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 fn grants_answer(grants: Result<Vec<HostGrant>, ChangeError>) -> Result<Response<Body>, Problem> {
-    let grants: Vec<GrantRecord> = grants.map_err(change_problem)?.iter().map(GrantRecord::from).collect();
-    Ok(json_answer(&json!({"grants": grants})))
+    let grants = grants.map_err(change_problem)?.iter().map(GrantRecord::from).collect();
+    Ok(json_answer(&json!(GrantsRecord { grants })))
 }
 
 /// The hosts in the query of a route.

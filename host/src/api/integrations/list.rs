@@ -5,13 +5,14 @@ use std::time::SystemTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Response;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::problem::{Problem, integration_problem, read_query};
+use crate::api::records::IntegrationPageRecord;
 use crate::api::route::HttpCall;
-use crate::integrations::record;
+use crate::integrations::IntegrationRecord;
 use crate::pipeline::body::Body;
 use store::{Integration, IntegrationFilter, Status};
 
@@ -33,8 +34,8 @@ pub(in crate::api) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -
     found.truncate(limit);
     let next_cursor = found.last().filter(|_| has_more).map(cursor);
     let now = SystemTime::now();
-    let records: Vec<Value> = found.iter().map(|integration| record(integration, now)).collect();
-    Ok(private_answer(&json!({"integrations": records, "next_cursor": next_cursor})))
+    let integrations = found.iter().map(|integration| IntegrationRecord::at(integration, now)).collect();
+    Ok(private_answer(&json!(IntegrationPageRecord { integrations, next_cursor })))
 }
 
 /// The place in the order of the list: connector and user identifier.

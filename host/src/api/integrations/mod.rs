@@ -24,16 +24,17 @@ use serde_json::json;
 pub(super) use self::begin::begin;
 pub(super) use self::callback::callback;
 pub use self::callback::callback_parameters;
-pub(super) use self::confirm::{confirm, schema as confirmation};
+pub(super) use self::confirm::confirm;
 pub(super) use self::list::list;
 
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;
 use super::problem::{self, Problem, integration_problem};
+use super::records::{IntegrationDeletedRecord, IntegrationExistsRecord};
 use super::route::HttpCall;
 use super::{connectors, headers};
 use crate::gateway::Gateway;
-use crate::integrations::{self, IntegrationError, record};
+use crate::integrations::{self, AuthSchemaRecord, IntegrationError, IntegrationRecord};
 use crate::pipeline::body::Body;
 use contract::AuthScheme;
 use store::Holder;
@@ -43,7 +44,7 @@ pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.get(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
-    Ok(private_answer(&record(&integration, SystemTime::now())))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
 }
 
 /// POST /connectors/{connector}/integrations/{user_identifier}: selects the integration.
@@ -51,7 +52,7 @@ pub(super) async fn select(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.select(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
-    Ok(private_answer(&record(&integration, SystemTime::now())))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
 }
 
 /// DELETE /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no longer installed.
@@ -59,7 +60,7 @@ pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let removed = call.gateway.integrations.remove(&holder, &user_identifier).await;
     let revoked = existing(call.gateway, &holder, &user_identifier, removed).await?;
-    Ok(json_answer(&json!({"deleted": true, "revoked": revoked})))
+    Ok(json_answer(&json!(IntegrationDeletedRecord { deleted: true, revoked })))
 }
 
 /// GET /connectors/{connector}/integration-exists.
@@ -70,10 +71,10 @@ pub(super) async fn exists(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let auth = &connector.manifest().auth;
     let found = call.gateway.integrations.exists(&holder, integrations::auth_type(auth), named).await;
     let found = found.map_err(|error| integration_problem(&error))?;
-    Ok(private_answer(&json!({
-        "exists": found.exists,
-        "required": !matches!(auth, AuthScheme::None),
-        "user_identifier": found.user_identifier,
+    Ok(private_answer(&json!(IntegrationExistsRecord {
+        exists: found.exists,
+        required: !matches!(auth, AuthScheme::None),
+        user_identifier: found.user_identifier,
     })))
 }
 
@@ -81,7 +82,7 @@ pub(super) async fn exists(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 pub(super) async fn auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let connector = connectors::live(call.gateway, call.arguments.connector)?;
     let auth = &connector.manifest().auth;
-    Ok(json_answer(&integrations::describe(connector.name(), auth, &call.gateway.config)))
+    Ok(json_answer(&json!(AuthSchemaRecord::of_connector(connector.name(), auth, &call.gateway.config))))
 }
 
 /// The holder and the user identifier that a path names.

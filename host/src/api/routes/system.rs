@@ -1,0 +1,124 @@
+//! The routes of the gateway itself: its connectors, its health, its description and its metrics.
+
+use hyper::Method;
+
+use crate::api::openapi::gateway;
+use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::api::{connectors, docs, system};
+
+pub(super) static ROUTES: &[Route] = &[
+    Route {
+        path: "/connectors",
+        family: Family::Connectors,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Known(|call, caller| Box::pin(connectors::list(call, caller))),
+            description: Some(Description {
+                id: "connectors",
+                summary: "The live connectors, and modules that were refused. Keys with the scope `admin` see the reasons.",
+                members: gateway::connectors,
+            }),
+        }],
+    },
+    Route {
+        path: "/healthz",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(system::health(call))),
+            description: Some(Description {
+                id: "healthz",
+                summary: "Answers while the process runs.",
+                members: gateway::health,
+            }),
+        }],
+    },
+    Route {
+        path: "/readyz",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(system::ready(call))),
+            description: Some(Description {
+                id: "readyz",
+                summary: "Answers 200 while the gateway takes requests, and 503 once it is about to stop.",
+                members: gateway::readiness,
+            }),
+        }],
+    },
+    Route {
+        path: "/openapi.json",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(system::openapi(call))),
+            description: Some(Description { id: "openapi", summary: "This document.", members: gateway::openapi }),
+        }],
+    },
+    Route {
+        path: "/docs",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(docs::page(call))),
+            description: Some(Description {
+                id: "docs",
+                summary: "This API as a page for browsers.",
+                members: gateway::docs,
+            }),
+        }],
+    },
+    Route {
+        path: "/docs/page.js",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(docs::script(call))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/docs/scalar.js",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(docs::library(call))),
+            description: None,
+        }],
+    },
+    Route {
+        path: "/docs/{connector}",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Public(|call| Box::pin(docs::page_of_connector(call))),
+            description: Some(Description {
+                id: "connector_docs",
+                summary: "The operations of one connector as a page for browsers.",
+                members: gateway::docs,
+            }),
+        }],
+    },
+    Route {
+        path: "/metrics",
+        family: Family::System,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Operator(|call| Box::pin(system::metrics(call))),
+            description: Some(Description {
+                id: "metrics",
+                summary: "Counters and histograms for Prometheus. Needs no key at `admin_listen`.",
+                members: gateway::metrics,
+            }),
+        }],
+    },
+];
