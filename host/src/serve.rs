@@ -11,7 +11,6 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use crate::api;
 use crate::api::server::{self, Cores, Doors};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
@@ -143,7 +142,6 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         webhooks: webhooks.clone(),
         metrics: Arc::clone(&metrics),
         telemetry: telemetry.clone(),
-        explain: api::job_failure,
     }));
     let idempotency = Arc::new(Idempotency::new(store.clone(), vault));
     let gateway = Gateway {
@@ -201,7 +199,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                     background.extend([
                         tokio::spawn(Arc::clone(&integrations).sweep()),
                         tokio::spawn(Arc::clone(&jobs).work()),
-                        tokio::spawn(Arc::clone(&jobs).keep_up()),
+                        tokio::spawn(Arc::clone(&jobs).maintain()),
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
                         tokio::spawn(async {
@@ -219,11 +217,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         jobs.stop(drained_at);
     };
     server::serve(&gateway, &cores, doors, stop).await;
-    jobs.settle().await;
+    jobs.shut_down().await;
     for task in background {
         task.abort();
     }
-    idempotency.settle(drained_at).await;
+    idempotency.shut_down(drained_at).await;
     integrations.settle().await;
     webhooks.settle().await;
     telemetry.stop(drained_at).await;

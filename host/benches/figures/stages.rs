@@ -9,7 +9,7 @@ use crate::table::{Figure, Unit};
 use crate::{gateway, upstream};
 
 /// The stages that the metrics know, in the order of a call. They leave out the time between them, and the writing of the answer.
-const STAGES: [&str; 7] = ["validate", "account", "admit", "credential", "sandbox", "upstream", "shape"];
+const STAGES: [&str; 7] = ["validate", "account", "admit", "credential", "invoke", "forward", "shape"];
 
 /// Measures the section. Only one call is under way at a time, so that no stage waits for another call.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {

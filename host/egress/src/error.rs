@@ -82,19 +82,6 @@ pub enum EgressError {
     },
 }
 
-/// The person who can fix an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// The caller of the gateway, by waiting or by a smaller request.
-    Caller,
-    /// The operator of the gateway, by configuration.
-    Operator,
-    /// The author of the connector.
-    Connector,
-    /// The provider of the upstream.
-    Provider,
-}
-
 impl From<Exhausted> for EgressError {
     fn from(Exhausted: Exhausted) -> Self {
         Self::NoMemory
@@ -102,20 +89,6 @@ impl From<Exhausted> for EgressError {
 }
 
 impl EgressError {
-    /// The person who can fix the error.
-    pub fn owner(&self) -> Owner {
-        match self {
-            Self::InvalidRequest { .. } => Owner::Connector,
-            Self::NotConfigured { .. } | Self::Denied { .. } | Self::Unresolved { .. } | Self::NoMemory => {
-                Owner::Operator
-            }
-            Self::PathTooLong | Self::RateLimited { .. } | Self::TooLarge { .. } => Owner::Caller,
-            Self::Unreachable { .. } | Self::TimedOut | Self::BadRedirect { .. } | Self::BadAnswer { .. } => {
-                Owner::Provider
-            }
-        }
-    }
-
     /// Returns `true` if the same request may succeed later.
     pub fn retryable(&self) -> bool {
         matches!(

@@ -5,8 +5,8 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, I
 use hyper::{Response, StatusCode};
 use serde_json::Value;
 
+use crate::body::{Body, full};
 use crate::gateway::TaggedText;
-use crate::pipeline::body::{Body, full};
 use store::digest::sha256_hex;
 
 /// A JSON document.

@@ -10,9 +10,9 @@ use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, 
 use memory::{Exhausted, MemoryBudget};
 use tokio::time::{Instant, timeout_at};
 
-use super::problem::{self, Problem};
 use crate::gateway::Gateway;
 use crate::media_type::{essence, is_json};
+use crate::problem::{self, Problem};
 
 /// The most bytes that are read and dropped after a call is answered without the whole of its body.
 const LINGER_BYTES: usize = 64 << 20;
@@ -103,12 +103,12 @@ pub(super) async fn read(
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
         return Err(problem::UNSUPPORTED_MEDIA_TYPE
-            .because("The body has a Content-Encoding, which the gateway does not decode; send the body as it is.")
+            .with_detail("The body has a Content-Encoding, which the gateway does not decode; send the body as it is.")
             .header(ACCEPT_ENCODING, HeaderValue::from_static("identity")));
     }
     let limit = limit_mb << 20;
     let too_large =
-        || problem::BODY_TOO_LARGE.because(format!("The body is over the limit of {limit_mb} MB; {advice}."));
+        || problem::BODY_TOO_LARGE.with_detail(format!("The body is over the limit of {limit_mb} MB; {advice}."));
     if body.incoming.size_hint().lower() > limit as u64 {
         return Err(too_large());
     }
@@ -117,10 +117,10 @@ pub(super) async fn read(
         Ok(Err(Unread::TooLarge)) => Err(too_large()),
         Ok(Err(Unread::NoMemory(exhausted))) => Err(problem::no_memory(exhausted)),
         Ok(Err(Unread::BrokenOff)) => {
-            Err(problem::BAD_REQUEST.because("The body did not arrive completely; send it again."))
+            Err(problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again."))
         }
         Err(_) => Err(problem::BAD_REQUEST
-            .because("The body did not arrive in time; send it faster.")
+            .with_detail("The body did not arrive in time; send it faster.")
             .status(StatusCode::REQUEST_TIMEOUT)
             .retryable(true)),
     }
@@ -191,7 +191,7 @@ pub(super) async fn read_json(
     if content_type.is_some_and(|value| is_json(essence(value))) || body.is_empty() && content_type.is_none() {
         return Ok(body);
     }
-    Err(problem::UNSUPPORTED_MEDIA_TYPE.because(match content_type {
+    Err(problem::UNSUPPORTED_MEDIA_TYPE.with_detail(match content_type {
         Some(given) => format!("The body's media type is {given}; send JSON with Content-Type: application/json."),
         None => "The body has no media type; send JSON with Content-Type: application/json.".to_owned(),
     }))

@@ -14,8 +14,8 @@ use hyper::header::{
 };
 use memory::{Held, MemoryBudget};
 
+use crate::body::{Body, full, rejoined};
 use crate::media_type::{essence, is_json};
-use crate::pipeline::body::{Body, full, rejoined};
 use egress::EgressError;
 
 /// A smaller answer fits in one packet, so that nothing is won.

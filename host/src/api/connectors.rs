@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::answer::{tagged, with_tag};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem};
 use super::records::{ConnectorsRecord, RefusedRecord};
 use super::route::HttpCall;
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::registry::{Connector, Registry};
 use contract::words::{nearest, shortened};
 
@@ -46,12 +46,12 @@ pub(super) fn live(gateway: &Gateway, identifier: &str) -> Result<Arc<Connector>
 pub(super) fn unknown(gateway: &Gateway, identifier: &str) -> Problem {
     let file = format!("{identifier}.wasm");
     if gateway.registry.missing().is_some_and(|missing| missing.contains(&file)) {
-        return problem::STARTING.because(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
+        return problem::STARTING.with_detail(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
     }
     let live = gateway.registry.live();
     let nearest = nearest(identifier, live.keys().map(String::as_str));
     let identifier = shortened(identifier);
-    problem::UNKNOWN_CONNECTOR.because(match nearest {
+    problem::UNKNOWN_CONNECTOR.with_detail(match nearest {
         Some(known) => format!("There is no connector `{identifier}`; did you mean `{known}`?"),
         None => format!("There is no connector `{identifier}`; GET /connectors lists them."),
     })

@@ -12,8 +12,8 @@ use url::Url;
 
 use super::route::Route;
 use crate::auth::is_jwt;
+use crate::body::{Body, full};
 use crate::config::Config;
-use crate::pipeline::body::{Body, full};
 
 /// Headers that a page may send.
 const SENT: HeaderValue = HeaderValue::from_static(

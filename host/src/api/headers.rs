@@ -3,7 +3,7 @@
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::problem::{self, Problem};
+use crate::problem::{self, Problem};
 use contract::pointer;
 
 /// Names the integration that a call runs on.
@@ -19,7 +19,7 @@ pub(super) struct Wishes {
     /// See [`user_identifier`].
     pub(super) user_identifier: Option<Box<str>>,
     /// The longest time that the caller waits: `Request-Timeout`, else the preference `wait` (RFC 7240, section 4.3).
-    pub(super) patience: Option<Patience>,
+    pub(super) requested_timeout: Option<RequestedTimeout>,
     /// The caller wants to know why a connector trapped. Only a caller with the scope `admin` is told.
     pub(super) wants_debug: bool,
 }
@@ -47,32 +47,36 @@ impl Wishes {
                 _ => {}
             }
         }
-        wishes.patience = patience(request_timeout, prefer.unwrap_or_default())?;
+        wishes.requested_timeout = requested_timeout(request_timeout, prefer.unwrap_or_default())?;
         Ok(wishes)
     }
 }
 
-fn patience(request_timeout: Option<&HeaderValue>, preferences: &str) -> Result<Option<Patience>, Problem> {
+fn requested_timeout(
+    request_timeout: Option<&HeaderValue>,
+    preferences: &str,
+) -> Result<Option<RequestedTimeout>, Problem> {
     let seconds = |text: &str| text.trim().parse::<u64>().ok().filter(|seconds| *seconds > 0);
     if let Some(value) = request_timeout {
         let seconds = value.to_str().ok().and_then(seconds).ok_or_else(|| {
-            problem::BAD_REQUEST.because("The header Request-Timeout must be a whole number of seconds, at least 1.")
+            problem::BAD_REQUEST
+                .with_detail("The header Request-Timeout must be a whole number of seconds, at least 1.")
         })?;
-        return Ok(Some(Patience { seconds, is_preference: false }));
+        return Ok(Some(RequestedTimeout { seconds, is_preference: false }));
     }
     let wait = preferences.split([',', ';']).find_map(|one| seconds(one.trim().strip_prefix("wait=")?));
-    Ok(wait.map(|seconds| Patience { seconds, is_preference: true }))
+    Ok(wait.map(|seconds| RequestedTimeout { seconds, is_preference: true }))
 }
 
-/// The longest time that a caller waits.
+/// The longest time that a caller is ready to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Patience {
+pub(super) struct RequestedTimeout {
     pub(super) seconds: u64,
     /// `true` if it is a preference, and the answer says that the gateway has applied it.
     pub(super) is_preference: bool,
 }
 
-impl Patience {
+impl RequestedTimeout {
     /// The header that asks for it.
     pub(super) fn header(self) -> &'static str {
         if self.is_preference { "Prefer" } else { "Request-Timeout" }
@@ -98,8 +102,9 @@ fn named(value: &HeaderValue, is_repeated: bool) -> Result<&str, Problem> {
     if is_repeated {
         return Err(invalid_header("X-User-Identifier", "is there more than once; name one integration"));
     }
-    let named = std::str::from_utf8(value.as_bytes())
-        .map_err(|_| problem::BAD_REQUEST.because("The header X-User-Identifier is not UTF-8; send it as UTF-8."))?;
+    let named = std::str::from_utf8(value.as_bytes()).map_err(|_| {
+        problem::BAD_REQUEST.with_detail("The header X-User-Identifier is not UTF-8; send it as UTF-8.")
+    })?;
     match named.trim() {
         "" => Err(invalid_header("X-User-Identifier", "is empty; name an integration, or leave the header out")),
         named => Ok(named),
@@ -110,30 +115,30 @@ fn named(value: &HeaderValue, is_repeated: bool) -> Result<&str, Problem> {
 fn invalid_header(name: &str, detail: &str) -> Problem {
     let detail = format!("The header {name} {detail}.");
     let error = json!({"pointer": pointer::of(name), "detail": detail});
-    problem::VALIDATION.because(detail).with("errors", vec![error])
+    problem::VALIDATION.with_detail(detail).with("errors", vec![error])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn patience(name: &'static str, value: &'static str) -> Result<Option<Patience>, ()> {
+    fn timeout_of(name: &'static str, value: &'static str) -> Result<Option<RequestedTimeout>, ()> {
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
-        Wishes::of(&headers).map(|wishes| wishes.patience).map_err(drop)
+        Wishes::of(&headers).map(|wishes| wishes.requested_timeout).map_err(drop)
     }
 
     #[test]
     fn the_time_that_a_caller_waits_is_read_from_both_headers() {
-        let preference = |seconds| Ok(Some(Patience { seconds, is_preference: true }));
-        assert_eq!(patience("prefer", "wait=7"), preference(7));
-        assert_eq!(patience("prefer", "respond-async, wait=10"), preference(10));
+        let preference = |seconds| Ok(Some(RequestedTimeout { seconds, is_preference: true }));
+        assert_eq!(timeout_of("prefer", "wait=7"), preference(7));
+        assert_eq!(timeout_of("prefer", "respond-async, wait=10"), preference(10));
         for ignored in ["respond-async", "wait=soon", "wait=0", "wait=-1", ""] {
-            assert_eq!(patience("prefer", ignored), Ok(None), "{ignored}");
+            assert_eq!(timeout_of("prefer", ignored), Ok(None), "{ignored}");
         }
-        assert_eq!(patience("request-timeout", "5"), Ok(Some(Patience { seconds: 5, is_preference: false })));
+        assert_eq!(timeout_of("request-timeout", "5"), Ok(Some(RequestedTimeout { seconds: 5, is_preference: false })));
         for wrong in ["", "0", "1.5", "soon", "-3"] {
-            assert_eq!(patience("request-timeout", wrong), Err(()), "{wrong}");
+            assert_eq!(timeout_of("request-timeout", wrong), Err(()), "{wrong}");
         }
-        assert_eq!(patience("accept", "text/plain"), Ok(None));
+        assert_eq!(timeout_of("accept", "text/plain"), Ok(None));
     }
 }

@@ -6,10 +6,11 @@ use serde_json::json;
 
 use super::answer::{private_answer, private_text};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, job_problem, read_query};
 use super::records::{JobCancelledRecord, JobPageRecord};
 use super::route::HttpCall;
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::jobs::job_problem;
+use crate::problem::{self, Problem, read_query};
 use store::JobStatus;
 
 /// Jobs in a page, if the caller does not say how many.
@@ -44,7 +45,7 @@ pub(super) async fn cancel(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 fn unknown(id: &str) -> Problem {
-    problem::UNKNOWN_JOB.because(format!(
+    problem::UNKNOWN_JOB.with_detail(format!(
         "There is no job `{id}`. A job is removed some time after its end (`expires_at`); GET /jobs lists yours."
     ))
 }

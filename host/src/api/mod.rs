@@ -3,8 +3,8 @@
 //! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
 //! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
 //! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
-//! - [`once`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
-//! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
+//! - [`idempotency`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
+//! - [`body`], [`headers`]: parts of a call; [`answer`]: what goes back
 //! - [`openapi`]: the API's description; [`docs`]: the same as a page for browsers
 
 mod admin;
@@ -16,13 +16,12 @@ mod connectors;
 mod cors;
 mod docs;
 mod headers;
+mod idempotency;
 mod integrations;
 mod jobs;
-mod once;
 mod openapi;
 mod operations;
 mod pagination;
-mod problem;
 mod record_schema;
 pub mod records;
 mod route;
@@ -39,24 +38,7 @@ pub use self::connectors::record as connectors_record;
 pub use self::integrations::callback_parameters;
 
 use crate::config::Config;
-use crate::jobs::Failure;
-use crate::pipeline;
-use crate::registry::{Connector, Registry};
-
-/// The problem document of a job that has no result.
-pub fn job_failure(failure: Failure, connector: &str, job: &str) -> Value {
-    problem::failure_problem(failure, connector).document(job)
-}
-
-/// The problem document of a call that has no answer.
-pub fn call_failure(error: pipeline::Error, connector: &str, call: &str) -> Value {
-    problem::pipeline_problem(error, connector).document(call)
-}
-
-/// The problem document of an operation that a connector does not have.
-pub fn unknown_operation(connector: &Connector, operation: &str, call: &str) -> Value {
-    operations::unknown(connector, operation).document(call)
-}
+use crate::registry::Registry;
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
 pub fn description(config: &Config, registry: &Registry) -> Value {

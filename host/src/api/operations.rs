@@ -12,22 +12,23 @@ use tokio::time::Instant;
 
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
-use super::headers::{Patience, Wishes};
-use super::problem::{self, Problem, callback_problem, job_problem, pipeline_problem};
+use super::headers::{RequestedTimeout, Wishes};
 use super::records::JobAcceptedRecord;
 use super::route::HttpCall;
 use super::server::AnswerDeadline;
-use super::{body, connectors, once};
+use super::{body, connectors, idempotency};
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
+use crate::jobs::job_problem;
 use crate::metrics::sharded::Gauge;
-use crate::pipeline::body::Body;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
+use crate::problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Operation};
 use crate::telemetry::Trace;
 use contract::Effect;
-use contract::words::{nearest, sentence, shortened};
+use contract::words::sentence;
 use store::JobStatus;
 
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
@@ -40,11 +41,11 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
     let operation = find(&connector, arguments.operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
     let mut wishes = Wishes::of(&head.headers)?;
-    let once = Once::of(&head, operation)?;
+    let idempotency_key = IdempotencyKey::of(&head, operation)?;
     let limit = connector.timeout();
-    wishes.patience = wishes.patience.filter(|asked| Duration::from_secs(asked.seconds) < limit);
-    let patience = wishes.patience;
-    let deadline = arrived + patience.map_or(limit, |asked| Duration::from_secs(asked.seconds));
+    wishes.requested_timeout = wishes.requested_timeout.filter(|timeout| Duration::from_secs(timeout.seconds) < limit);
+    let requested_timeout = wishes.requested_timeout;
+    let deadline = arrived + requested_timeout.map_or(limit, |timeout| Duration::from_secs(timeout.seconds));
     body.end_by(deadline);
     let trace = trace.clone();
     let gateway = Arc::clone(gateway);
@@ -56,11 +57,11 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
         body::read_json(&head.headers, body, &ready.gateway).await
     };
     ready.body = ready.trace.around("read", reading).await?;
-    let answered = match once {
-        Some(once) => Box::pin(run_once(ready, connector, arguments.operation.to_owned(), once)).await,
+    let answered = match idempotency_key {
+        Some(key) => Box::pin(run_idempotent(ready, connector, arguments.operation.to_owned(), key)).await,
         None => run(&ready, &connector, operation).await,
     };
-    let Some(applied) = patience.and_then(Patience::applied) else { return answered };
+    let Some(applied) = requested_timeout.and_then(RequestedTimeout::applied) else { return answered };
     match answered {
         Ok(mut response) => {
             response.headers_mut().insert(PREFERENCE_APPLIED, applied);
@@ -81,45 +82,45 @@ struct Ready {
     trace: Trace,
 }
 
-/// The parts of a call's head that make it the same as another.
-struct Once {
+/// The idempotency key of a call, with the part of the call's head that a repeat must have too.
+struct IdempotencyKey {
     /// The header `Idempotency-Key`.
     key: String,
     /// The path of the request.
     path: String,
 }
 
-impl Once {
+impl IdempotencyKey {
     /// `None` if the call has no key. Reads never need one, and do not look for it.
     ///
     /// # Errors
-    /// Those of [`once::key`].
+    /// Those of [`idempotency::key`].
     fn of(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
-        let key = if operation.manifest.effect == Effect::Read { None } else { once::key(&head.headers)? };
+        let key = if operation.manifest.effect == Effect::Read { None } else { idempotency::key(&head.headers)? };
         Ok(key.map(|key| Self { key: key.to_owned(), path: head.uri.path().to_owned() }))
     }
 }
 
 /// Answers a call with an idempotency key.
-async fn run_once(
+async fn run_idempotent(
     ready: Ready,
     connector: Arc<Connector>,
     path: String,
-    once: Once,
+    key: IdempotencyKey,
 ) -> Result<Response<Body>, Problem> {
     let gateway = Arc::clone(&ready.gateway);
     let caller = ready.caller.clone();
     let user_identifier = ready.wishes.user_identifier.clone().unwrap_or_default();
     let body = ready.body.clone();
-    let request: [&[u8]; 4] = [b"POST", once.path.as_bytes(), user_identifier.as_bytes(), &body];
+    let request: [&[u8]; 4] = [b"POST", key.path.as_bytes(), user_identifier.as_bytes(), &body];
     let called = Arc::clone(&connector);
     let operation_path = path.clone();
     let running = async move {
         let operation = find(&called, &operation_path)?;
         run(&ready, &called, operation).await
     };
-    let response = once::answer(&gateway, &caller, &once.key, &request, running).await?;
-    if once::is_replayed(&response)
+    let response = idempotency::answer(&gateway, &caller, &key.key, &request, running).await?;
+    if idempotency::is_replayed(&response)
         && let Some(operation) = connector.operation(&path)
     {
         operation.metrics.succeeded.inc();
@@ -146,10 +147,10 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
     let submitted = pipeline::submit(gateway.services(), &call).await;
     let explain = |error: pipeline::Error| {
         let trap = error.trap().filter(|_| wishes.wants_debug && caller.may(Scope::Admin)).map(ToString::to_string);
-        let impatience = wishes.patience.filter(|_| error.is_late());
+        let passed = wishes.requested_timeout.filter(|_| error.is_late());
         let problem = pipeline_problem(error, connector.name());
-        let problem = match impatience {
-            Some(patience) => problem.of_impatience(patience.seconds, patience.header()),
+        let problem = match passed {
+            Some(timeout) => problem.requested_timeout_passed(timeout.seconds, timeout.header()),
             None => problem,
         };
         match trap {
@@ -202,18 +203,7 @@ async fn defer(
 
 /// The operation at a path, or a problem that names the nearest one.
 fn find<'a>(connector: &'a Arc<Connector>, path: &str) -> Result<&'a Operation, Problem> {
-    connector.operation(path).ok_or_else(|| unknown(connector, path))
-}
-
-/// The problem of an operation that the connector does not have. It names the nearest one.
-pub(super) fn unknown(connector: &Connector, path: &str) -> Problem {
-    let name = connector.name();
-    let known = nearest(path, connector.operations().map(|known| known.manifest.path.as_str()));
-    let path = shortened(path);
-    problem::UNKNOWN_OPERATION.because(match known {
-        Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
-        None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),
-    })
+    connector.operation(path).ok_or_else(|| unknown_operation(connector, path))
 }
 
 /// Counts a call while it runs.

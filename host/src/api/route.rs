@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use super::authorize::AuthorizedCaller;
 use super::body::RequestBody;
-use super::problem::Problem;
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
+use crate::problem::Problem;
 use crate::telemetry::Trace;
 
 /// The answer of a handler, in a box: hyper moves the future of every request, so that future is kept small.

@@ -14,14 +14,14 @@ use super::authorize::authorize;
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
 use super::cors;
-use super::problem::{self, Problem};
 use super::route::{Door, Family, Handler, HttpCall, PathArguments, Route};
 use super::routes::{self, ROUTES};
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::telemetry::Trace;
 
 /// The length at which names in paths are cut for the log. Names of connectors and operations are shorter.
@@ -161,12 +161,11 @@ async fn handle(
     trace: &Trace,
 ) -> Result<Response<Body>, Problem> {
     if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
-        return Err(
-            problem::BAD_REQUEST.because("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it.")
-        );
+        return Err(problem::BAD_REQUEST
+            .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it."));
     }
     let Some((route, arguments)) = found else {
-        return Err(problem::NOT_FOUND.because(
+        return Err(problem::NOT_FOUND.with_detail(
             "No route has this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists \
              all paths.",
         ));
@@ -174,7 +173,7 @@ async fn handle(
     let Some(endpoint) = route.endpoint(&head.method) else {
         let allowed = route.allowed();
         let detail = format!("This path takes {allowed}, not {}.", head.method);
-        return Err(problem::METHOD_NOT_ALLOWED.because(detail).allow(&allowed));
+        return Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed));
     };
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {

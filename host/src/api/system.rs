@@ -9,10 +9,10 @@ use serde_json::json;
 use super::answer::{json_answer, tagged, typed, with_tag};
 use super::connectors;
 use super::openapi;
-use super::problem::{self, Problem};
 use super::records::{HealthRecord, ReadinessRecord};
 use super::route::HttpCall;
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::problem::{self, Problem};
 
 /// Maximum number of modules that `/readyz` names.
 const MAX_NAMED: usize = 20;
@@ -25,7 +25,7 @@ pub(super) async fn health(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
 /// GET /readyz: the gateway takes requests.
 pub(super) async fn ready(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     if call.gateway.draining.has_started() {
-        return Err(problem::DRAINING.because("Send this request to another gateway.").retry_after(1));
+        return Err(problem::DRAINING.with_detail("Send this request to another gateway.").retry_after(1));
     }
     if let Some(missing) = call.gateway.registry.missing() {
         let named = missing.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
@@ -35,11 +35,11 @@ pub(super) async fn ready(call: HttpCall<'_>) -> Result<Response<Body>, Problem>
             count if count <= MAX_NAMED => format!("{count} modules are not loaded yet: {named}."),
             count => format!("{count} modules are not loaded yet, among them {named}."),
         };
-        return Err(problem::STARTING.because(detail).retry_after(1));
+        return Err(problem::STARTING.with_detail(detail).retry_after(1));
     }
     if !call.gateway.store.is_answering().await {
         return Err(problem::STORE_UNAVAILABLE
-            .because("The database does not answer. The operator finds the cause in the gateway's log.")
+            .with_detail("The database does not answer. The operator finds the cause in the gateway's log.")
             .with("failing", "store")
             .retry_after(1));
     }
@@ -55,7 +55,7 @@ pub(super) async fn metrics(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     metrics.memory_limit.set(memory.limit().try_into().unwrap_or(i64::MAX));
     let text = metrics
         .encode()
-        .map_err(|error| problem::INTERNAL.because(format!("The metrics cannot be written: {error}.")))?;
+        .map_err(|error| problem::INTERNAL.with_detail(format!("The metrics cannot be written: {error}.")))?;
     Ok(typed(text, "application/openmetrics-text; version=1.0.0; charset=utf-8"))
 }
 

@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, webhook_problem};
 use super::records::{NewSecretRecord, SecretDeletedRecord, SecretRecord, SecretsRecord};
 use super::route::HttpCall;
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::problem::{self, Problem, webhook_problem};
 use crate::webhooks::NewSecret;
 
 /// POST /webhooks/secrets: makes a secret, and shows it this once.
@@ -36,7 +36,7 @@ pub(super) async fn delete(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
         return Ok(private_answer(&json!(SecretDeletedRecord { deleted: true })));
     }
     Err(problem::UNKNOWN_WEBHOOK_SECRET
-        .because(format!("There is no valid secret `{id}`; GET /webhooks/secrets lists the valid ones.")))
+        .with_detail(format!("There is no valid secret `{id}`; GET /webhooks/secrets lists the valid ones.")))
 }
 
 /// The tenant of a caller that may act for every user of it. Secrets belong to the tenant, so that a token of one user must not
@@ -45,7 +45,7 @@ fn tenant(caller: &AuthorizedCaller) -> Result<&str, Problem> {
     if caller.subject().is_empty() {
         return Ok(caller.tenant());
     }
-    Err(problem::TENANT_TOKEN_REQUIRED.because(
+    Err(problem::TENANT_TOKEN_REQUIRED.with_detail(
         "Webhook secrets belong to the tenant, and this token is bound to a user. Use an API key without a subject.",
     ))
 }

@@ -8,14 +8,20 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
+use super::chosen::ChosenIntegration;
 use super::events::Change;
-use super::reason::{Owner, Reason};
+use super::freshness::Freshness;
+use super::reason::Reason;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::registry::Connector;
-use contract::AuthScheme;
+use contract::{AuthScheme, Owner};
 use egress::Credential;
 use sandbox::http::CredentialSource;
 use store::{AuthType, Details, Integration, Status};
+
+/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that others write at the same time
+/// may need more attempts.
+const ATTEMPTS: usize = 4;
 
 /// An integration and its credential, for the duration of one operation.
 pub struct LiveCredential {
@@ -30,6 +36,41 @@ pub struct LiveCredential {
 }
 
 impl Integrations {
+    /// Makes the credential of a chosen integration ready. An expired credential is refreshed first.
+    ///
+    /// # Errors
+    /// If the refresh gives no good credential, or the credential cannot be unsealed.
+    pub async fn live_credential(
+        self: &Arc<Self>,
+        connector: &Arc<Connector>,
+        mut chosen: ChosenIntegration,
+    ) -> Result<LiveCredential, AccessError> {
+        let scheme = &connector.manifest().auth;
+        for _ in 0..ATTEMPTS {
+            let ChosenIntegration(row) = &chosen;
+            let Integration { id, version, holder, user_identifier, details, .. } = &row.integration;
+            match Freshness::at(details, SystemTime::now()) {
+                Freshness::Fresh => {}
+                // The refresh runs in the background; this call does not wait for it.
+                Freshness::Due => drop(self.refresh(id, *version)),
+                Freshness::Expired => {
+                    self.refresh(id, *version).await;
+                    self.cache.changed(holder, user_identifier).await;
+                    chosen = self.choose(connector, holder, Some(user_identifier)).await?;
+                    continue;
+                }
+                // The credential ended after the integration was chosen. Choosing again says why.
+                Freshness::RetryIn(_) | Freshness::Ended => {
+                    chosen = self.choose(connector, holder, Some(user_identifier)).await?;
+                    continue;
+                }
+            }
+            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
+            return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
+        }
+        Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
+    }
+
     /// Unseals the credential of an integration.
     pub(super) async fn unseal(
         &self,
@@ -67,8 +108,8 @@ impl Integrations {
             return Err(self.mark_revoked(&integration).await?);
         }
         // A refresh failed a moment ago. Another one would fail again.
-        if let (Some(_), Some(pause)) = (&integration.details.reason, pause(&integration.details)) {
-            return Err(not_refreshed(&integration, pause));
+        if let (Some(_), Some(delay)) = (&integration.details.reason, retry_delay(&integration.details)) {
+            return Err(not_refreshed(&integration, delay));
         }
         if !self.refresh_limit.allows(&integration) {
             return Ok(None);
@@ -77,8 +118,8 @@ impl Integrations {
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
         if unsealed.credential.holds_the_same(refused) {
-            let pause = pause(&integration.details).unwrap_or(Duration::from_secs(1));
-            return Err(not_refreshed(&integration, pause));
+            let delay = retry_delay(&integration.details).unwrap_or(Duration::from_secs(1));
+            return Err(not_refreshed(&integration, delay));
         }
         Ok(Some(ready(integration, unsealed)))
     }
@@ -111,7 +152,7 @@ impl Integrations {
             user_identifier = integration.user_identifier,
             "the service refuses a credential that cannot be refreshed; the user has to authorize again"
         );
-        Ok(reauthorize_because(integration, reason.detail))
+        Ok(reauthorize_with_detail(integration, reason.detail))
     }
 }
 
@@ -148,7 +189,7 @@ impl LiveCredential {
 
     /// The error for a credential that the connector reports as refused and that was not refreshed.
     pub fn refused(&self, detail: String) -> AccessError {
-        reauthorize_because(&self.current.lock().0.integration, detail)
+        reauthorize_with_detail(&self.current.lock().0.integration, detail)
     }
 
     /// Refreshes the credential, once in an operation.
@@ -192,16 +233,19 @@ fn ready(integration: Integration, unsealed: UnsealedCredential) -> (Arc<CachedI
 }
 
 /// Time until the next refresh, if it is in the future.
-fn pause(details: &Details) -> Option<Duration> {
+fn retry_delay(details: &Details) -> Option<Duration> {
     details.next_refresh_at?.duration_since(SystemTime::now()).ok()
 }
 
 pub(super) fn reauthorize(integration: &Integration) -> AccessError {
     let reason = Reason::at(&integration.details, SystemTime::now());
-    reauthorize_because(integration, reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail))
+    reauthorize_with_detail(
+        integration,
+        reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail),
+    )
 }
 
-fn reauthorize_because(integration: &Integration, detail: String) -> AccessError {
+fn reauthorize_with_detail(integration: &Integration, detail: String) -> AccessError {
     AccessError::Reauthorize {
         user_identifier: integration.user_identifier.clone(),
         auth_type: integration.auth_type,

@@ -61,7 +61,6 @@ pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::finish::Finish;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
-pub use self::reason::Owner;
 pub use self::record::{AuthTypeName, IntegrationRecord};
 pub use self::schema::{AuthSchemaRecord, init_schema};
 

@@ -4,24 +4,26 @@
 //! - `queue`: adding, finding and cancelling jobs, for their callers
 //! - `workers`: takes jobs from the queue, in turns of tenants, as many as the configuration allows
 //! - `run`: one job, from its input to its end
-//! - `upkeep`: renews leases, and cares for the jobs of gateways that died
+//! - `maintenance`: renews leases, and cares for the jobs of gateways that died
 //! - `end`: writes the end of a job, together with the webhooks that tell of it
 //! - `record`: the public form of a job; `values`: its sealed values
 //! - `error`: why a job has no result, and what can fail
+//! - `problem`: the problem documents of both
 //!
 //! # Invariants
 //! - A job ends once. Every write to a job names its fence, so a gateway that has lost a job writes nothing.
-//! - The end of a job and its webhooks are stored in one transaction, so each end is told, and told once.
+//! - The end of a job and its webhooks are stored in one transaction, so the receivers are notified of each end, and only once.
 //! - A job that changes data is never run again after it was cut off.
 //! - Input, progress and result are in the database only as sealed values.
 //! - A caller sees only the jobs of its own tenant and subject.
 
 mod end;
 mod error;
+mod maintenance;
+mod problem;
 mod queue;
 mod record;
 mod run;
-mod upkeep;
 mod values;
 mod workers;
 
@@ -30,13 +32,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::error::{Failure, JobError};
+pub use self::problem::job_problem;
 pub use self::queue::NewJob;
 pub use self::record::JobRecord;
 pub use self::run::MAX_REQUESTS;
@@ -52,11 +54,8 @@ use egress::Egress;
 use store::Store;
 use store::vault::Vault;
 
-/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds with the pauses of `upkeep`.
+/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds with the intervals of `maintenance`.
 const LEASE: Duration = Duration::from_secs(30);
-
-/// Makes the problem document of a job that has no result, from the connector's identifier and the job's id.
-pub type Explain = fn(Failure, connector: &str, job: &str) -> Value;
 
 /// The parts of the gateway that jobs use.
 pub struct Parts {
@@ -69,7 +68,6 @@ pub struct Parts {
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub telemetry: Telemetry,
-    pub explain: Explain,
 }
 
 /// All jobs of this gateway, and the queue that it shares with others.
@@ -97,7 +95,7 @@ struct Running {
 }
 
 impl Jobs {
-    /// The caller runs [`Jobs::work`] and [`Jobs::keep_up`] beside it.
+    /// The caller runs [`Jobs::work`] and [`Jobs::maintain`] in tasks.
     pub fn new(parts: Parts) -> Self {
         Self {
             parts,
@@ -119,7 +117,7 @@ impl Jobs {
 
     /// Waits for running jobs to end, until the deadline of [`Jobs::stop`]. Then reads are put back into the queue, and jobs that
     /// change data fail with an unknown outcome.
-    pub async fn settle(&self) {
+    pub async fn shut_down(&self) {
         self.tasks.close();
         let deadline = self.deadline.get().copied().unwrap_or_else(Instant::now);
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Jobs, LEASE, Running};
 use store::{Job, StoreError};
 
-/// Time between two looks for jobs that other gateways added, or whose pause has passed.
+/// Time between two searches for jobs that other gateways added, or whose backoff has passed.
 const POLL: Duration = Duration::from_secs(1);
 
 impl Jobs {
@@ -43,7 +43,7 @@ impl Jobs {
             drop(permit);
             tokio::select! {
                 () = self.stopping.cancelled() => return,
-                // After a failure a wake-up must not lead to the next failure at once.
+                // After a failure, a wake-up must not lead to the next failure immediately.
                 () = tokio::time::sleep(POLL), if is_failing => {}
                 _ = timeout(POLL, self.wake.notified()), if !is_failing => {}
             }

@@ -17,7 +17,7 @@ pub(super) enum ChosenAccount {
         /// The tenant's share of the connector's storage.
         partition: Arc<str>,
     },
-    /// An account of the connector's author, with storage of its own.
+    /// An account of the connector's author, with separate storage.
     Author(Option<Arc<dyn CredentialSource>>),
     /// An account that is being connected.
     New(Arc<dyn CredentialSource>),
@@ -39,7 +39,7 @@ pub(super) struct Account {
 ///
 /// # Errors
 /// `Access` if the user must connect or select an account, or authorize again.
-pub(super) async fn choose(services: Services<'_>, call: &Call<'_>) -> Result<ChosenAccount, Error> {
+pub(super) async fn choose_account(services: Services<'_>, call: &Call<'_>) -> Result<ChosenAccount, Error> {
     let (tenant, subject, user_identifier) = match &call.run_as {
         RunAs::Caller { tenant, subject, user_identifier } => (*tenant, *subject, *user_identifier),
         RunAs::Author { credential } => {
@@ -72,7 +72,7 @@ impl ChosenAccount {
     ///
     /// # Errors
     /// `Access` if there is no good credential, `RefreshTimedOut` if the refresh takes too long.
-    pub(super) async fn ready(self, services: Services<'_>, call: &Call<'_>) -> Result<Account, Error> {
+    pub(super) async fn prepare_credential(self, services: Services<'_>, call: &Call<'_>) -> Result<Account, Error> {
         let chosen = match self {
             Self::NotNeeded { partition } => {
                 return Ok(Account { credentials: None, partition: Some(partition), live: None });

@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use url::Url;
 
-use super::body::{Body, complete, streamed};
 use super::disposition::{attachment, file_name};
 use super::refusal::upstream_error;
 use super::stages::Stages;
-use super::{Error, compute};
+use super::{Error, run_computation};
+use crate::body::{Body, complete, streamed};
 use crate::media_type::{essence, is_json};
 use crate::registry::{Operation, Permit};
 use crate::telemetry::Trace;
@@ -142,7 +142,9 @@ async fn of_json_response(
         b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
             let document = response.body.collect(form.limits.response_bytes).await?;
             let check = || serde_json::from_slice::<IgnoredAny>(&document);
-            compute(document.len(), form.deadline, check).await?.map_err(|error| not_json(&error.to_string()))?;
+            run_computation(document.len(), form.deadline, check)
+                .await?
+                .map_err(|error| not_json(&error.to_string()))?;
             return of_json(document, form, permit).await;
         }
         _ => return Err(not_json("it does not begin like JSON")),
@@ -207,14 +209,20 @@ async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Ans
     if form.shape.is_identity() {
         return Ok(Answer::json(complete(document, permit)));
     }
+    let shaped = shape(&document, form).await?;
+    Ok(Answer::json(complete(form.memory.hold_bytes(shaped.into())?, permit)))
+}
+
+/// Filters and projects a JSON document.
+async fn shape(document: &[u8], form: &Form<'_>) -> Result<Vec<u8>, Error> {
     let mut stages = Stages::begin(form.trace, &form.operation.metrics.shape);
-    let shape = || form.shape.apply_while(&document, || Instant::now() < form.deadline);
-    let shaped = compute(document.len(), form.deadline, shape).await?.map_err(|error| match error {
+    let apply = || form.shape.apply_while(document, || Instant::now() < form.deadline);
+    let shaped = run_computation(document.len(), form.deadline, apply).await?.map_err(|error| match error {
         ShapeError::OutOfTime => Error::OutOfTime,
         error => not_json(&error.to_string()),
     })?;
     stages.end(true);
-    Ok(Answer::json(complete(form.memory.hold_bytes(shaped.into())?, permit)))
+    Ok(shaped)
 }
 
 /// Answers with the bytes of a file if the caller's `Accept` names its media type, else with the file as JSON.
@@ -245,7 +253,7 @@ async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, 
         },
     };
     let bytes = content.len() + file.members.len();
-    let document = compute(bytes, form.deadline, || {
+    let document = run_computation(bytes, form.deadline, || {
         file_as_json(&content, file.file_name, file.content_type, &file.members, file.digest)
     });
     let document = document.await??;

@@ -11,10 +11,10 @@ use crate::integrations::AccessError;
 use crate::registry::NoPlace;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
-use contract::limit::{FAULT_MEMBERS_BYTES, PATH_BYTES};
-use egress::{Budget, EgressError, Journal};
+use contract::limit::FAULT_MEMBERS_BYTES;
+use egress::{Budget, EgressError};
 use memory::Exhausted;
-use sandbox::http;
+use sandbox::http::{self, Outbound};
 use sandbox::{Fault, InvocationError, TrapReport};
 
 /// A connector's text is cut to this length before it is shown to a caller.
@@ -70,12 +70,12 @@ pub enum Error {
     /// The connector says that the request conflicts with the state of the service, or is ambiguous.
     #[error("{}", .0.detail)]
     Conflict(Explanation),
-    /// A request to the upstream failed, and the connector says nothing about it.
+    /// A request to the upstream has no response, or the body of the response cannot be read.
+    #[error(transparent)]
+    Egress(EgressError),
+    /// The connector reports the error of a request, and says nothing about it.
     #[error("{0}")]
     Http(http::Error),
-    /// The name of an upstream's host could not be resolved.
-    #[error("{0}")]
-    Unresolved(String),
     /// The upstream answered with a status of 4xx or 5xx, or the connector says so.
     #[error("{}", .0.detail)]
     Upstream(Box<UpstreamError>),
@@ -100,7 +100,7 @@ pub struct UpstreamError {
     pub status: u16,
     /// The status that the upstream sent. It differs for a rate limit that the upstream did not call so, and for a refusal that the
     /// connector has read in a body.
-    pub said: u16,
+    pub upstream_status: u16,
     /// A sentence about it.
     pub detail: String,
     /// The upstream's body.
@@ -108,7 +108,7 @@ pub struct UpstreamError {
     /// The time after which the upstream accepts requests again, if it said so.
     pub retry_after: Option<Duration>,
     /// Headers of the response for the caller.
-    pub passed_on: Vec<(HeaderName, HeaderValue)>,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
     /// `true` if only the user can fix it: the access that the user gave is not enough.
     pub is_for_user: bool,
 }
@@ -123,31 +123,23 @@ pub struct ShownBody {
 }
 
 impl Error {
-    /// The error in the light of the requests that the call has sent.
-    pub(super) fn after(self, journal: &Journal, effect: Effect) -> Self {
+    /// The error with the facts that the requests of the call add to it.
+    pub(super) fn after(self, outbound: &Outbound, effect: Effect) -> Self {
+        let record = outbound.record();
         let is_refusal = match &self {
             Self::NotFound(_) | Self::Conflict(_) | Self::Invalid(_) | Self::Access(_) => true,
             Self::Upstream(upstream) => upstream.status < 500,
             _ => false,
         };
         let error = match self {
-            Self::Http(http::Error::InvalidRequest(_)) if journal.is_path_too_long() => {
-                Self::Invalid(vec![Violation {
-                    pointer: String::new(),
-                    detail: format!(
-                        "The path and query of a request to the service, which these values are put into, must have at most \
-                     {PATH_BYTES} bytes. Shorten the values."
-                    ),
-                }])
-            }
-            Self::Http(http::Error::Unreachable(detail)) if journal.is_unresolved() => Self::Unresolved(detail),
+            Self::Http(error) => outbound.cause(&error).map_or(Self::Http(error), Self::Egress),
             Self::Upstream(mut upstream) => {
-                upstream.said = journal.status_said(upstream.status).unwrap_or(upstream.status);
+                upstream.upstream_status = record.upstream_status(upstream.status).unwrap_or(upstream.status);
                 Self::Upstream(upstream)
             }
             error => error,
         };
-        if effect != Effect::Read && journal.may_have_changed_data(is_refusal) {
+        if effect != Effect::Read && record.may_have_changed_data(is_refusal) {
             return Self::OutcomeUnknown(Box::new(error));
         }
         error
@@ -169,6 +161,7 @@ impl Error {
                 | Self::OutOfTime
                 | Self::RefreshTimedOut
                 | Self::Invocation(InvocationError::TimedOut(_))
+                | Self::Egress(EgressError::TimedOut)
                 | Self::Http(http::Error::TimedOut)
         )
     }
@@ -193,13 +186,10 @@ pub struct Explanation {
 
 impl From<EgressError> for Error {
     fn from(error: EgressError) -> Self {
-        if error == EgressError::NoMemory {
-            return Self::NoMemory(Exhausted);
+        match error {
+            EgressError::NoMemory => Self::NoMemory(Exhausted),
+            error => Self::Egress(error),
         }
-        if let EgressError::Unresolved { .. } = error {
-            return Self::Unresolved(error.to_string());
-        }
-        Self::Http(http::to_guest(error))
     }
 }
 
@@ -230,12 +220,12 @@ impl From<Fault> for Error {
                 let body = fault.body.map_or_else(ShownBody::default, |body| shown(body.as_bytes()));
                 Self::Upstream(Box::new(UpstreamError {
                     status,
-                    said: status,
+                    upstream_status: status,
                     detail: cut(fault.detail),
                     is_for_user: status == 403 && body.content.as_ref().is_some_and(lacks_scope),
                     body,
                     retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
-                    passed_on: Vec::new(),
+                    headers: Vec::new(),
                 }))
             }
             Fault::Http(error) => Self::Http(error),

@@ -5,7 +5,7 @@ use hyper::header::{HeaderMap, WWW_AUTHENTICATE};
 use serde_json::Value;
 
 use super::error::{Error, ShownBody, UpstreamError};
-use super::passed_on;
+use super::forwarded_headers;
 use egress::retry_after;
 
 /// Maximum size of an upstream's error that is shown to the caller.
@@ -46,12 +46,12 @@ pub(super) async fn upstream_error(mut response: egress::Response) -> Error {
     let is_for_user = status == StatusCode::FORBIDDEN
         && (challenges_scope(&response.headers) || body.content.as_ref().is_some_and(lacks_scope));
     let mut headers = Vec::new();
-    passed_on::each(&response.headers, |name, value| headers.push((name, value)));
+    forwarded_headers::each(&response.headers, |name, value| headers.push((name, value)));
     Error::Upstream(Box::new(UpstreamError {
-        passed_on: headers,
+        headers,
         status: status.as_u16(),
-        said: response.status_said.as_u16(),
-        detail: format!("The upstream answered {}.", response.status_said),
+        upstream_status: response.upstream_status.as_u16(),
+        detail: format!("The upstream answered {}.", response.upstream_status),
         body,
         retry_after: retry_after(&response.headers),
         is_for_user,

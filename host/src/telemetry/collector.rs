@@ -106,7 +106,7 @@ impl Collector {
             deadline: Instant::now() + PATIENCE,
             limit: MAX_ANSWER_BYTES,
             waits_for_rate_limit: false,
-            journal: None,
+            record: None,
             trace: None,
         };
         let sent = match self.egress.send(&self.upstream, &request).await {

@@ -12,14 +12,14 @@ use tracing::Instrument;
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
 use super::body;
-use super::problem::{self, Problem};
 use super::records::{
     ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, InstalledRecord, RemovedRecord, VersionRecord,
     VersionsRecord,
 };
 use super::route::HttpCall;
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry};
 use contract::words::sentence;
 
@@ -58,7 +58,7 @@ fn signature(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let text = STANDARD.decode(value.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     text.map(Some).ok_or_else(|| {
         problem::BAD_REQUEST
-            .because(format!("The header `{SIGNATURE}` is the base64 form of the file MODULE.wasm.minisig."))
+            .with_detail(format!("The header `{SIGNATURE}` is the base64 form of the file MODULE.wasm.minisig."))
     })
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn rollback(call: HttpCall<'_>, caller: AuthorizedCaller) -> Re
             "to" => to = Some(value),
             _ => {
                 return Err(problem::BAD_REQUEST
-                    .because(format!("This route has no parameter `{name}`; name a version with ?to=1.0.0.")));
+                    .with_detail(format!("This route has no parameter `{name}`; name a version with ?to=1.0.0.")));
             }
         }
     }
@@ -103,11 +103,12 @@ pub(super) async fn history(call: HttpCall<'_>) -> Result<Response<Body>, Proble
             ("limit", Ok(number)) if (1..=MAX_CHANGES).contains(&number) => limit = number,
             ("limit", _) => {
                 return Err(problem::BAD_REQUEST
-                    .because(format!("The parameter `limit` is a number between 1 and {MAX_CHANGES}.")));
+                    .with_detail(format!("The parameter `limit` is a number between 1 and {MAX_CHANGES}.")));
             }
             _ => {
-                return Err(problem::BAD_REQUEST
-                    .because(format!("This route has no parameter `{name}`; ask for more changes with ?limit=1000.")));
+                return Err(problem::BAD_REQUEST.with_detail(format!(
+                    "This route has no parameter `{name}`; ask for more changes with ?limit=1000."
+                )));
             }
         }
     }
@@ -162,12 +163,12 @@ fn hosts(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
     let mut hosts = Vec::new();
     for (name, value) in query(call) {
         if name != "host" {
-            return Err(problem::BAD_REQUEST.because(format!("This route has no parameter `{name}`; {ADVICE}")));
+            return Err(problem::BAD_REQUEST.with_detail(format!("This route has no parameter `{name}`; {ADVICE}")));
         }
         hosts.push(value);
     }
     if hosts.is_empty() {
-        return Err(problem::BAD_REQUEST.because(format!("This route needs the parameter `host`; {ADVICE}")));
+        return Err(problem::BAD_REQUEST.with_detail(format!("This route needs the parameter `host`; {ADVICE}")));
     }
     Ok(hosts)
 }
@@ -190,7 +191,7 @@ async fn change<T: Send + 'static>(
     making: impl Future<Output = Result<T, ChangeError>> + Send + 'static,
 ) -> Result<T, Problem> {
     let made = gateway.background.spawn(making.in_current_span()).await;
-    made.map_err(|_| problem::INTERNAL.because("The change broke off; GET /connectors says what is live."))?
+    made.map_err(|_| problem::INTERNAL.with_detail("The change broke off; GET /connectors says what is live."))?
         .map_err(change_problem)
 }
 
@@ -221,10 +222,10 @@ fn parameters(query: &str) -> Result<Parameters, Problem> {
             ("accept", "true" | "false") => parameters.accepts = value == "true",
             ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
             ("accept" | "replace_shipped", _) => {
-                return Err(problem::BAD_REQUEST.because(format!("The parameter `{name}` is `true` or `false`.")));
+                return Err(problem::BAD_REQUEST.with_detail(format!("The parameter `{name}` is `true` or `false`.")));
             }
             _ => {
-                return Err(problem::BAD_REQUEST.because(format!(
+                return Err(problem::BAD_REQUEST.with_detail(format!(
                     "This route has no parameter `{name}`; grant hosts with ?grant=api.example.com."
                 )));
             }
@@ -235,32 +236,32 @@ fn parameters(query: &str) -> Result<Parameters, Problem> {
 
 fn change_problem(error: ChangeError) -> Problem {
     match error {
-        ChangeError::Refused(reason) => problem::MODULE_REFUSED.because(sentence(&reason)),
+        ChangeError::Refused(reason) => problem::MODULE_REFUSED.with_detail(sentence(&reason)),
         ChangeError::NotNow(reason) => {
-            problem::BUSY.because(format!("The module cannot be checked now, so try again: {reason}.")).retry_after(1)
+            problem::BUSY.with_detail(format!("The module cannot be checked now, so try again: {reason}.")).retry_after(1)
         }
         ChangeError::AsksForMore { connector, version, more } => problem::MODULE_REFUSED
-            .because(format!(
+            .with_detail(format!(
                 "`{connector}` {version} asks for more than the version before, which stays. If `asks_for` is right, send it with \
                  ?accept=true."
             ))
             .with("asks_for", more),
         ChangeError::Unknown(connector) => problem::UNKNOWN_CONNECTOR
-            .because(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
-        error @ ChangeError::NoSuchVersion { .. } => problem::NO_EARLIER_VERSION.because(sentence(&error.to_string())),
+            .with_detail(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
+        error @ ChangeError::NoSuchVersion { .. } => problem::NO_EARLIER_VERSION.with_detail(sentence(&error.to_string())),
         ChangeError::NoEarlierVersion(connector) => {
-            problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
+            problem::NO_EARLIER_VERSION.with_detail(format!("`{connector}` has had no other version on this gateway."))
         }
         error @ (ChangeError::Shipped(_) | ChangeError::NeedsNoGrants(_)) => {
-            problem::SHIPPED.because(sentence(&error.to_string()))
+            problem::SHIPPED.with_detail(sentence(&error.to_string()))
         }
-        ChangeError::InvalidHost(host) => problem::BAD_REQUEST.because(format!(
+        ChangeError::InvalidHost(host) => problem::BAD_REQUEST.with_detail(format!(
             "`{host}` is not a host name; write it like api.example.com, or *.example.com for link hosts."
         )),
         error @ (ChangeError::UnnamedHost { .. } | ChangeError::NotGranted { .. }) => {
-            problem::BAD_REQUEST.because(sentence(&error.to_string()))
+            problem::BAD_REQUEST.with_detail(sentence(&error.to_string()))
         }
-        ChangeError::Io(error) => problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}.")),
+        ChangeError::Io(error) => problem::INTERNAL.with_detail(format!("The gateway's files cannot be changed: {error}.")),
         ChangeError::Store(error) => {
             problem::store_problem(&error, "The grants cannot be read or written now; try again.")
         }

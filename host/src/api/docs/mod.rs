@@ -16,10 +16,10 @@ use hyper::header::{
 use super::answer::{tagged_as, typed};
 use super::compression::takes;
 use super::connectors;
-use super::problem::{self, Problem};
 use super::route::HttpCall;
+use crate::body::Body;
 use crate::gateway::TaggedText;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 
 /// `{root}` stands for the way from the page to the root of the gateway.
 const PAGE: &str = include_str!("page.html");
@@ -74,7 +74,7 @@ pub(super) async fn library(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     } else {
         compute::run(compute::LARGE_BYTES, unpacked)
             .await
-            .map_err(|error| problem::INTERNAL.because(format!("The library cannot be read: {error}.")))?
+            .map_err(|error| problem::INTERNAL.with_detail(format!("The library cannot be read: {error}.")))?
             .into()
     };
     let mut response = tagged_library(headers, text);

@@ -12,14 +12,14 @@ use super::problems::{begin_problem, key_problem};
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::read_json;
-use crate::api::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::api::records::{AuthorizationBegunRecord, AuthorizationInit};
 use crate::api::route::HttpCall;
-use crate::api::{connectors, once};
+use crate::api::{connectors, idempotency};
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::integrations::{self, AccountSecret, Destination, IntegrationRecord, Key, Wanted};
-use crate::pipeline::body::Body;
 use crate::pipeline::connect;
+use crate::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::registry::Connector;
 use crate::schema::Schema;
 use contract::{ApiKey, AuthScheme, Oauth2};
@@ -31,7 +31,7 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
     let HttpCall { gateway, head, body, arguments, arrived, .. } = call;
     let connector = connectors::live(gateway, arguments.connector)?;
     let body = read_json(&head.headers, body, gateway).await?;
-    let Some(key) = once::key(&head.headers)? else {
+    let Some(key) = idempotency::key(&head.headers)? else {
         return begin_now(gateway, &connector, &caller, &body, arrived).await;
     };
     let request: [&[u8]; 3] = [b"POST", head.uri.path().as_bytes(), &body];
@@ -39,7 +39,7 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
         let (gateway, caller, body) = (Arc::clone(gateway), caller.clone(), body.clone());
         async move { begin_now(&gateway, &connector, &caller, &body, arrived).await }
     };
-    Box::pin(once::answer(gateway, &caller, key, &request, running)).await
+    Box::pin(idempotency::answer(gateway, &caller, key, &request, running)).await
 }
 
 async fn begin_now(
@@ -51,10 +51,10 @@ async fn begin_now(
 ) -> Result<Response<Body>, Problem> {
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
-        .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
+        .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.read(body)).await.map_err(input_problem)?;
     let init: AuthorizationInit<'_> =
-        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
+        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
     let holder = caller.holder(connector.name());
     let integration = match scheme {
         AuthScheme::Oauth2(scheme) => return authorization(gateway, connector, scheme, &holder, init).await,

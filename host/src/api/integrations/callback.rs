@@ -10,12 +10,12 @@ use tokio::time::Instant;
 use url::form_urlencoded;
 
 use super::page::{page, redirect};
-use crate::api::problem::Problem;
 use crate::api::route::HttpCall;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::integrations::{Finish, NoAuthorization};
-use crate::pipeline::body::Body;
 use crate::pipeline::connect;
+use crate::problem::Problem;
 use store::Authorization;
 
 const START_AGAIN: &str =

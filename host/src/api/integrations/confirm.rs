@@ -10,12 +10,12 @@ use super::addressed;
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
 use crate::api::body::read_json;
-use crate::api::problem::{self, Problem, input_problem, integration_problem};
 use crate::api::record_schema::schema_of_body;
 use crate::api::records::Confirmation;
 use crate::api::route::HttpCall;
+use crate::body::Body;
 use crate::integrations::{IntegrationError, IntegrationRecord, NotConfirmed};
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem, input_problem, integration_problem};
 use crate::schema::Schema;
 
 /// Answers with the integration, which is active from now on.
@@ -24,10 +24,10 @@ pub(in crate::api) async fn confirm(call: HttpCall<'_>, caller: AuthorizedCaller
     let HttpCall { gateway, head, body, .. } = call;
     let body = read_json(&head.headers, body, gateway).await?;
     let schema = Schema::compile(&schema_of_body::<Confirmation>().to_string(), false)
-        .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
+        .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;
     let confirmation: Confirmation =
-        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
+        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
     // A caller that goes away in the middle must not leave the grant half confirmed.
     let integrations = Arc::clone(&gateway.integrations);
     let confirming = gateway
@@ -42,11 +42,11 @@ pub(in crate::api) async fn confirm(call: HttpCall<'_>, caller: AuthorizedCaller
 
 fn not_confirmed(reason: NotConfirmed) -> Problem {
     match reason {
-        NotConfirmed::Unknown => problem::UNKNOWN_COMPLETION.because(
+        NotConfirmed::Unknown => problem::UNKNOWN_COMPLETION.with_detail(
             "No grant waits for this completion: it was used before, or its ten minutes are over, or it belongs to another \
              connector or user identifier. Begin again with POST /connectors/{connector}/integrations.",
         ),
-        NotConfirmed::OtherSubject => problem::COMPLETION_OF_OTHER_SUBJECT.because(
+        NotConfirmed::OtherSubject => problem::COMPLETION_OF_OTHER_SUBJECT.with_detail(
             "The authorization was begun for another user. The account was not connected. Begin again for this user with \
              POST /connectors/{connector}/integrations.",
         ),

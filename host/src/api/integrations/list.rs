@@ -9,11 +9,11 @@ use serde_json::json;
 
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::problem::{Problem, integration_problem, read_query};
 use crate::api::records::IntegrationPageRecord;
 use crate::api::route::HttpCall;
+use crate::body::Body;
 use crate::integrations::IntegrationRecord;
-use crate::pipeline::body::Body;
+use crate::problem::{Problem, integration_problem, read_query};
 use store::{Integration, IntegrationFilter, Status};
 
 /// Integrations in a page, if the caller does not say how many.

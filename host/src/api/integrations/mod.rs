@@ -29,13 +29,13 @@ pub(super) use self::list::list;
 
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, integration_problem};
 use super::records::{IntegrationDeletedRecord, IntegrationExistsRecord};
 use super::route::HttpCall;
 use super::{connectors, headers};
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::integrations::{self, AuthSchemaRecord, IntegrationError, IntegrationRecord};
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem, integration_problem};
 use contract::AuthScheme;
 use store::Holder;
 
@@ -88,7 +88,7 @@ pub(super) async fn auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Pr
 /// The holder and the user identifier that a path names.
 fn addressed(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<(Holder, String), Problem> {
     let user_identifier = percent_decode_str(call.arguments.user_identifier).decode_utf8().map_err(|_| {
-        problem::BAD_REQUEST.because("The user identifier in the path is not UTF-8 after percent-decoding.")
+        problem::BAD_REQUEST.with_detail("The user identifier in the path is not UTF-8 after percent-decoding.")
     })?;
     Ok((caller.holder(call.arguments.connector), user_identifier.into_owned()))
 }
@@ -107,7 +107,7 @@ async fn existing<T>(
     let candidates = gateway.integrations.candidates(&connector, holder, user_identifier).await;
     let candidates = candidates.map_err(|error| integration_problem(&error))?;
     Err(problem::UNKNOWN_INTEGRATION
-        .because(format!(
+        .with_detail(format!(
             "There is no integration `{user_identifier}` for `{}`; `candidates` and GET /integrations list those that exist.",
             holder.connector
         ))

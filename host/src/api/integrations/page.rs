@@ -6,7 +6,7 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 
-use crate::pipeline::body::{Body, full};
+use crate::body::{Body, full};
 
 /// The page loads, runs, frames and submits nothing.
 const POLICY: HeaderValue =

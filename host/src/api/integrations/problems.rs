@@ -1,11 +1,11 @@
 //! Problems of an account that could not be connected.
 
-use crate::api::problem::{INTEGRATION_NOT_CONFIGURED, Problem, integration_problem, invalid, pipeline_problem};
 use crate::config::Config;
 use crate::integrations::{BeginError, redirect_uri};
 use crate::oauth::NotConfigured;
 use crate::pipeline;
 use crate::pipeline::connect::KeyError;
+use crate::problem::{INTEGRATION_NOT_CONFIGURED, Problem, integration_problem, invalid, pipeline_problem};
 use crate::registry::GRANT_COMMAND;
 
 /// The problem of an authorization that was not begun.
@@ -33,7 +33,7 @@ fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Pr
         ));
     }
     INTEGRATION_NOT_CONFIGURED
-        .because(detail.join(" "))
+        .with_detail(detail.join(" "))
         .with("missing", error.missing.clone())
         .with("missing_hosts", error.ungranted.clone())
         .with("variables", error.variables())

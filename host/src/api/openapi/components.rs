@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::once;
+use crate::api::idempotency;
 
 /// The component `parameters`.
 pub(super) fn parameters() -> Value {
@@ -30,14 +30,14 @@ pub(super) fn parameters() -> Value {
         ),
         "IdempotencyKey": header(
             "Idempotency-Key", json!({
-                "type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS,
+                "type": "string", "minLength": 1, "maxLength": idempotency::MAX_KEY_CHARACTERS,
                 // Printable ASCII without quotation marks and backslashes. A header loses blanks at both ends.
                 "pattern": r"^[!#-\[\]-~]([ !#-\[\]-~]*[!#-\[\]-~])?$",
             }),
             &format!(
                 "Makes the call run once, also if it is sent again: a repeat gets the first answer, with `Idempotent-Replayed: true`. \
                  Answers of at most {} bytes are kept for 24 hours. A call that surely did nothing gives its key back.",
-                once::MAX_KEPT_BYTES
+                idempotency::MAX_KEPT_BYTES
             ),
         ),
         "IfNoneMatch": header("If-None-Match", text(), "The `ETag` of an earlier answer."),

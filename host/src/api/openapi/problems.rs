@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::reference;
-use crate::api::problem::KINDS;
+use crate::problem::KINDS;
 
 /// Headers of every problem.
 const ALWAYS: [(&str, &str); 2] = [REQUEST_ID, ("X-Error-Source", "ErrorSource")];
@@ -328,7 +328,7 @@ mod tests {
     fn every_status_of_a_problem_has_a_response_of_its_own() {
         let described = of_operations(true);
         for kind in KINDS {
-            let status = kind.because("x").into_response("y").status();
+            let status = kind.with_detail("x").into_response("y").status();
             // The path does not take the method, so that no operation of the document answers so.
             if status.as_u16() != 405 {
                 assert!(described.contains_key(status.as_str()), "{status}");

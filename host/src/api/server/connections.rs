@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use super::delivery::{Answer, AnswerDeadline, Delivery};
-use crate::pipeline::body::Body;
+use crate::body::Body;
 
 /// How often the connections are looked through.
 const INTERVAL: Duration = Duration::from_secs(1);

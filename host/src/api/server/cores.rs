@@ -25,9 +25,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::super::body::RequestBody;
 use super::super::route::Door;
 use super::super::router;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::metrics::sharded::use_shard_of;
-use crate::pipeline::body::Body;
 
 /// The cores that serve callers.
 pub struct Cores {

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::connections::Exchange;
-use crate::pipeline::body::Body;
+use crate::body::Body;
 use egress::EgressError;
 
 /// Size of the pieces of a body that is complete in memory. The connection holds one piece after the body was given up.

@@ -32,9 +32,9 @@ pub(super) use self::delivery::AnswerDeadline;
 use self::delivery::Delivery;
 use super::body::RequestBody;
 use super::route::Door;
+use crate::body::Body;
 use crate::config::Config;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
 
 /// Pause after a connection could not be taken. The usual reason is that the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -133,7 +133,7 @@ impl KeySource {
             credential: None,
             omit_credential: false,
             waits_for_rate_limit: false,
-            journal: None,
+            record: None,
             trace: None,
             deadline: Instant::now() + FETCH_TIMEOUT,
             limit: MAX_ANSWER_BYTES,

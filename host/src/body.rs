@@ -9,7 +9,6 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, BodyStream, Full, StreamBody};
 use hyper::body::{Frame, SizeHint};
 
-use crate::registry::Permit;
 use egress::{EgressError, ResponseBody};
 
 /// The body of an answer: held in memory, or streamed from an upstream. An error in it closes the caller's connection, so that
@@ -28,21 +27,26 @@ pub fn rejoined<const N: usize>(read: [Result<Bytes, EgressError>; N], rest: Bod
 }
 
 /// An upstream's body. It holds the permit of its call until it has been sent.
-pub(super) fn streamed(body: ResponseBody, permit: Permit) -> Body {
-    Held { body, _permit: permit }.boxed_unsync()
+pub fn streamed<P: Send + Unpin + 'static>(body: ResponseBody, permit: P) -> Body {
+    WithPermit { body, _permit: permit }.boxed_unsync()
 }
 
 /// A body that is complete in memory. It holds the permit of its call until it has been sent.
-pub(super) fn complete(bytes: Bytes, permit: Permit) -> Body {
-    Held { body: Full::new(bytes).map_err(|never| match never {}), _permit: permit }.boxed_unsync()
+pub fn complete<P: Send + Unpin + 'static>(bytes: Bytes, permit: P) -> Body {
+    WithPermit { body: Full::new(bytes).map_err(|never| match never {}), _permit: permit }.boxed_unsync()
 }
 
-struct Held<B> {
+/// A body that drops the permit of its call when it is dropped itself.
+struct WithPermit<B, P> {
     body: B,
-    _permit: Permit,
+    _permit: P,
 }
 
-impl<B: hyper::body::Body<Data = Bytes, Error = EgressError> + Unpin> hyper::body::Body for Held<B> {
+impl<B, P> hyper::body::Body for WithPermit<B, P>
+where
+    B: hyper::body::Body<Data = Bytes, Error = EgressError> + Unpin,
+    P: Unpin,
+{
     type Data = Bytes;
     type Error = EgressError;
 

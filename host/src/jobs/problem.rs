@@ -1,10 +1,10 @@
 //! Problems of jobs.
 
-use super::{
+use super::{Failure, JobError};
+use crate::problem::{
     CANCELLED, CONNECTOR_FAILED, CUT_OFF, INTERNAL, JOB_TIMED_OUT, Problem, TOO_MANY_JOBS, UNKNOWN_OPERATION,
     pipeline_problem, store_problem,
 };
-use crate::jobs::{Failure, JobError};
 use crate::webhooks::WebhookError;
 use store::StoreError;
 use store::vault::VaultError;
@@ -13,36 +13,36 @@ use store::vault::VaultError;
 const RETRY_AFTER_S: u64 = 10;
 
 /// The problem of a job that has no result.
-pub(in crate::api) fn failure_problem(failure: Failure, connector: &str) -> Problem {
+pub(super) fn failure_problem(failure: Failure, connector: &str) -> Problem {
     match failure {
         Failure::Call(error) => pipeline_problem(error, connector),
         Failure::Limit { limit: limit @ "jobs.cpu_ms", changes_data } => of_unknown_outcome(
             CONNECTOR_FAILED
-                .because(format!("`{connector}` went over its CPU limit and was stopped; ask for less, or raise `{limit}`."))
+                .with_detail(format!("`{connector}` went over its CPU limit and was stopped; ask for less, or raise `{limit}`."))
                 .with("limit", "cpu")
                 .with("connector", connector),
             changes_data,
         ),
         Failure::Limit { limit, changes_data } => of_unknown_outcome(
-            JOB_TIMED_OUT.because(format!("The job did not end in time and was stopped; ask for less, or raise `{limit}`.")),
+            JOB_TIMED_OUT.with_detail(format!("The job did not end in time and was stopped; ask for less, or raise `{limit}`.")),
             changes_data,
         ),
         Failure::Cancelled { changes_data } => of_unknown_outcome(
-            CANCELLED.because("The job was cancelled with DELETE /jobs/{job_id}."),
+            CANCELLED.with_detail("The job was cancelled with DELETE /jobs/{job_id}."),
             changes_data,
         ),
         Failure::CutOff { changes_data: true, .. } => of_unknown_outcome(
-            CUT_OFF.because(
+            CUT_OFF.with_detail(
                 "The gateway that ran the job ended in the middle of it. The job was not run again, because it changes data. \
                  Look at the service to see what was done, then call the operation again if needed.",
             ),
             true,
         ),
-        Failure::CutOff { attempts, .. } => CUT_OFF.because(format!(
+        Failure::CutOff { attempts, .. } => CUT_OFF.with_detail(format!(
             "The gateways that ran the job ended in the middle of it {attempts} times, so it is not run again. The operator finds \
              the cause in the gateway's log."
         )),
-        Failure::Gone { operation } => UNKNOWN_OPERATION.because(format!(
+        Failure::Gone { operation } => UNKNOWN_OPERATION.with_detail(format!(
             "`{connector}` with the operation `{operation}` was removed while the job waited; GET /connectors lists what is there."
         )),
         Failure::Failed(error) => job_problem(error),
@@ -50,10 +50,10 @@ pub(in crate::api) fn failure_problem(failure: Failure, connector: &str) -> Prob
 }
 
 /// The problem of jobs that cannot be read or written. The cause goes to the log.
-pub(in crate::api) fn job_problem(error: JobError) -> Problem {
+pub fn job_problem(error: JobError) -> Problem {
     if let JobError::Store(StoreError::TooManyJobs { limit }) = error {
         return TOO_MANY_JOBS
-            .because(format!(
+            .with_detail(format!(
                 "{limit} jobs are waiting, which is the limit (`jobs.max_pending_per_tenant`). Try again when some have ended."
             ))
             .retry_after(RETRY_AFTER_S);
@@ -66,7 +66,7 @@ pub(in crate::api) fn job_problem(error: JobError) -> Problem {
         }
         JobError::Vault(_) | JobError::Webhook(_) | JobError::Value(_) => {
             tracing::error!(%error, "a job cannot be read or written");
-            INTERNAL.because(
+            INTERNAL.with_detail(
                 "A value of the job cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
             )
         }

@@ -9,7 +9,7 @@ use crate::webhooks::{CallbackError, WebhookError};
 use store::vault::VaultError;
 
 /// The problem of a call whose `callback_urls` are not accepted.
-pub(in crate::api) fn callback_problem(error: CallbackError) -> Problem {
+pub fn callback_problem(error: CallbackError) -> Problem {
     match error {
         CallbackError::Invalid(wrong) => violations_problem(
             wrong
@@ -18,14 +18,16 @@ pub(in crate::api) fn callback_problem(error: CallbackError) -> Problem {
                 .collect(),
         ),
         CallbackError::SecretRequired => WEBHOOK_SECRET_REQUIRED
-            .because("Callbacks are signed, and the tenant has no valid secret. Make one with POST /webhooks/secrets.")
+            .with_detail(
+                "Callbacks are signed, and the tenant has no valid secret. Make one with POST /webhooks/secrets.",
+            )
             .with("action", json!({"method": "POST", "path": "/webhooks/secrets"})),
         CallbackError::Failed(error) => webhook_problem(&error),
     }
 }
 
 /// The problem of secrets that cannot be read or written. The cause goes to the log.
-pub(in crate::api) fn webhook_problem(error: &WebhookError) -> Problem {
+pub fn webhook_problem(error: &WebhookError) -> Problem {
     match error {
         WebhookError::Store(error) | WebhookError::Vault(VaultError::Store(error)) => {
             store_problem(error, "The webhook secrets cannot be read or written now; try again.")
@@ -35,7 +37,7 @@ pub(in crate::api) fn webhook_problem(error: &WebhookError) -> Problem {
         | WebhookError::DamagedSecret
         | WebhookError::DamagedDelivery => {
             tracing::error!(%error, "webhook secrets cannot be read or written");
-            INTERNAL.because(
+            INTERNAL.with_detail(
                 "A webhook secret cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
             )
         }

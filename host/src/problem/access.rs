@@ -9,7 +9,8 @@ use super::{
     DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
     SELECTION_REQUIRED, STORE_UNAVAILABLE, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS, TOO_MANY_INTEGRATIONS,
 };
-use crate::integrations::{AccessError, IntegrationError, Owner};
+use crate::integrations::{AccessError, IntegrationError};
+use contract::Owner;
 use egress::whole_seconds;
 use store::{AuthType, StoreError};
 
@@ -26,12 +27,12 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
         AccessError::Required { named, candidates } => {
             let name = named.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default();
             let problem = INTEGRATION_REQUIRED
-                .because(format!("Connect the account{name} first, with POST /connectors/{connector}/integrations."))
+                .with_detail(format!("Connect the account{name} first, with POST /connectors/{connector}/integrations."))
                 .with("action", begin);
             if named.is_some() { problem.with("candidates", candidates) } else { problem }
         }
         AccessError::Ambiguous { candidates } => SELECTION_REQUIRED
-            .because(format!(
+            .with_detail(format!(
                 "Several accounts are connected and none is selected. Name one in the header X-User-Identifier, or select \
                  one with POST /connectors/{connector}/integrations/{{user_identifier}}."
             ))
@@ -49,7 +50,7 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
             let mut renew = begin;
             renew["body"] = json!({"auth_type": auth_type.name(), "user_identifier": user_identifier});
             REAUTHORIZATION_REQUIRED
-                .because(format!(
+                .with_detail(format!(
                     "{detail} Connect `{user_identifier}` again, with POST /connectors/{connector}/integrations.{missing}"
                 ))
                 .with("user_identifier", user_identifier)
@@ -58,9 +59,9 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
         AccessError::NotRefreshed { user_identifier, reason, retry_after } => {
             let kind = match reason.owner {
                 Owner::Operator => &INTEGRATION_NOT_CONFIGURED,
-                Owner::User | Owner::Provider => &TOKEN_REFRESH_FAILED,
+                Owner::Caller | Owner::User | Owner::Connector | Owner::Provider => &TOKEN_REFRESH_FAILED,
             };
-            kind.because(reason.detail)
+            kind.with_detail(reason.detail)
                 .with("user_identifier", user_identifier)
                 .retry_after(whole_seconds(retry_after))
         }
@@ -69,25 +70,27 @@ pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
 }
 
 /// The problem of a holder that has too much stored, or of a store or vault that failed. A failure's cause goes to the log.
-pub(in crate::api) fn integration_problem(error: &IntegrationError) -> Problem {
+pub fn integration_problem(error: &IntegrationError) -> Problem {
     match error {
         IntegrationError::Store(StoreError::TooManyAuthorizations { limit }) => TOO_MANY_AUTHORIZATIONS
-            .because(format!(
+            .with_detail(format!(
                 "{limit} authorizations are under way, which is the limit. Let users complete theirs, or wait: an \
                  authorization that nobody completes expires after ten minutes."
             ))
             .retry_after(EXPIRED_AFTER_S),
-        IntegrationError::Store(StoreError::TooManyIntegrations { limit }) => TOO_MANY_INTEGRATIONS.because(format!(
-            "{limit} accounts are connected, which is the limit. Disconnect one first, with DELETE \
+        IntegrationError::Store(StoreError::TooManyIntegrations { limit }) => {
+            TOO_MANY_INTEGRATIONS.with_detail(format!(
+                "{limit} accounts are connected, which is the limit. Disconnect one first, with DELETE \
              /connectors/{{connector}}/integrations/{{user_identifier}}."
-        )),
+            ))
+        }
         IntegrationError::Store(error) => {
             store_problem(error, "The integrations cannot be read or written now; try again.")
         }
-        IntegrationError::Stopping => DRAINING.because("The gateway is about to stop; try again.").retry_after(1),
+        IntegrationError::Stopping => DRAINING.with_detail("The gateway is about to stop; try again.").retry_after(1),
         IntegrationError::Vault(_) | IntegrationError::Secret(_) | IntegrationError::NoRandomness => {
             tracing::error!(%error, "an integration cannot be used");
-            INTERNAL.because(
+            INTERNAL.with_detail(
                 "A credential cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
             )
         }
@@ -96,12 +99,12 @@ pub(in crate::api) fn integration_problem(error: &IntegrationError) -> Problem {
 
 /// The problem of a database that failed. The cause goes to the log, once in a second: while the database is away, every call
 /// meets it.
-pub(in crate::api) fn store_problem(error: &StoreError, detail: &str) -> Problem {
+pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
     static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
     let mut last_line = LAST_LINE.lock();
     if last_line.is_none_or(|at| at.elapsed() >= BETWEEN_LINES) {
         *last_line = Some(Instant::now());
         tracing::error!(%error, "the database failed");
     }
-    STORE_UNAVAILABLE.because(detail).retry_after(1)
+    STORE_UNAVAILABLE.with_detail(detail).retry_after(1)
 }

@@ -16,15 +16,15 @@ const SEARCH_EVERY: u32 = 5;
 /// Renewals between two deletions of expired jobs.
 const DELETE_EVERY: u32 = 60;
 
-/// A job that only reads is begun at most this often. A job that itself ends the gateway must not do so for ever.
+/// A job that only reads is begun at most this often. A job that itself ends the gateway must not do so again and again.
 const MAX_ATTEMPTS: u32 = 30;
 
 /// Lost jobs that are ended at a time.
 const BATCH: u32 = 100;
 
 impl Jobs {
-    /// Cares for jobs. Runs until it is dropped.
-    pub async fn keep_up(self: Arc<Self>) {
+    /// Renews leases, ends lost jobs and deletes expired ones. Runs until it is dropped.
+    pub async fn maintain(self: Arc<Self>) {
         let mut ticks = interval(RENEWAL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut renewed_at = Instant::now();
@@ -53,7 +53,7 @@ impl Jobs {
     async fn renew(&self, renewed_at: &mut Instant) -> Result<(), JobError> {
         let mut held: Vec<(String, i64)> =
             self.running.lock().iter().map(|(id, running)| (id.clone(), running.fence)).collect();
-        // Transactions that lock rows in one order do not block each other for ever.
+        // Transactions that lock rows in one order do not deadlock.
         held.sort();
         if held.is_empty() {
             *renewed_at = Instant::now();
@@ -94,7 +94,7 @@ impl Jobs {
         for job in store.lost_jobs(MAX_ATTEMPTS, BATCH).await? {
             let failure = Failure::CutOff { attempts: job.attempts, changes_data: job.changes_data };
             tracing::warn!(job = job.id, connector = job.connector, "a job of a gateway that died has failed");
-            // A job whose values cannot be read must not hold up the others.
+            // A job whose values cannot be read must not block the others.
             if let Err(error) = self.end(&job, &self.explain(&job, Err(failure))).await {
                 tracing::error!(job = job.id, %error, "the end of a job cannot be stored; it is tried again");
             }

@@ -4,21 +4,7 @@ use hyper::StatusCode;
 use serde_json::Map;
 
 use super::Problem;
-
-/// The party that can fix a problem.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// The program that called.
-    Caller,
-    /// The person for whom it called.
-    User,
-    /// The person who runs the gateway.
-    Operator,
-    /// The connector's author.
-    Connector,
-    /// The service that the connector wraps.
-    Provider,
-}
+use contract::Owner;
 
 /// The party that found or caused a problem, in the header `X-Error-Source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,8 +167,8 @@ impl Kind {
         format!("urn:connector-gateway:problem:{}", self.name)
     }
 
-    /// One occurrence. `detail` says what happened and what to do.
-    pub fn because(&'static self, detail: impl Into<String>) -> Problem {
+    /// A problem of this kind. `detail` says what happened and what to do.
+    pub fn with_detail(&'static self, detail: impl Into<String>) -> Problem {
         Problem {
             kind: self,
             status: self.status,
@@ -196,29 +182,9 @@ impl Kind {
     }
 }
 
-impl Owner {
-    const ALL: [Self; 5] = [Self::Caller, Self::User, Self::Operator, Self::Connector, Self::Provider];
-
-    /// The owner with this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|owner| owner.name() == name)
-    }
-
-    /// The value of `owner`.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Caller => "caller",
-            Self::User => "user",
-            Self::Operator => "operator",
-            Self::Connector => "connector",
-            Self::Provider => "provider",
-        }
-    }
-}
-
 impl Source {
     /// The value of `X-Error-Source`.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Gateway => "gateway",
             Self::Connector => "connector",

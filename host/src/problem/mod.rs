@@ -5,110 +5,117 @@
 //! - [`access`]: no account or no good credential for a call; also every 424
 //! - [`webhooks`]: callback URLs and webhook secrets
 //! - [`pipeline`]: every other reason why an operation has no answer
-//! - [`jobs`]: why a job has no result
-//! - [`kept`]: problems that are kept with an idempotency key
+//! - [`stored`]: problems that are stored with an idempotency key
 
 mod access;
-mod jobs;
-mod kept;
 mod kinds;
 mod pipeline;
+mod stored;
 mod violations;
 mod webhooks;
 
 use bytes::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub use self::kinds::*;
 
-pub(super) use self::access::{integration_problem, store_problem};
-pub(super) use self::jobs::{failure_problem, job_problem};
-pub(super) use self::kept::KeptProblem;
-pub(super) use self::pipeline::{no_memory, pipeline_problem};
-pub(super) use self::violations::{input_problem, invalid, read_query};
-pub(super) use self::webhooks::{callback_problem, webhook_problem};
+pub use self::access::{integration_problem, store_problem};
+pub use self::pipeline::{no_memory, pipeline_problem, unknown_operation};
+pub use self::violations::{input_problem, invalid, read_query};
+pub use self::webhooks::{callback_problem, webhook_problem};
 
-use crate::pipeline::body::{Body, full};
+use crate::body::{Body, full};
+use contract::Owner;
 
 /// One occurrence of a problem.
-#[derive(Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Problem {
+    #[serde(with = "stored::kind")]
     kind: &'static Kind,
+    #[serde(with = "stored::status")]
     status: StatusCode,
     detail: String,
     owner: Owner,
     retryable: bool,
     retry_after_s: Option<u64>,
-    /// Headers besides those that every problem has.
+    /// Headers in addition to those that every problem has. They are not stored.
+    #[serde(skip)]
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Members besides those that every problem has.
+    /// Members in addition to those that every problem has.
     members: Map<String, Value>,
 }
 
 impl Problem {
     /// Sets another status than the kind's.
-    pub(super) fn status(mut self, status: StatusCode) -> Self {
+    pub fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
     /// Sets another owner than the kind's.
-    pub(super) fn owner(self, owner: Owner) -> Self {
+    pub fn owner(self, owner: Owner) -> Self {
         Self { owner, ..self }
     }
 
     /// Says whether repeating the call is safe and may succeed, other than the kind does.
-    pub(super) fn retryable(self, retryable: bool) -> Self {
+    pub fn retryable(self, retryable: bool) -> Self {
         Self { retryable, ..self }
     }
 
     /// Says that nobody knows if data was changed. Repeating the call could then change it twice.
-    pub(super) fn of_unknown_outcome(self) -> Self {
+    pub fn of_unknown_outcome(self) -> Self {
         self.retryable(false).with("outcome", "unknown")
     }
 
     /// Adds a sentence to the detail.
-    pub(super) fn and(mut self, sentence: &str) -> Self {
+    pub fn and(mut self, sentence: &str) -> Self {
         self.detail.push(' ');
         self.detail.push_str(sentence);
         self
     }
 
-    /// Says that the time passed which the caller had given the call in a header.
-    pub(super) fn of_impatience(self, seconds: u64, header: &str) -> Self {
+    /// Says that the call did not end in the time that its header allows.
+    pub fn requested_timeout_passed(self, seconds: u64, header: &str) -> Self {
         let detail =
             format!("The call did not end in the {seconds} s that its header {header} allows; allow more time.");
         Self { detail, owner: Owner::Caller, ..self }
     }
 
+    /// Returns `true` if the call has surely done nothing, so that it can run when the caller sends it again.
+    pub fn did_nothing(&self) -> bool {
+        let is_unknown = self.members.contains_key("outcome");
+        !is_unknown && (self.retryable || self.kind.source == Source::Gateway)
+    }
+
     /// Adds a header.
-    pub(super) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
     /// Adds a member.
-    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.members.insert(name.to_owned(), value.into());
         self
     }
 
     /// Adds members that a connector gives.
-    pub(super) fn with_all(mut self, members: Map<String, Value>) -> Self {
+    pub fn with_all(mut self, members: Map<String, Value>) -> Self {
         self.members.extend(members);
         self
     }
 
     /// Sets the header `Retry-After`.
-    pub(super) fn retry_after(mut self, seconds: u64) -> Self {
+    pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after_s = Some(seconds);
         self
     }
 
     /// Sets the header `Allow`.
-    pub(super) fn allow(self, methods: &str) -> Self {
+    pub fn allow(self, methods: &str) -> Self {
         match HeaderValue::from_str(methods) {
             Ok(methods) => self.header(ALLOW, methods),
             Err(_) => self,
@@ -116,7 +123,7 @@ impl Problem {
     }
 
     /// Sets the header `WWW-Authenticate` (RFC 6750, section 3).
-    pub(super) fn challenge(self, challenge: &str) -> Self {
+    pub fn challenge(self, challenge: &str) -> Self {
         match HeaderValue::from_str(challenge) {
             Ok(challenge) => self.header(WWW_AUTHENTICATE, challenge),
             Err(_) => self,
@@ -124,17 +131,17 @@ impl Problem {
     }
 
     /// The kind's name.
-    pub(super) fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         self.kind.name
     }
 
     /// The sentence that says what happened and what to do.
-    pub(super) fn detail(&self) -> &str {
+    pub fn detail(&self) -> &str {
         &self.detail
     }
 
     /// The problem document. `instance` is the id of the request or job.
-    pub(super) fn document(&self, instance: &str) -> Value {
+    pub fn document(&self, instance: &str) -> Value {
         let mut document = json!({
             "type": self.kind.urn(),
             "title": self.kind.title,
@@ -154,7 +161,7 @@ impl Problem {
     }
 
     /// The answer. `instance` is the id of the request.
-    pub(super) fn into_response(self, instance: &str) -> Response<Body> {
+    pub fn into_response(self, instance: &str) -> Response<Body> {
         let document = self.document(instance);
         let mut response = Response::new(full(Bytes::from(document.to_string())));
         *response.status_mut() = self.status;
@@ -166,5 +173,18 @@ impl Problem {
         }
         headers.extend(self.headers);
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_surely_did_nothing_may_run_again() {
+        assert!(VALIDATION.with_detail("…").did_nothing());
+        assert!(UPSTREAM_RATE_LIMITED.with_detail("…").did_nothing());
+        assert!(!UPSTREAM_REJECTED.with_detail("…").did_nothing());
+        assert!(!UPSTREAM_FAILED.with_detail("…").of_unknown_outcome().did_nothing());
     }
 }

@@ -8,9 +8,9 @@ use contract::pointer;
 use contract::words::sentence;
 
 /// The problem of a body that its schema does not accept.
-pub(in crate::api) fn input_problem(error: InputError) -> Problem {
+pub fn input_problem(error: InputError) -> Problem {
     match error {
-        InputError::NotJson(detail) => NOT_JSON.because(sentence(&detail)),
+        InputError::NotJson(detail) => NOT_JSON.with_detail(sentence(&detail)),
         InputError::Invalid(violations) => violations_problem(violations),
         InputError::TooCostly(_) => schema_too_costly(),
     }
@@ -19,7 +19,9 @@ pub(in crate::api) fn input_problem(error: InputError) -> Problem {
 /// The problem of a body that takes its schema too many steps.
 pub(super) fn schema_too_costly() -> Problem {
     CONNECTOR_FAILED
-        .because("The connector's schema for this operation takes too long to validate this body; send a smaller body.")
+        .with_detail(
+            "The connector's schema for this operation takes too long to validate this body; send a smaller body.",
+        )
         .with("limit", "schema")
 }
 
@@ -34,7 +36,7 @@ pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
         .map(|violation| json!({"pointer": violation.pointer, "detail": violation.detail}))
         .collect();
     VALIDATION
-        .because(match (count, has_more) {
+        .with_detail(match (count, has_more) {
             (count, true) => format!("The request has more violations than the {count} that `errors` names."),
             (1, false) => "The request has 1 violation; `errors` names it.".to_owned(),
             (count, false) => format!("The request has {count} violations; `errors` names each."),
@@ -47,10 +49,7 @@ pub(super) fn violations_problem(violations: Vec<Violation>) -> Problem {
 ///
 /// # Errors
 /// 422 with each violation.
-pub(in crate::api) fn read_query(
-    query: &str,
-    mut set: impl FnMut(&str, &str) -> Result<(), String>,
-) -> Result<(), Problem> {
+pub fn read_query(query: &str, mut set: impl FnMut(&str, &str) -> Result<(), String>) -> Result<(), Problem> {
     let parameters = url::form_urlencoded::parse(query.as_bytes());
     let violations: Vec<Violation> = parameters
         .filter_map(|(name, value)| {
@@ -62,6 +61,6 @@ pub(in crate::api) fn read_query(
 }
 
 /// The problem of one member that is not valid in a way that its schema does not express.
-pub(in crate::api) fn invalid(pointer: &str, detail: String) -> Problem {
+pub fn invalid(pointer: &str, detail: String) -> Problem {
     violations_problem(vec![Violation { pointer: pointer.to_owned(), detail }])
 }

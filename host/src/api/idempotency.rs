@@ -12,10 +12,10 @@ use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, KeptProblem, Problem, store_problem};
+use crate::body::{Body, full, rejoined};
 use crate::gateway::Gateway;
-use crate::idempotency::{Begun, Ending, IdempotencyError};
-use crate::pipeline::body::{Body, full, rejoined};
+use crate::idempotency::{IdempotencyError, KeyOutcome, KeyStatus};
+use crate::problem::{self, Problem, store_problem};
 use memory::MemoryBudget;
 use store::IdempotentCall;
 use store::vault::VaultError;
@@ -35,7 +35,7 @@ pub(super) const MAX_KEPT_BYTES: usize = 1 << 20;
 #[derive(Serialize, Deserialize)]
 enum KeptHead {
     Answer { status: u16, headers: Vec<(String, String)> },
-    Problem(KeptProblem),
+    Problem(Problem),
 }
 
 /// The key of a call: a string as in RFC 8941 (`"…"`), or the same without the quotation marks. `None` if there is no key.
@@ -50,7 +50,7 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let is_valid = (1..=MAX_KEY_CHARACTERS).contains(&text.len())
         && text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'));
     if !is_valid || values.next().is_some() {
-        return Err(problem::BAD_REQUEST.because(format!(
+        return Err(problem::BAD_REQUEST.with_detail(format!(
             "Idempotency-Key must be there once and have 1 to {MAX_KEY_CHARACTERS} printable ASCII characters other than \" and \\, such as \
              a UUID."
         )));
@@ -73,14 +73,14 @@ pub(super) async fn answer(
 ) -> Result<Response<Body>, Problem> {
     let call = IdempotentCall::new(caller.tenant(), caller.subject(), key, request);
     match gateway.idempotency.begin(&call).await.map_err(|error| unusable(&error))? {
-        Begun::New => {}
-        Begun::Ended(kept) => return replayed(kept.expose_secret()),
+        KeyStatus::New => {}
+        KeyStatus::Ended(kept) => return replayed(kept.expose_secret()),
         other => return Err(refused(&other)),
     }
     let memory = gateway.egress.memory().clone();
     let running = gateway.idempotency.run(call, async move { ended(run.await, &memory).await });
     // A task that panicked leaves its key under the lease, which then ends.
-    running.await.unwrap_or_else(|_| Err(problem::INTERNAL.because("The call broke off.").of_unknown_outcome()))
+    running.await.unwrap_or_else(|_| Err(problem::INTERNAL.with_detail("The call broke off.").of_unknown_outcome()))
 }
 
 /// Returns `true` if an answer was kept from the first call.
@@ -88,25 +88,25 @@ pub(super) fn is_replayed(response: &Response<Body>) -> bool {
     response.headers().contains_key(&REPLAYED)
 }
 
-fn refused(begun: &Begun) -> Problem {
-    match begun {
-        Begun::Lost => problem::IDEMPOTENT_CALL_LOST
-            .because(
+fn refused(status: &KeyStatus) -> Problem {
+    match status {
+        KeyStatus::Lost => problem::IDEMPOTENT_CALL_LOST
+            .with_detail(
                 "The gateway that ran the first call with this Idempotency-Key ended in the middle of it. The call is not run again. \
                  Look at the service to see what was done, then call with a new key if needed.",
             )
             .of_unknown_outcome(),
-        Begun::OfOtherRequest => problem::IDEMPOTENCY_KEY_REUSED.because(
+        KeyStatus::OfOtherRequest => problem::IDEMPOTENCY_KEY_REUSED.with_detail(
             "This Idempotency-Key belongs to a request with another path, body or X-User-Identifier. Use a new key for each call.",
         ),
-        Begun::EndedWithoutAnswer => problem::IDEMPOTENT_ANSWER_NOT_KEPT
-            .because(format!(
+        KeyStatus::EndedWithoutAnswer => problem::IDEMPOTENT_ANSWER_NOT_KEPT
+            .with_detail(format!(
                 "The first call with this Idempotency-Key has succeeded. Its answer was not kept: it had more than {MAX_KEPT_BYTES} \
                  bytes, or it broke off. The call is not run again."
             ))
             .with("outcome", "succeeded"),
-        Begun::Running | Begun::New | Begun::Ended(_) => problem::IDEMPOTENCY_KEY_IN_USE
-            .because("The first call with this Idempotency-Key still runs; send it again later to get its answer.")
+        KeyStatus::Running | KeyStatus::New | KeyStatus::Ended(_) => problem::IDEMPOTENCY_KEY_IN_USE
+            .with_detail("The first call with this Idempotency-Key still runs; send it again later to get its answer.")
             .retry_after(1),
     }
 }
@@ -119,7 +119,7 @@ fn unusable(error: &IdempotencyError) -> Problem {
         IdempotencyError::Vault(error) => {
             tracing::error!(%error, "a kept answer cannot be used");
             problem::INTERNAL
-                .because("The kept answer cannot be decrypted. The operator finds the cause in the gateway's log.")
+                .with_detail("The kept answer cannot be decrypted. The operator finds the cause in the gateway's log.")
                 .retryable(false)
         }
     }
@@ -129,12 +129,12 @@ fn unusable(error: &IdempotencyError) -> Problem {
 async fn ended(
     result: Result<Response<Body>, Problem>,
     memory: &MemoryBudget,
-) -> (Result<Response<Body>, Problem>, Ending) {
+) -> (Result<Response<Body>, Problem>, KeyOutcome) {
     let response = match result {
         Ok(response) => response,
-        Err(problem) if problem.did_nothing() => return (Err(problem), Ending::Released),
+        Err(problem) if problem.did_nothing() => return (Err(problem), KeyOutcome::Released),
         Err(problem) => {
-            let kept = stored(&KeptHead::Problem(problem.kept()), &[]);
+            let kept = stored(&KeptHead::Problem(problem.clone()), &[]);
             return (Err(problem), kept);
         }
     };
@@ -148,14 +148,14 @@ async fn ended(
             Err(error) => {
                 return (
                     Ok(Response::from_parts(parts, rejoined([Ok(read.freeze()), Err(error)], body))),
-                    Ending::TooLarge,
+                    KeyOutcome::TooLarge,
                 );
             }
         };
         if read.len() + data.len() > MAX_KEPT_BYTES || held.grow_to(read.len() + data.len()).is_err() {
             return (
                 Ok(Response::from_parts(parts, rejoined([Ok(held.of(read.freeze())), Ok(data)], body))),
-                Ending::TooLarge,
+                KeyOutcome::TooLarge,
             );
         }
         read.extend_from_slice(&data);
@@ -167,23 +167,23 @@ async fn ended(
     (Ok(Response::from_parts(parts, full(held.of(read.freeze())))), kept)
 }
 
-fn stored(head: &KeptHead, body: &[u8]) -> Ending {
+fn stored(head: &KeptHead, body: &[u8]) -> KeyOutcome {
     // The head has text and numbers only, which are always written.
-    let Ok(mut bytes) = serde_json::to_vec(head) else { return Ending::TooLarge };
+    let Ok(mut bytes) = serde_json::to_vec(head) else { return KeyOutcome::TooLarge };
     bytes.push(b'\n');
     bytes.extend_from_slice(body);
-    Ending::Kept(bytes)
+    KeyOutcome::Kept(bytes)
 }
 
 /// The first answer again.
 fn replayed(kept: &[u8]) -> Result<Response<Body>, Problem> {
-    let damaged = || problem::INTERNAL.because("The kept answer has an unknown form.").retryable(false);
+    let damaged = || problem::INTERNAL.with_detail("The kept answer has an unknown form.").retryable(false);
     let line = kept.iter().position(|byte| *byte == b'\n').ok_or_else(damaged)?;
     let (head, body) = kept.split_at(line);
     let head: KeptHead = serde_json::from_slice(head).map_err(|_| damaged())?;
     let replayed = HeaderValue::from_static("true");
     let (status, headers) = match head {
-        KeptHead::Problem(kept) => return Err(kept.problem().ok_or_else(damaged)?.header(REPLAYED, replayed)),
+        KeptHead::Problem(problem) => return Err(problem.header(REPLAYED, replayed)),
         KeptHead::Answer { status, headers } => (status, headers),
     };
     let mut response = Response::new(full(Bytes::copy_from_slice(&body[1..])));

@@ -1,11 +1,12 @@
-//! Headers of an upstream's response that the caller gets too, under names of their own.
+//! Headers of an upstream's response that the gateway forwards to the caller, under other names.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 const LINK: HeaderName = HeaderName::from_static("x-upstream-link");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-upstream-request-id");
 
-/// The headers of an upstream, and the names under which they are passed on. All spellings of one header have one name.
+/// The headers of an upstream, and the names under which they are forwarded. All spellings of one
+/// header have one name.
 const RENAMED: [(&[&str], &str); 5] = [
     (&["x-ratelimit-limit", "x-rate-limit-limit", "ratelimit-limit"], "x-upstream-ratelimit-limit"),
     (&["x-ratelimit-remaining", "x-rate-limit-remaining", "ratelimit-remaining"], "x-upstream-ratelimit-remaining"),
@@ -14,7 +15,7 @@ const RENAMED: [(&[&str], &str); 5] = [
     (&["ratelimit-policy"], "x-upstream-ratelimit-policy"),
 ];
 
-/// Calls `add` for each header that is passed on.
+/// Calls `add` for each header that is forwarded.
 pub(super) fn each(headers: &HeaderMap, mut add: impl FnMut(HeaderName, HeaderValue)) {
     let mut has_request_id = false;
     for (name, value) in headers {
@@ -38,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_links_and_the_request_id_are_passed_on_and_nothing_else() {
+    fn limits_links_and_the_request_id_are_forwarded_and_nothing_else() {
         let given = [
             ("X-RateLimit-Remaining", "7"),
             ("X-Rate-Limit-Reset", "60"),
@@ -53,11 +54,11 @@ mod tests {
         for (name, value) in given {
             headers.append(HeaderName::try_from(name).unwrap(), HeaderValue::from_static(value));
         }
-        let mut passed = Vec::new();
-        each(&headers, |name, value| passed.push(format!("{name}: {}", value.to_str().unwrap())));
-        passed.sort();
+        let mut forwarded = Vec::new();
+        each(&headers, |name, value| forwarded.push(format!("{name}: {}", value.to_str().unwrap())));
+        forwarded.sort();
         assert_eq!(
-            passed,
+            forwarded,
             [
                 "x-upstream-link: <https://api.example/?page=2>; rel=\"next\"",
                 "x-upstream-ratelimit-policy: \"a\";q=5",
