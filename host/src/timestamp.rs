@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A time as callers see it: RFC 3339 in UTC, with milliseconds.
+/// RFC 3339 in UTC, with milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(inline, extend("format" = "date-time"))]

@@ -20,7 +20,7 @@ const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 200;
 
 /// GET /jobs: a page of the caller's own jobs, the newest first.
-pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn list_jobs(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let Query { status, cursor, limit } = Query::read(call.head.uri.query().unwrap_or_default())?;
     let listed = call.gateway.jobs.list(caller.tenant(), caller.subject(), status, cursor, limit).await;
     let listed = listed.map_err(job_problem)?;
@@ -30,21 +30,21 @@ pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result
 }
 
 /// GET /jobs/{job_id}.
-pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn get_job(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.job_id;
     let found = call.gateway.jobs.get(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
-    found.map(private_text).ok_or_else(|| unknown(id))
+    found.map(private_text).ok_or_else(|| unknown_job(id))
 }
 
 /// DELETE /jobs/{job_id}: cancels the job.
-pub(super) async fn cancel(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn cancel_job(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.job_id;
     let cancelled = call.gateway.jobs.cancel(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
-    let cancelled = cancelled.ok_or_else(|| unknown(id))?;
+    let cancelled = cancelled.ok_or_else(|| unknown_job(id))?;
     Ok(private_answer(&json!(JobCancelledRecord { cancelled })))
 }
 
-fn unknown(id: &str) -> Problem {
+fn unknown_job(id: &str) -> Problem {
     problem::UNKNOWN_JOB.with_detail(format!(
         "There is no job `{id}`. A job is removed some time after its end (`expires_at`); GET /jobs lists yours."
     ))

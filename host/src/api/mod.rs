@@ -34,7 +34,7 @@ mod webhooks;
 use serde_json::Value;
 
 pub use self::admin::SIGNATURE;
-pub use self::connectors::record as connectors_record;
+pub use self::connectors::connectors_record;
 pub use self::integrations::callback_parameters;
 
 use crate::config::Config;

@@ -32,6 +32,9 @@ fn schema_settings(contract: Contract) -> SchemaSettings {
 
 /// Writes a schema in the way that tools for OpenAPI understand best.
 fn tidy(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
     // Some tools know no schemas that are booleans.
     if schema.as_bool() == Some(true) {
         *schema = Schema::default();

@@ -13,7 +13,7 @@ use crate::problem::{self, Problem, webhook_problem};
 use crate::webhooks::NewSecret;
 
 /// POST /webhooks/secrets: makes a secret, and shows it this once.
-pub(super) async fn create(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn create_secret(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let made = call.gateway.webhooks.create_secret(tenant(&caller)?).await;
     let NewSecret { record, secret } = made.map_err(|error| webhook_problem(&error))?;
     let created =
@@ -22,14 +22,14 @@ pub(super) async fn create(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 /// GET /webhooks/secrets: the valid secrets, without the secrets themselves.
-pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn list_secrets(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let listed = call.gateway.webhooks.secrets(tenant(&caller)?).await;
     let secrets = listed.map_err(|error| webhook_problem(&error))?;
     Ok(private_answer(&json!(SecretsRecord { secrets: secrets.iter().map(SecretRecord::from).collect() })))
 }
 
 /// DELETE /webhooks/secrets/{secret_id}.
-pub(super) async fn delete(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn delete_secret(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.secret_id;
     let deleted = call.gateway.webhooks.delete_secret(tenant(&caller)?, id).await;
     if deleted.map_err(|error| webhook_problem(&error))? {

@@ -70,9 +70,10 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
 pub struct AuthSchemaRecord<'a> {
     connector: &'a str,
     required: bool,
-    auth_types: [AuthTypeRecord; 1],
+    auth_types: Vec<AuthTypeRecord>,
 }
 
+/// How users connect an account. URLs and scopes are the operator's settings, else those of the manifest, else null.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AuthTypeSchema")]
 struct AuthTypeRecord {
@@ -84,7 +85,6 @@ struct AuthTypeRecord {
     oauth2: Option<Oauth2Record>,
 }
 
-/// The URLs and scopes in force: the operator's settings, else the manifest's values, else null.
 #[derive(Serialize, JsonSchema)]
 struct Oauth2Record {
     authorization_url: Option<String>,
@@ -104,7 +104,7 @@ impl<'a> AuthSchemaRecord<'a> {
             AuthScheme::ApiKey(_) | AuthScheme::None => None,
         };
         let entry = AuthTypeRecord { auth_type: auth_type(scheme).into(), schema: init_schema(scheme), oauth2 };
-        Self { connector, required: !matches!(scheme, AuthScheme::None), auth_types: [entry] }
+        Self { connector, required: !matches!(scheme, AuthScheme::None), auth_types: vec![entry] }
     }
 }
 

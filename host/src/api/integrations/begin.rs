@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::problems::{begin_problem, key_problem};
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::body::read_json;
+use crate::api::body::read_json_body;
 use crate::api::records::{AuthorizationBegunRecord, AuthorizationInit};
 use crate::api::route::HttpCall;
 use crate::api::{connectors, idempotency};
@@ -27,11 +27,14 @@ use egress::SHORTEST_SECRET;
 use store::{Account, Holder, Integration};
 
 /// Begins an authorization, or connects the account at once if the connector's users need none.
-pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(in crate::api) async fn begin_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, arguments, arrived, .. } = call;
-    let connector = connectors::live(gateway, arguments.connector)?;
-    let body = read_json(&head.headers, body, gateway).await?;
-    let Some(key) = idempotency::key(&head.headers)? else {
+    let connector = connectors::live_connector(gateway, arguments.connector)?;
+    let body = read_json_body(&head.headers, body, gateway).await?;
+    let Some(key) = idempotency::key_in_headers(&head.headers)? else {
         return begin_now(gateway, &connector, &caller, &body, arrived).await;
     };
     let request: [&[u8]; 3] = [b"POST", head.uri.path().as_bytes(), &body];
@@ -39,7 +42,7 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
         let (gateway, caller, body) = (Arc::clone(gateway), caller.clone(), body.clone());
         async move { begin_now(&gateway, &connector, &caller, &body, arrived).await }
     };
-    Box::pin(idempotency::answer(gateway, &caller, key, &request, running)).await
+    Box::pin(idempotency::answer_idempotently(gateway, &caller, key, &request, running)).await
 }
 
 async fn begin_now(

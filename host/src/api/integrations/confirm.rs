@@ -9,7 +9,7 @@ use serde_json::json;
 use super::addressed;
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::body::read_json;
+use crate::api::body::read_json_body;
 use crate::api::record_schema::schema_of_body;
 use crate::api::records::Confirmation;
 use crate::api::route::HttpCall;
@@ -19,10 +19,13 @@ use crate::problem::{self, Problem, input_problem, integration_problem};
 use crate::schema::Schema;
 
 /// Answers with the integration, which is active from now on.
-pub(in crate::api) async fn confirm(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(in crate::api) async fn confirm_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let HttpCall { gateway, head, body, .. } = call;
-    let body = read_json(&head.headers, body, gateway).await?;
+    let body = read_json_body(&head.headers, body, gateway).await?;
     let schema = Schema::compile(&schema_of_body::<Confirmation>().to_string(), false)
         .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;

@@ -1,8 +1,8 @@
 //! The lifecycle of integrations.
 //!
-//! - [`mod@begin`]: an account is connected; [`mod@callback`]: the user comes back from the provider
-//! - [`mod@confirm`]: the caller confirms what the user has consented to
-//! - [`mod@list`]: the accounts that a user has connected
+//! - [`begin`]: an account is connected; [`callback`]: the user comes back from the provider
+//! - [`confirm`]: the caller confirms what the user has consented to
+//! - [`list`]: the accounts that a user has connected
 //! - [`page`]: what the user sees if there is no application to send them to
 //! - [`problems`]: why an account could not be connected
 //!
@@ -21,11 +21,11 @@ use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-pub(super) use self::begin::begin;
-pub(super) use self::callback::callback;
+pub(super) use self::begin::begin_integration;
 pub use self::callback::callback_parameters;
-pub(super) use self::confirm::confirm;
-pub(super) use self::list::list;
+pub(super) use self::callback::complete_authorization;
+pub(super) use self::confirm::confirm_integration;
+pub(super) use self::list::list_integrations;
 
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;
@@ -40,7 +40,7 @@ use contract::AuthScheme;
 use store::Holder;
 
 /// GET /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no longer installed.
-pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn get_integration(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.get(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
@@ -48,7 +48,10 @@ pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<
 }
 
 /// POST /connectors/{connector}/integrations/{user_identifier}: selects the integration.
-pub(super) async fn select(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn select_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.select(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
@@ -56,7 +59,10 @@ pub(super) async fn select(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 /// DELETE /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no longer installed.
-pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn remove_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let removed = call.gateway.integrations.remove(&holder, &user_identifier).await;
     let revoked = existing(call.gateway, &holder, &user_identifier, removed).await?;
@@ -64,8 +70,11 @@ pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 /// GET /connectors/{connector}/integration-exists.
-pub(super) async fn exists(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let connector = connectors::live(call.gateway, call.arguments.connector)?;
+pub(super) async fn integration_exists(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
+    let connector = connectors::live_connector(call.gateway, call.arguments.connector)?;
     let named = headers::user_identifier(&call.head.headers)?;
     let holder = caller.holder(connector.name());
     let auth = &connector.manifest().auth;
@@ -79,8 +88,8 @@ pub(super) async fn exists(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 /// GET /connectors/{connector}/auth-schema.
-pub(super) async fn auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let connector = connectors::live(call.gateway, call.arguments.connector)?;
+pub(super) async fn get_auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let connector = connectors::live_connector(call.gateway, call.arguments.connector)?;
     let auth = &connector.manifest().auth;
     Ok(json_answer(&json!(AuthSchemaRecord::of_connector(connector.name(), auth, &call.gateway.config))))
 }
@@ -103,7 +112,7 @@ async fn existing<T>(
     if let Some(found) = found.map_err(|error| integration_problem(&error))? {
         return Ok(found);
     }
-    let connector = connectors::live(gateway, &holder.connector)?;
+    let connector = connectors::live_connector(gateway, &holder.connector)?;
     let candidates = gateway.integrations.candidates(&connector, holder, user_identifier).await;
     let candidates = candidates.map_err(|error| integration_problem(&error))?;
     Err(problem::UNKNOWN_INTEGRATION

@@ -7,23 +7,23 @@ use super::problems;
 use super::schemas::reference;
 
 /// Members of GET /connectors.
-pub(in crate::api) fn connectors() -> Value {
-    with_tag(ok("The connectors.", reference("Connectors")))
+pub(in crate::api) fn describe_connectors() -> Value {
+    with_tag(describe_answer("The connectors.", reference("Connectors")))
 }
 
 /// Members of GET /healthz.
-pub(in crate::api) fn health() -> Value {
-    ok("The process runs.", reference("Health"))
+pub(in crate::api) fn describe_health() -> Value {
+    describe_answer("The process runs.", reference("Health"))
 }
 
 /// Members of GET /readyz.
-pub(in crate::api) fn readiness() -> Value {
-    ok("The gateway takes requests.", reference("Readiness"))
+pub(in crate::api) fn describe_readiness() -> Value {
+    describe_answer("The gateway takes requests.", reference("Readiness"))
 }
 
 /// Members of GET /openapi.json.
-pub(in crate::api) fn openapi() -> Value {
-    let mut members = with_tag(ok("This document.", json!({"type": "object"})));
+pub(in crate::api) fn describe_openapi() -> Value {
+    let mut members = with_tag(describe_answer("This document.", json!({"type": "object"})));
     if let Some(parameters) = members["parameters"].as_array_mut() {
         parameters.push(json!({
             "name": "connector", "in": "query", "schema": {"type": "string"},
@@ -34,7 +34,7 @@ pub(in crate::api) fn openapi() -> Value {
 }
 
 /// Members of GET /docs.
-pub(in crate::api) fn docs() -> Value {
+pub(in crate::api) fn describe_docs() -> Value {
     json!({"responses": {
         "200": {"description": "The page.", "headers": problems::headers([problems::REQUEST_ID]), "content": {"text/html": {"schema": {"type": "string"}}}},
     }})
@@ -50,7 +50,7 @@ fn with_tag(mut members: Value) -> Value {
 }
 
 /// Members of GET /metrics.
-pub(in crate::api) fn metrics() -> Value {
+pub(in crate::api) fn describe_metrics() -> Value {
     let text = json!({"schema": {"type": "string"}});
     json!({"responses": {
         "200": {"description": "OpenMetrics text.", "headers": problems::headers([problems::REQUEST_ID]), "content": {"application/openmetrics-text": text}},
@@ -58,8 +58,8 @@ pub(in crate::api) fn metrics() -> Value {
 }
 
 /// Members of POST /admin/connectors.
-pub(in crate::api) fn install() -> Value {
-    let mut members = changed_connector();
+pub(in crate::api) fn describe_install() -> Value {
+    let mut members = describe_changed_connector();
     members["description"] =
         "The body is the component. `grant` names a host that it may reach, besides those that were granted before. With \
                               `accept` it may ask for more than the version before. With `replace_shipped` it may take the place of a connector that came with the gateway."
@@ -84,18 +84,18 @@ pub(in crate::api) fn install() -> Value {
 }
 
 /// Members of DELETE /admin/connectors/{connector}.
-pub(in crate::api) fn removed() -> Value {
-    with_conflict(ok("The connector is removed.", reference("ConnectorRemoved")))
+pub(in crate::api) fn describe_removed() -> Value {
+    with_conflict(describe_answer("The connector is removed.", reference("ConnectorRemoved")))
 }
 
 /// Members of a route that changes a connector and answers with it.
-pub(in crate::api) fn changed_connector() -> Value {
-    with_conflict(ok("The connector as it is live now.", reference("InstalledConnector")))
+pub(in crate::api) fn describe_changed_connector() -> Value {
+    with_conflict(describe_answer("The connector as it is live now.", reference("InstalledConnector")))
 }
 
 /// Members of POST /admin/connectors/{connector}/rollback.
-pub(in crate::api) fn rolled_back() -> Value {
-    let mut members = changed_connector();
+pub(in crate::api) fn describe_rolled_back() -> Value {
+    let mut members = describe_changed_connector();
     members["parameters"] = json!([{
         "name": "to", "in": "query", "schema": {"type": "string", "minLength": 1},
         "description": "The version in its manifest, or at least six digits of the digest of its module.",
@@ -104,13 +104,13 @@ pub(in crate::api) fn rolled_back() -> Value {
 }
 
 /// Members of GET /admin/connectors/{connector}/versions.
-pub(in crate::api) fn versions() -> Value {
-    ok("The versions that were live, with the present one.", reference("StoredVersions"))
+pub(in crate::api) fn describe_versions() -> Value {
+    describe_answer("The versions that were live, with the present one.", reference("StoredVersions"))
 }
 
 /// Members of a route that answers with the history.
-pub(in crate::api) fn history() -> Value {
-    let mut members = ok("The changes.", reference("ConnectorHistory"));
+pub(in crate::api) fn describe_history() -> Value {
+    let mut members = describe_answer("The changes.", reference("ConnectorHistory"));
     members["parameters"] = json!([{
         "name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
     }]);
@@ -118,13 +118,13 @@ pub(in crate::api) fn history() -> Value {
 }
 
 /// Members of a route that answers with grants.
-pub(in crate::api) fn grants() -> Value {
-    ok("The hosts.", reference("ConnectorGrants"))
+pub(in crate::api) fn describe_grants() -> Value {
+    describe_answer("The hosts.", reference("ConnectorGrants"))
 }
 
 /// Members of a route that changes grants.
-pub(in crate::api) fn changed_grants() -> Value {
-    let mut members = with_conflict(ok("The hosts of the connector now.", reference("ConnectorGrants")));
+pub(in crate::api) fn describe_changed_grants() -> Value {
+    let mut members = with_conflict(describe_answer("The hosts of the connector now.", reference("ConnectorGrants")));
     members["parameters"] = json!([{
         "name": "host", "in": "query", "required": true, "style": "form", "explode": true,
         "schema": {"type": "array", "minItems": 1, "items": {"type": "string"}},
@@ -133,7 +133,7 @@ pub(in crate::api) fn changed_grants() -> Value {
 }
 
 /// Members with one JSON answer. The problems are added where the route is known.
-pub(super) fn ok(description: &str, schema: Value) -> Value {
+pub(super) fn describe_answer(description: &str, schema: Value) -> Value {
     json!({"responses": {
         "200": {
             "description": description,
@@ -144,7 +144,7 @@ pub(super) fn ok(description: &str, schema: Value) -> Value {
 }
 
 /// Adds problems that the route may answer with.
-pub(super) fn or(mut members: Value, statuses: &[&str]) -> Value {
+pub(super) fn with_problems(mut members: Value, statuses: &[&str]) -> Value {
     if let Some(Value::Object(responses)) = members.get_mut("responses") {
         responses.extend(problems::refusals(statuses));
     }
@@ -152,5 +152,5 @@ pub(super) fn or(mut members: Value, statuses: &[&str]) -> Value {
 }
 
 fn with_conflict(members: Value) -> Value {
-    or(members, &["409"])
+    with_problems(members, &["409"])
 }

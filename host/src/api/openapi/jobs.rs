@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::gateway::{ok, or};
+use super::gateway::{describe_answer, with_problems};
 use super::schemas::reference;
 
 /// Members of GET /jobs.
-pub(in crate::api) fn list() -> Value {
-    let mut members = or(ok("A page of jobs.", reference("JobPage")), &["422"]);
+pub(in crate::api) fn describe_list() -> Value {
+    let mut members = with_problems(describe_answer("A page of jobs.", reference("JobPage")), &["422"]);
     members["parameters"] = json!([
         {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}},
         {"name": "cursor", "in": "query", "schema": {"type": "string", "pattern": "^job_[0-9A-Fa-f]+$"}, "description": "The `next_cursor` of the page before."},
@@ -17,11 +17,11 @@ pub(in crate::api) fn list() -> Value {
 }
 
 /// Members of GET /jobs/{job_id}.
-pub(in crate::api) fn get() -> Value {
-    ok("The job.", reference("Job"))
+pub(in crate::api) fn describe_get() -> Value {
+    describe_answer("The job.", reference("Job"))
 }
 
 /// Members of DELETE /jobs/{job_id}.
-pub(in crate::api) fn cancel() -> Value {
-    ok("A cancelled job has failed with the problem `cancelled`.", reference("JobCancelled"))
+pub(in crate::api) fn describe_cancel() -> Value {
+    describe_answer("A cancelled job has failed with the problem `cancelled`.", reference("JobCancelled"))
 }

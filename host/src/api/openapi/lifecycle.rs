@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::components::parameter_references;
-use super::gateway::{ok, or};
+use super::gateway::{describe_answer, with_problems};
 use super::problems::{REQUEST_ID, headers};
 use super::schemas::reference;
 
 /// Members of POST /connectors/{connector}/integrations.
-pub(in crate::api) fn begin() -> Value {
-    let mut members = ok(
+pub(in crate::api) fn describe_begin() -> Value {
+    let mut members = describe_answer(
         "The URL to send the user to; or the integration, if the user need not be sent anywhere.",
         json!({"oneOf": [reference("AuthorizationBegun"), reference("Integration")]}),
     );
@@ -20,49 +20,51 @@ pub(in crate::api) fn begin() -> Value {
     members["parameters"] = parameter_references(&["IdempotencyKey"]);
     members["responses"]["200"]["headers"] =
         headers([("X-Request-Id", "RequestId"), ("Idempotent-Replayed", "IdempotentReplayed")]);
-    or(members, &["409", "424", "429", "4XX", "502", "504"])
+    with_problems(members, &["409", "424", "429", "4XX", "502", "504"])
 }
 
 /// Members of a route that answers with an integration.
-pub(in crate::api) fn integration() -> Value {
-    ok("The integration.", reference("Integration"))
+pub(in crate::api) fn describe_integration() -> Value {
+    describe_answer("The integration.", reference("Integration"))
 }
 
 /// Members of POST /connectors/{connector}/integrations/{user_identifier}/confirm.
-pub(in crate::api) fn confirm() -> Value {
-    let mut members = ok("The integration, which is active now.", reference("Integration"));
+pub(in crate::api) fn describe_confirm() -> Value {
+    let mut members = describe_answer("The integration, which is active now.", reference("Integration"));
     members["requestBody"] =
         json!({"required": true, "content": {"application/json": {"schema": reference("Confirmation")}}});
-    or(members, &["409", "429"])
+    with_problems(members, &["409", "429"])
 }
 
 /// Members of DELETE /connectors/{connector}/integrations/{user_identifier}.
-pub(in crate::api) fn remove() -> Value {
-    ok("The integration is deleted.", reference("IntegrationDeleted"))
+pub(in crate::api) fn describe_remove() -> Value {
+    describe_answer("The integration is deleted.", reference("IntegrationDeleted"))
 }
 
 /// Members of GET /integrations.
-pub(in crate::api) fn list() -> Value {
-    let mut members =
-        ok("A page of integrations, in the order of connectors and user identifiers.", reference("IntegrationPage"));
+pub(in crate::api) fn describe_list() -> Value {
+    let mut members = describe_answer(
+        "A page of integrations, in the order of connectors and user identifiers.",
+        reference("IntegrationPage"),
+    );
     members["parameters"] = json!([
         {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
         {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the page before."},
         {"name": "connector", "in": "query", "schema": {"type": "string"}, "description": "Only accounts of this connector."},
         {"name": "status", "in": "query", "schema": reference("IntegrationStatus")},
     ]);
-    or(members, &["422"])
+    with_problems(members, &["422"])
 }
 
 /// Members of GET /connectors/{connector}/integration-exists.
-pub(in crate::api) fn exists() -> Value {
-    let mut members = or(ok("The answer.", reference("IntegrationExists")), &["422"]);
+pub(in crate::api) fn describe_exists() -> Value {
+    let mut members = with_problems(describe_answer("The answer.", reference("IntegrationExists")), &["422"]);
     members["parameters"] = parameter_references(&["UserIdentifier"]);
     members
 }
 
 /// Members of GET /connectors/{connector}/success-authorize-callback.
-pub(in crate::api) fn callback() -> Value {
+pub(in crate::api) fn describe_callback() -> Value {
     let parameter = |name: &str, description: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}, "description": description});
     json!({
         "parameters": [
@@ -92,6 +94,6 @@ pub(in crate::api) fn callback() -> Value {
 }
 
 /// Members of GET /connectors/{connector}/auth-schema.
-pub(in crate::api) fn auth_schema() -> Value {
-    ok("The auth types, each with the JSON Schema of its body.", reference("AuthSchema"))
+pub(in crate::api) fn describe_auth_schema() -> Value {
+    describe_answer("The auth types, each with the JSON Schema of its body.", reference("AuthSchema"))
 }

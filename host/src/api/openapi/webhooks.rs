@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::gateway::ok;
+use super::gateway::describe_answer;
 use super::schemas::reference;
 
 /// Members of POST /webhooks/secrets.
-pub(in crate::api) fn create() -> Value {
-    let mut members = ok("The new secret.", reference("NewWebhookSecret"));
+pub(in crate::api) fn describe_create() -> Value {
+    let mut members = describe_answer("The new secret.", reference("NewWebhookSecret"));
     members["description"] = "The secret before stays valid for 24 hours; older ones end.".into();
     members
 }
 
 /// Members of GET /webhooks/secrets.
-pub(in crate::api) fn list() -> Value {
-    ok("The valid secrets, the current one first.", reference("WebhookSecrets"))
+pub(in crate::api) fn describe_list() -> Value {
+    describe_answer("The valid secrets, the current one first.", reference("WebhookSecrets"))
 }
 
 /// Members of DELETE /webhooks/secrets/{secret_id}.
-pub(in crate::api) fn delete() -> Value {
-    ok("Nothing is signed with the secret any more.", reference("WebhookSecretDeleted"))
+pub(in crate::api) fn describe_delete() -> Value {
+    describe_answer("Nothing is signed with the secret any more.", reference("WebhookSecretDeleted"))
 }
 
 /// The webhooks that the gateway sends: the member `webhooks` of the document.

@@ -32,7 +32,7 @@ pub struct AuthorizationInit<'a> {
     pub credentials: Option<&'a RawValue>,
 }
 
-/// The body.
+/// Confirms a pending grant.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Confirmation {

@@ -14,11 +14,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
-            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::install(call, caller))),
+            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::install_connector(call, caller))),
             description: Some(Description {
                 id: "connectors.install",
                 summary: "Installs a module, or swaps in another version.",
-                members: gateway::install,
+                members: gateway::describe_install,
             }),
         }],
     },
@@ -28,11 +28,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::DELETE,
             takes_head: false,
-            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::remove(call, caller))),
+            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::remove_connector(call, caller))),
             description: Some(Description {
                 id: "connectors.remove",
                 summary: "Removes a connector. Calls under way end on it.",
-                members: gateway::removed,
+                members: gateway::describe_removed,
             }),
         }],
     },
@@ -42,11 +42,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
-            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::rollback(call, caller))),
+            handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::roll_back_connector(call, caller))),
             description: Some(Description {
                 id: "connectors.rollback",
                 summary: "Swaps in the version before the present one, or another stored one.",
-                members: gateway::rolled_back,
+                members: gateway::describe_rolled_back,
             }),
         }],
     },
@@ -56,11 +56,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::versions(call))),
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_versions(call))),
             description: Some(Description {
                 id: "connectors.versions",
                 summary: "Stored versions of a connector, the newest first.",
-                members: gateway::versions,
+                members: gateway::describe_versions,
             }),
         }],
     },
@@ -70,11 +70,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::history(call))),
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_history(call))),
             description: Some(Description {
                 id: "connectors.history",
                 summary: "Changes of a connector with their actors, the newest first. A removed one keeps them.",
-                members: gateway::history,
+                members: gateway::describe_history,
             }),
         }],
     },
@@ -85,31 +85,31 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
-                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::grants(call))),
+                handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_grants(call))),
                 description: Some(Description {
                     id: "connectors.grants",
                     summary: "The hosts of a connector, and if it may reach them.",
-                    members: gateway::grants,
+                    members: gateway::describe_grants,
                 }),
             },
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
-                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::grant(call, caller))),
+                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::grant_hosts(call, caller))),
                 description: Some(Description {
                     id: "connectors.grant",
                     summary: "Lets a connector reach hosts, besides those that it was granted before.",
-                    members: gateway::changed_grants,
+                    members: gateway::describe_changed_grants,
                 }),
             },
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
-                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::revoke(call, caller))),
+                handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::revoke_hosts(call, caller))),
                 description: Some(Description {
                     id: "connectors.revoke",
                     summary: "Lets a connector no longer reach hosts.",
-                    members: gateway::changed_grants,
+                    members: gateway::describe_changed_grants,
                 }),
             },
         ],
@@ -120,11 +120,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::all_grants(call))),
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_all_grants(call))),
             description: Some(Description {
                 id: "grants",
                 summary: "The hosts of all connectors that need grants.",
-                members: gateway::grants,
+                members: gateway::describe_grants,
             }),
         }],
     },
@@ -134,11 +134,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::history(call))),
+            handler: Handler::Scoped(Admin, |call, _| Box::pin(admin::list_history(call))),
             description: Some(Description {
                 id: "history",
                 summary: "Changes of all connectors with their actors, the newest first.",
-                members: gateway::history,
+                members: gateway::describe_history,
             }),
         }],
     },

@@ -14,11 +14,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::begin(call, caller))),
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::begin_integration(call, caller))),
             description: Some(Description {
                 id: "begin",
                 summary: "Connects an account: begins an authorization, or takes the user's key.",
-                members: lifecycle::begin,
+                members: lifecycle::describe_begin,
             }),
         }],
     },
@@ -28,11 +28,13 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::exists(call, caller))),
+            handler: Handler::Scoped(Integrate, |call, caller| {
+                Box::pin(integrations::integration_exists(call, caller))
+            }),
             description: Some(Description {
                 id: "exists",
                 summary: "Says if the caller's user has connected an account.",
-                members: lifecycle::exists,
+                members: lifecycle::describe_exists,
             }),
         }],
     },
@@ -42,11 +44,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Scoped(Integrate, |call, _| Box::pin(integrations::auth_schema(call))),
+            handler: Handler::Scoped(Integrate, |call, _| Box::pin(integrations::get_auth_schema(call))),
             description: Some(Description {
                 id: "auth_schema",
                 summary: "How users of the connector authenticate, and the schema of the body of POST …/integrations.",
-                members: lifecycle::auth_schema,
+                members: lifecycle::describe_auth_schema,
             }),
         }],
     },
@@ -57,11 +59,11 @@ pub(super) static ROUTES: &[Route] = &[
             method: Method::GET,
             // A program that looks ahead with HEAD must not use up the `state`.
             takes_head: false,
-            handler: Handler::Public(|call| Box::pin(integrations::callback(call))),
+            handler: Handler::Public(|call| Box::pin(integrations::complete_authorization(call))),
             description: Some(Description {
                 id: "callback",
                 summary: "The provider sends the user's browser back to this address.",
-                members: lifecycle::callback,
+                members: lifecycle::describe_callback,
             }),
         }],
     },
@@ -72,31 +74,37 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::get(call, caller))),
+                handler: Handler::Scoped(Integrate, |call, caller| {
+                    Box::pin(integrations::get_integration(call, caller))
+                }),
                 description: Some(Description {
                     id: "get",
                     summary: "One integration.",
-                    members: lifecycle::integration,
+                    members: lifecycle::describe_integration,
                 }),
             },
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::select(call, caller))),
+                handler: Handler::Scoped(Integrate, |call, caller| {
+                    Box::pin(integrations::select_integration(call, caller))
+                }),
                 description: Some(Description {
                     id: "select",
                     summary: "Selects it: operations run on it when the caller names no other.",
-                    members: lifecycle::integration,
+                    members: lifecycle::describe_integration,
                 }),
             },
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::remove(call, caller))),
+                handler: Handler::Scoped(Integrate, |call, caller| {
+                    Box::pin(integrations::remove_integration(call, caller))
+                }),
                 description: Some(Description {
                     id: "remove",
                     summary: "Revokes the access at the service if possible, and deletes the integration in any case.",
-                    members: lifecycle::remove,
+                    members: lifecycle::describe_remove,
                 }),
             },
         ],
@@ -107,11 +115,13 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::confirm(call, caller))),
+            handler: Handler::Scoped(Integrate, |call, caller| {
+                Box::pin(integrations::confirm_integration(call, caller))
+            }),
             description: Some(Description {
                 id: "confirm",
                 summary: "Confirms a grant that was begun with `confirm`, so that the account is used.",
-                members: lifecycle::confirm,
+                members: lifecycle::describe_confirm,
             }),
         }],
     },
@@ -121,11 +131,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::list(call, caller))),
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::list_integrations(call, caller))),
             description: Some(Description {
                 id: "list",
                 summary: "The accounts that the caller's user has connected.",
-                members: lifecycle::list,
+                members: lifecycle::describe_list,
             }),
         }],
     },

@@ -13,7 +13,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::POST,
             takes_head: false,
-            handler: Handler::Scoped(Operate, |call, caller| Box::pin(operations::invoke(call, caller))),
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(operations::invoke_operation(call, caller))),
             description: None,
         }],
     },
@@ -23,11 +23,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::list(call, caller))),
+            handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::list_jobs(call, caller))),
             description: Some(Description {
                 id: "list",
                 summary: "The caller's own jobs, the newest first.",
-                members: openapi::jobs::list,
+                members: openapi::jobs::describe_list,
             }),
         }],
     },
@@ -38,21 +38,21 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
-                handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::get(call, caller))),
+                handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::get_job(call, caller))),
                 description: Some(Description {
                     id: "get",
                     summary: "One job, with its progress, and its result or error.",
-                    members: openapi::jobs::get,
+                    members: openapi::jobs::describe_get,
                 }),
             },
             Endpoint {
                 method: Method::DELETE,
                 takes_head: false,
-                handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::cancel(call, caller))),
+                handler: Handler::Scoped(Operate, |call, caller| Box::pin(jobs::cancel_job(call, caller))),
                 description: Some(Description {
                     id: "cancel",
                     summary: "Cancels a job that has not ended.",
-                    members: openapi::jobs::cancel,
+                    members: openapi::jobs::describe_cancel,
                 }),
             },
         ],
@@ -64,21 +64,21 @@ pub(super) static ROUTES: &[Route] = &[
             Endpoint {
                 method: Method::POST,
                 takes_head: false,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::create(call, caller))),
+                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::create_secret(call, caller))),
                 description: Some(Description {
                     id: "secrets.create",
                     summary: "Makes a secret that the tenant's webhooks are signed with.",
-                    members: openapi::webhooks::create,
+                    members: openapi::webhooks::describe_create,
                 }),
             },
             Endpoint {
                 method: Method::GET,
                 takes_head: true,
-                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::list(call, caller))),
+                handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::list_secrets(call, caller))),
                 description: Some(Description {
                     id: "secrets.list",
                     summary: "The tenant's valid webhook secrets, without the secrets themselves.",
-                    members: openapi::webhooks::list,
+                    members: openapi::webhooks::describe_list,
                 }),
             },
         ],
@@ -89,11 +89,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::DELETE,
             takes_head: false,
-            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::delete(call, caller))),
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(webhooks::delete_secret(call, caller))),
             description: Some(Description {
                 id: "secrets.delete",
                 summary: "Ends a webhook secret.",
-                members: openapi::webhooks::delete,
+                members: openapi::webhooks::describe_delete,
             }),
         }],
     },

@@ -13,11 +13,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Known(|call, caller| Box::pin(connectors::list(call, caller))),
+            handler: Handler::Known(|call, caller| Box::pin(connectors::list_connectors(call, caller))),
             description: Some(Description {
                 id: "connectors",
                 summary: "The live connectors, and modules that were refused. Keys with the scope `admin` see the reasons.",
-                members: gateway::connectors,
+                members: gateway::describe_connectors,
             }),
         }],
     },
@@ -27,11 +27,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Public(|call| Box::pin(system::health(call))),
+            handler: Handler::Public(|call| Box::pin(system::get_health(call))),
             description: Some(Description {
                 id: "healthz",
                 summary: "Answers while the process runs.",
-                members: gateway::health,
+                members: gateway::describe_health,
             }),
         }],
     },
@@ -41,11 +41,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Public(|call| Box::pin(system::ready(call))),
+            handler: Handler::Public(|call| Box::pin(system::get_readiness(call))),
             description: Some(Description {
                 id: "readyz",
                 summary: "Answers 200 while the gateway takes requests, and 503 once it is about to stop.",
-                members: gateway::readiness,
+                members: gateway::describe_readiness,
             }),
         }],
     },
@@ -55,8 +55,12 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Public(|call| Box::pin(system::openapi(call))),
-            description: Some(Description { id: "openapi", summary: "This document.", members: gateway::openapi }),
+            handler: Handler::Public(|call| Box::pin(system::get_description(call))),
+            description: Some(Description {
+                id: "openapi",
+                summary: "This document.",
+                members: gateway::describe_openapi,
+            }),
         }],
     },
     Route {
@@ -65,11 +69,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Public(|call| Box::pin(docs::page(call))),
+            handler: Handler::Public(|call| Box::pin(docs::get_page(call))),
             description: Some(Description {
                 id: "docs",
                 summary: "This API as a page for browsers.",
-                members: gateway::docs,
+                members: gateway::describe_docs,
             }),
         }],
     },
@@ -79,7 +83,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Public(|call| Box::pin(docs::script(call))),
+            handler: Handler::Public(|call| Box::pin(docs::get_script(call))),
             description: None,
         }],
     },
@@ -89,7 +93,7 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Public(|call| Box::pin(docs::library(call))),
+            handler: Handler::Public(|call| Box::pin(docs::get_library(call))),
             description: None,
         }],
     },
@@ -99,11 +103,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Public(|call| Box::pin(docs::page_of_connector(call))),
+            handler: Handler::Public(|call| Box::pin(docs::get_page_of_connector(call))),
             description: Some(Description {
                 id: "connector_docs",
                 summary: "The operations of one connector as a page for browsers.",
-                members: gateway::docs,
+                members: gateway::describe_docs,
             }),
         }],
     },
@@ -113,11 +117,11 @@ pub(super) static ROUTES: &[Route] = &[
         methods: &[Endpoint {
             method: Method::GET,
             takes_head: true,
-            handler: Handler::Operator(|call| Box::pin(system::metrics(call))),
+            handler: Handler::Operator(|call| Box::pin(system::get_metrics(call))),
             description: Some(Description {
                 id: "metrics",
                 summary: "Counters and histograms for Prometheus. Needs no key at `admin_listen`.",
-                members: gateway::metrics,
+                members: gateway::describe_metrics,
             }),
         }],
     },
