@@ -8,18 +8,18 @@ cd "$(dirname "$0")/.."
 # it, or add it here and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config integrations jobs logging metrics pipeline problem recordings registry serve signals telemetry webhooks welcome
+cli           api auth config integrations jobs logging metrics pipeline problem recordings registry serve signals telemetry timestamp webhooks welcome
 serve         api auth config gateway idempotency integrations jobs metrics program registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
-api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry webhooks
+api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
 gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks
-jobs          config integrations logging metrics pipeline problem registry telemetry webhooks
+jobs          config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
 problem       body integrations pipeline registry schema webhooks
 pipeline      body integrations media_type metrics registry schema telemetry
-integrations  caller_url config metrics oauth registry webhooks
+integrations  caller_url config metrics oauth registry timestamp webhooks
 registry      config metrics oauth schema webhooks
-webhooks      caller_url config metrics
+webhooks      caller_url config metrics timestamp
 telemetry     config metrics
 oauth         config
 logging       config
@@ -34,6 +34,7 @@ media_type
 program
 signals
 caller_url
+timestamp
 '
 
 # Files that may have a type of function pointers or boxed closures. Such a type lets a lower folder call a higher one without an

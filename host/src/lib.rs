@@ -28,6 +28,7 @@
 //! - `signals`: the signals that end the process
 //! - `program`: the memory of the program's own code
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
+//! - `timestamp`: the format of times in answers and webhooks
 //!
 //! The crates next to this one are layers below it: among them `contract`, `sandbox`, `egress`, `store`, `memory` and `shape`.
 //!
@@ -60,6 +61,7 @@ mod schema;
 mod serve;
 mod signals;
 mod telemetry;
+mod timestamp;
 mod webhooks;
 mod welcome;
 

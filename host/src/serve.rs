@@ -11,7 +11,7 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use crate::api::server::{self, Cores, Doors};
+use crate::api::server::{self, Cores, Listeners};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
@@ -107,9 +107,9 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     // the write fails.
     let _over_file_size = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
     // Before everything else, because a port that is taken is the most frequent mistake.
-    let doors = Doors::open(&config).await?;
-    config.listening_on(doors.callers_address()?);
-    config.admin_listen = doors.admin_address()?;
+    let listeners = Listeners::bind(&config).await?;
+    config.listening_on(listeners.callers_address()?);
+    config.admin_listen = listeners.admin_address()?;
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
     let store = Store::connect(&config.store()).await?;
@@ -230,7 +230,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         drained_at = tokio::time::Instant::now() + config.drain;
         jobs.stop(drained_at);
     };
-    server::serve(&gateway, &cores, doors, stop).await;
+    server::serve(&gateway, &cores, listeners, stop).await;
     jobs.shut_down().await;
     for task in background {
         task.abort();

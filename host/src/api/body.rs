@@ -92,7 +92,7 @@ impl RequestBody {
 ///
 /// # Errors
 /// 415 if it is encoded, 413 over the limit, 503 if the memory for calls is used up, 408 at the deadline, 400 if the caller stops sending.
-pub(super) async fn read(
+pub(super) async fn read_body(
     headers: &HeaderMap,
     body: &mut RequestBody,
     limit_mb: usize,
@@ -179,15 +179,15 @@ async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) ->
 /// Reads a body whose media type is JSON, or an empty body without a media type.
 ///
 /// # Errors
-/// As [`read`], and 415 for any other media type.
-pub(super) async fn read_json(
+/// As [`read_body`], and 415 for any other media type.
+pub(super) async fn read_json_body(
     headers: &HeaderMap,
     body: &mut RequestBody,
     gateway: &Gateway,
 ) -> Result<Bytes, Problem> {
     let (limit_mb, advice) = (gateway.config.max_body_mb, "send less, or have `max_body_mb` raised");
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let body = read(headers, body, limit_mb, advice, gateway.egress.memory()).await?;
+    let body = read_body(headers, body, limit_mb, advice, gateway.egress.memory()).await?;
     if content_type.is_some_and(|value| is_json(essence(value))) || body.is_empty() && content_type.is_none() {
         return Ok(body);
     }

@@ -9,10 +9,10 @@ use contract::pointer;
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
-/// What a caller asks for in the headers of a call. The texts are copied: a waiting call must not keep the buffer of its connection.
+/// The headers of a call that change how it runs. The texts are copied: a waiting call must not keep the buffer of its connection.
 #[derive(Default)]
-pub(super) struct Wishes {
-    /// The media types that the caller takes.
+pub(super) struct CallHeaders {
+    /// The media types that the caller accepts.
     pub(super) accept: Option<Box<str>>,
     /// The part of a file that the caller wants.
     pub(super) range: Option<Box<str>>,
@@ -20,35 +20,35 @@ pub(super) struct Wishes {
     pub(super) user_identifier: Option<Box<str>>,
     /// The longest time that the caller waits: `Request-Timeout`, else the preference `wait` (RFC 7240, section 4.3).
     pub(super) requested_timeout: Option<RequestedTimeout>,
-    /// The caller wants to know why a connector trapped. Only a caller with the scope `admin` is told.
+    /// The caller requests the reason why a connector trapped. Only callers with the scope `admin` get it.
     pub(super) wants_debug: bool,
 }
 
-impl Wishes {
-    /// Reads the headers in one pass, so that an absent one costs nothing.
+impl CallHeaders {
+    /// Reads all headers in one pass, so that an absent header costs nothing.
     ///
     /// # Errors
     /// 400 if `Request-Timeout` is not a number of seconds, and those of [`user_identifier`]. A preference that cannot be read is
     /// ignored, as RFC 7240 says.
-    pub(super) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
-        let mut wishes = Self::default();
+    pub(super) fn parse(headers: &HeaderMap) -> Result<Self, Problem> {
+        let mut call_headers = Self::default();
         let (mut prefer, mut request_timeout) = (None, None);
         for (name, value) in headers {
             let text = || value.to_str().ok();
             match name.as_str() {
-                "accept" if wishes.accept.is_none() => wishes.accept = text().map(Box::from),
+                "accept" if call_headers.accept.is_none() => call_headers.accept = text().map(Box::from),
                 "x-user-identifier" => {
-                    wishes.user_identifier = Some(named(value, wishes.user_identifier.is_some())?.into());
+                    call_headers.user_identifier = Some(named(value, call_headers.user_identifier.is_some())?.into());
                 }
                 "prefer" => prefer = text(),
                 "request-timeout" => request_timeout = Some(value),
-                "range" => wishes.range = text().filter(|range| range.starts_with("bytes=")).map(Box::from),
-                "x-debug" => wishes.wants_debug = value == "1",
+                "range" => call_headers.range = text().filter(|range| range.starts_with("bytes=")).map(Box::from),
+                "x-debug" => call_headers.wants_debug = value == "1",
                 _ => {}
             }
         }
-        wishes.requested_timeout = requested_timeout(request_timeout, prefer.unwrap_or_default())?;
-        Ok(wishes)
+        call_headers.requested_timeout = requested_timeout(request_timeout, prefer.unwrap_or_default())?;
+        Ok(call_headers)
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) struct RequestedTimeout {
 }
 
 impl RequestedTimeout {
-    /// The header that asks for it.
+    /// The header that it comes from.
     pub(super) fn header(self) -> &'static str {
         if self.is_preference { "Prefer" } else { "Request-Timeout" }
     }
@@ -124,7 +124,7 @@ mod tests {
 
     fn timeout_of(name: &'static str, value: &'static str) -> Result<Option<RequestedTimeout>, ()> {
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
-        Wishes::of(&headers).map(|wishes| wishes.requested_timeout).map_err(drop)
+        CallHeaders::parse(&headers).map(|call_headers| call_headers.requested_timeout).map_err(drop)
     }
 
     #[test]

@@ -42,7 +42,7 @@ enum KeptHead {
 ///
 /// # Errors
 /// 400 if the key is repeated, empty, too long, or has a character that is not printable ASCII, a quotation mark or a backslash.
-pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+pub(super) fn key_in_headers(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut values = headers.get_all(&IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
     let text = value.to_str().unwrap_or_default();
@@ -64,7 +64,7 @@ pub(super) fn key(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
 /// # Errors
 /// 409 while the first call runs, if nobody knows what it did, or if its answer was not kept; 422 if the key belongs to another
 /// request; 503 if the store does not answer; and the problem of the call itself.
-pub(super) async fn answer(
+pub(super) async fn answer_idempotently(
     gateway: &Arc<Gateway>,
     caller: &AuthorizedCaller,
     key: &str,
@@ -72,13 +72,13 @@ pub(super) async fn answer(
     run: impl Future<Output = Result<Response<Body>, Problem>> + Send + 'static,
 ) -> Result<Response<Body>, Problem> {
     let call = IdempotentCall::new(caller.tenant(), caller.subject(), key, request);
-    match gateway.idempotency.begin(&call).await.map_err(|error| unusable(&error))? {
+    match gateway.idempotency.begin(&call).await.map_err(|error| idempotency_problem(&error))? {
         KeyStatus::New => {}
-        KeyStatus::Ended(kept) => return replayed(kept.expose_secret()),
-        other => return Err(refused(&other)),
+        KeyStatus::Ended(kept) => return replayed_answer(kept.expose_secret()),
+        other => return Err(status_problem(&other)),
     }
     let memory = gateway.egress.memory().clone();
-    let running = gateway.idempotency.run(call, async move { ended(run.await, &memory).await });
+    let running = gateway.idempotency.run(call, async move { outcome_of(run.await, &memory).await });
     // A task that panicked leaves its key under the lease, which then ends.
     running.await.unwrap_or_else(|_| Err(problem::INTERNAL.with_detail("The call broke off.").of_unknown_outcome()))
 }
@@ -88,7 +88,7 @@ pub(super) fn is_replayed(response: &Response<Body>) -> bool {
     response.headers().contains_key(&REPLAYED)
 }
 
-fn refused(status: &KeyStatus) -> Problem {
+fn status_problem(status: &KeyStatus) -> Problem {
     match status {
         KeyStatus::Lost => problem::IDEMPOTENT_CALL_LOST
             .with_detail(
@@ -111,7 +111,7 @@ fn refused(status: &KeyStatus) -> Problem {
     }
 }
 
-fn unusable(error: &IdempotencyError) -> Problem {
+fn idempotency_problem(error: &IdempotencyError) -> Problem {
     match error {
         IdempotencyError::Store(error) | IdempotencyError::Vault(VaultError::Store(error)) => {
             store_problem(error, "The idempotency keys cannot be read or written now; try again. The call was not run.")
@@ -126,7 +126,7 @@ fn unusable(error: &IdempotencyError) -> Problem {
 }
 
 /// The result of a call for its caller, and what is kept of it.
-async fn ended(
+async fn outcome_of(
     result: Result<Response<Body>, Problem>,
     memory: &MemoryBudget,
 ) -> (Result<Response<Body>, Problem>, KeyOutcome) {
@@ -134,7 +134,7 @@ async fn ended(
         Ok(response) => response,
         Err(problem) if problem.did_nothing() => return (Err(problem), KeyOutcome::Released),
         Err(problem) => {
-            let kept = stored(&KeptHead::Problem(problem.clone()), &[]);
+            let kept = stored_answer(&KeptHead::Problem(problem.clone()), &[]);
             return (Err(problem), kept);
         }
     };
@@ -163,11 +163,11 @@ async fn ended(
     let headers = parts.headers.iter().filter(|(name, _)| **name != CONTENT_LENGTH);
     let headers =
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
-    let kept = stored(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
+    let kept = stored_answer(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
     (Ok(Response::from_parts(parts, full(held.of(read.freeze())))), kept)
 }
 
-fn stored(head: &KeptHead, body: &[u8]) -> KeyOutcome {
+fn stored_answer(head: &KeptHead, body: &[u8]) -> KeyOutcome {
     // The head has text and numbers only, which are always written.
     let Ok(mut bytes) = serde_json::to_vec(head) else { return KeyOutcome::TooLarge };
     bytes.push(b'\n');
@@ -176,7 +176,7 @@ fn stored(head: &KeptHead, body: &[u8]) -> KeyOutcome {
 }
 
 /// The first answer again.
-fn replayed(kept: &[u8]) -> Result<Response<Body>, Problem> {
+fn replayed_answer(kept: &[u8]) -> Result<Response<Body>, Problem> {
     let damaged = || problem::INTERNAL.with_detail("The kept answer has an unknown form.").retryable(false);
     let line = kept.iter().position(|byte| *byte == b'\n').ok_or_else(damaged)?;
     let (head, body) = kept.split_at(line);
@@ -206,7 +206,7 @@ mod tests {
         for value in values {
             headers.append(IDEMPOTENCY_KEY, HeaderValue::from_str(value).unwrap());
         }
-        key(&headers).map(|key| key.map(str::to_owned)).map_err(drop)
+        key_in_headers(&headers).map(|key| key.map(str::to_owned)).map_err(drop)
     }
 
     #[test]

@@ -21,6 +21,8 @@ mod integrations;
 mod jobs;
 mod openapi;
 mod operations;
+mod pagination;
+mod record_schema;
 pub mod records;
 mod route;
 mod router;
@@ -32,7 +34,7 @@ mod webhooks;
 use serde_json::Value;
 
 pub use self::admin::SIGNATURE;
-pub use self::connectors::record as connectors_record;
+pub use self::connectors::connectors_record;
 pub use self::integrations::callback_parameters;
 
 use crate::config::Config;

@@ -44,7 +44,7 @@ pub(super) enum Handler {
     Public(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
     /// Callers with a valid token may call it.
     Known(for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
-    /// Everybody may call it at [`Door::Admin`], and callers with the scope `admin` at [`Door::Callers`].
+    /// Everybody may call it at [`Listener::Admin`], and callers with the scope `admin` at [`Listener::Callers`].
     Operator(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
     /// Callers whose token has the scope may call it.
     Scoped(Scope, for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
@@ -61,7 +61,7 @@ pub(super) struct Description {
 
 /// The address that a request came in by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Door {
+pub(super) enum Listener {
     /// `listen`
     Callers,
     /// `admin_listen`
@@ -102,7 +102,7 @@ pub(super) struct HttpCall<'a> {
     /// The span of the call.
     pub(super) trace: &'a Trace,
     /// The table of routes, for the API's description.
-    pub(super) routes: &'static [Route],
+    pub(super) routes: &'static [&'static [Route]],
 }
 
 impl Route {
@@ -112,12 +112,12 @@ impl Route {
         self.family == Family::Admin || self.methods.iter().any(is_operator)
     }
 
-    /// Returns `true` if the route is served at this door. `has_admin_door` says that `admin_listen` is set.
-    pub(super) fn is_at(&self, door: Door, has_admin_door: bool) -> bool {
-        match door {
-            Door::Callers => !(has_admin_door && self.is_for_operators()),
+    /// Returns `true` if the route is served at this listener. `has_admin_listener` says that `admin_listen` is set.
+    pub(super) fn is_served_by(&self, listener: Listener, has_admin_listener: bool) -> bool {
+        match listener {
+            Listener::Callers => !(has_admin_listener && self.is_for_operators()),
             // The list of connectors is for both.
-            Door::Admin => self.is_for_operators() || matches!(self.family, Family::System | Family::Connectors),
+            Listener::Admin => self.is_for_operators() || matches!(self.family, Family::System | Family::Connectors),
         }
     }
 

@@ -61,8 +61,8 @@ pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::finish::Finish;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
-pub use self::record::{record, time};
-pub use self::schema::{describe, init_schema};
+pub use self::record::{AuthTypeName, IntegrationRecord};
+pub use self::schema::{AuthSchemaRecord, init_schema};
 
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};

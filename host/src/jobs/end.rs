@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use serde_json::value::RawValue;
 
 use super::problem::failure_problem;
-use super::record::Record;
+use super::record::JobRecord;
 use super::{Failure, JobError, Jobs, Parts};
 use crate::metrics::OutcomeLabels;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
@@ -75,7 +75,7 @@ impl Jobs {
         }
         let Parts { webhooks, config, .. } = &self.parts;
         let length = content.as_ref().unwrap_or_else(|error| error).get().len();
-        let record = compute::run(length, || serde_json::to_vec(&Record::ended(job, content))).await?;
+        let record = compute::run(length, || serde_json::to_vec(&JobRecord::ended(job, content))).await?;
         let deliveries = webhooks.deliveries_of_job(&job.tenant, &job.id, &urls, &record, config.keep);
         Ok(compute::drive(length, deliveries).await?)
     }

@@ -30,9 +30,9 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
-pub use self::callbacks::callback_records;
+pub use self::callbacks::CallbackRecord;
 pub use self::error::{CallbackError, WebhookError};
-pub use self::events::{EventKind, Events};
+pub use self::events::{EventKind, EventRecord, Events};
 pub use self::receiver::{MAX_URL_BYTES, url_check};
 pub use self::secrets::NewSecret;
 

@@ -30,7 +30,7 @@ struct Returned {
 }
 
 /// Answers the browser.
-pub(in crate::api) async fn callback(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+pub(in crate::api) async fn complete_authorization(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let Some(returned) = parse(call.head.uri.query().unwrap_or_default()) else {
         return Ok(page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN));
     };

@@ -1,8 +1,7 @@
 //! The body of an answer on its way to the caller.
 //!
-//! The connection asks the body for the next piece when the caller has taken the one before. A caller that takes nothing would
-//! hold the answer, its permit and its connection to the upstream, because nobody would ask any more. So the body can be given
-//! up from outside.
+//! The connection polls the body for the next piece when the caller has read the previous one. A caller that reads nothing would
+//! keep the answer, its permit and its connection to the upstream. Another task can therefore give the body up.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,26 +13,22 @@ use hyper::body::{Body as _, Frame, SizeHint};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::connections::Exchange;
+use super::connections::ActiveRequest;
 use crate::body::Body;
 use egress::EgressError;
 
 /// Size of the pieces of a body that is complete in memory. The connection holds one piece after the body was given up.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// The value of `waiting_since` while the body waits for its source, which has a deadline of its own.
+/// The value of `waiting_since` while the body waits for its source, which has its own deadline.
 const NOT_WAITING: u64 = u64::MAX;
 
-/// An extension of a response: the time at which the call ends, whether or not its answer was sent.
-#[derive(Clone, Copy)]
-pub(in crate::api) struct AnswerDeadline(pub(in crate::api) Instant);
-
-/// The body of one answer.
-pub(super) struct Answer {
+/// The state of an answer's body, shared by the connection that sends it and the task that gives it up.
+pub(super) struct AnswerProgress {
     /// `None` after it was given up.
     source: Mutex<Option<Source>>,
     deadline: Option<Instant>,
-    /// The second since which the caller has a piece to take.
+    /// The second since which a piece waits for the caller to read it.
     waiting_since: AtomicU64,
     given_up: AtomicBool,
 }
@@ -46,8 +41,8 @@ struct Source {
     waker: Option<Waker>,
 }
 
-impl Answer {
-    /// A body, at this second. If there is a deadline, the body is given up then.
+impl AnswerProgress {
+    /// The state of a body that begins at the second `now`. At the deadline, if there is one, the body is given up.
     pub(super) fn new(body: Body, deadline: Option<Instant>, now: u64) -> Self {
         Self {
             waiting_since: AtomicU64::new(now),
@@ -57,12 +52,12 @@ impl Answer {
         }
     }
 
-    /// The second since which the caller has a piece to take.
+    /// The second since which a piece waits for the caller to read it.
     pub(super) fn waiting_since(&self) -> u64 {
         self.waiting_since.load(Ordering::Relaxed)
     }
 
-    /// `true` if the deadline of the call has passed.
+    /// Returns `true` if the deadline of the call has passed.
     pub(super) fn is_overdue(&self) -> bool {
         self.deadline.is_some_and(|deadline| deadline < Instant::now())
     }
@@ -101,42 +96,42 @@ impl Source {
 }
 
 /// The body that the connection sends.
-pub(super) struct Delivery {
-    answer: Arc<Answer>,
-    exchange: Exchange,
+pub(super) struct AnswerBody {
+    progress: Arc<AnswerProgress>,
+    request: ActiveRequest,
 }
 
-impl Delivery {
-    pub(super) fn new(answer: Arc<Answer>, exchange: Exchange) -> Self {
-        Self { answer, exchange }
+impl AnswerBody {
+    pub(super) fn new(progress: Arc<AnswerProgress>, request: ActiveRequest) -> Self {
+        Self { progress, request }
     }
 }
 
-impl hyper::body::Body for Delivery {
+impl hyper::body::Body for AnswerBody {
     type Data = Bytes;
     type Error = EgressError;
 
     fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, EgressError>>> {
-        let answer = &self.answer;
-        let mut source = answer.source.lock();
+        let progress = &self.progress;
+        let mut source = progress.source.lock();
         let Some(source) = source.as_mut() else { return Poll::Ready(Some(Err(EgressError::TimedOut))) };
         let polled = source.poll(context);
         if polled.is_pending() {
-            answer.waiting_since.store(NOT_WAITING, Ordering::Relaxed);
+            progress.waiting_since.store(NOT_WAITING, Ordering::Relaxed);
             source.waker = Some(context.waker().clone());
         } else {
-            answer.waiting_since.store(self.exchange.seconds(), Ordering::Relaxed);
+            progress.waiting_since.store(self.request.seconds(), Ordering::Relaxed);
         }
         polled
     }
 
     fn is_end_stream(&self) -> bool {
-        let source = self.answer.source.lock();
+        let source = self.progress.source.lock();
         source.as_ref().is_some_and(|source| source.rest.is_empty() && source.body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        let source = self.answer.source.lock();
+        let source = self.progress.source.lock();
         let Some(source) = source.as_ref() else { return SizeHint::default() };
         let (hint, rest) = (source.body.size_hint(), source.rest.len() as u64);
         match hint.exact() {
