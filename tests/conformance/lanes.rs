@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::client::Call;
 use support::oauth::browser;
-use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Person, Provider, Seen, Setup};
+use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Person, Seen, Setup, Upstream};
 
 use crate::operations::{Connector, Operation};
 use crate::specifications::Method;
@@ -58,7 +58,7 @@ enum Recorder {
     /// The lane uses the account of this name.
     Account { name: String, recorded: Recorded },
     /// The lane has an upstream of its own.
-    Alone(Provider),
+    Alone(Upstream),
 }
 
 impl Lanes {
@@ -164,7 +164,7 @@ impl Lane {
         let answer = self.request(operation, input).send();
         let requests = match &self.recorder {
             Recorder::Account { name, recorded } => recorded.lock().remove(name).unwrap_or_default(),
-            Recorder::Alone(provider) => provider.take_seen(),
+            Recorder::Alone(upstream) => upstream.take_seen(),
         };
         Sent { input: input.clone(), answer, requests }
     }
@@ -172,15 +172,15 @@ impl Lane {
 
 /// A gateway with one connector that needs no accounts, and its upstream.
 fn alone(connector: &Connector, services: &Arc<Services>, timeout_s: u32) -> (Lane, Gateway) {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     let (methods, services) = (methods(connector), Arc::clone(services));
-    provider.on("*", move |seen| upstream::answer(seen, &methods, &services));
+    upstream.on("*", move |seen| upstream::answer(seen, &methods, &services));
     let mut section = format!("[connectors.{}]\nallow_private_network = true\n", connector.id);
     for (name, url) in &connector.upstreams {
-        section.push_str(&format!("upstreams.{name} = \"{}/{url}\"\n", provider.url()));
+        section.push_str(&format!("upstreams.{name} = \"{}/{url}\"\n", upstream.url()));
     }
     let gateway = Setup::new().shipped(&connector.id).config(&section).config(&settings(connector, timeout_s)).start();
-    let lane = Lane { connector: connector.id.clone(), client: gateway.client(), recorder: Recorder::Alone(provider) };
+    let lane = Lane { connector: connector.id.clone(), client: gateway.client(), recorder: Recorder::Alone(upstream) };
     (lane, gateway)
 }
 

@@ -6,7 +6,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
-use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Provider, Reply, Setup};
+use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream};
 
 use crate::integrations::{connect, me, path, registered, who};
 
@@ -92,12 +92,12 @@ fn without(name: &str) -> Value {
 }
 
 /// Publishes keys at `/jwks.json`.
-fn publish(issuer: &Provider, keys: &[&SigningKey]) {
+fn publish(issuer: &Upstream, keys: &[&SigningKey]) {
     let keys: Vec<Value> = keys.iter().map(|key| key.public()).collect();
     issuer.reply("/jwks.json", Reply::json(json!({"keys": keys})));
 }
 
-fn config(issuer: &Provider, more: &str) -> String {
+fn config(issuer: &Upstream, more: &str) -> String {
     format!(
         "[jwt_issuers.test]\nissuer = \"{ISSUER}\"\naudience = \"{AUDIENCE}\"\njwks_url = \"{}/jwks.json\"\nallow_private_network = true\n{more}",
         issuer.url()
@@ -105,12 +105,12 @@ fn config(issuer: &Provider, more: &str) -> String {
 }
 
 /// A gateway that trusts the issuer, with a connector whose users have accounts.
-fn gateway(issuer: &Provider, provider: &OAuthProvider, more: &str) -> Gateway {
+fn gateway(issuer: &Upstream, provider: &OAuthProvider, more: &str) -> Gateway {
     registered(Setup::new().config(&config(issuer, more)).account("account", provider).start(), provider)
 }
 
-fn world(key: &SigningKey) -> (Provider, OAuthProvider, Gateway) {
-    let (issuer, provider) = (Provider::start(), OAuthProvider::start(Dialect::strict()));
+fn world(key: &SigningKey) -> (Upstream, OAuthProvider, Gateway) {
+    let (issuer, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
     publish(&issuer, &[key]);
     let gateway = gateway(&issuer, &provider, "");
     (issuer, provider, gateway)
@@ -266,7 +266,7 @@ fn known_keys_stay_valid_while_the_issuer_is_down() {
 #[test]
 fn the_tenant_may_be_a_claim_and_no_jwt_is_an_administrator() {
     let key = SigningKey::es256("one");
-    let (issuer, provider) = (Provider::start(), OAuthProvider::start(Dialect::strict()));
+    let (issuer, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
     publish(&issuer, &[&key]);
     let gateway = gateway(&issuer, &provider, "tenant_claim = \"org\"");
     let of = |tenant: &str| gateway.stranger().with_key(&key.sign(&with("org", json!(tenant))));

@@ -8,12 +8,12 @@ use std::process::Command;
 
 use support::catalogue::CONFIGURED;
 use support::setup::KEY;
-use support::{Gateway, Provider, Setup, dexscreener, module, process};
+use support::{Gateway, Setup, Upstream, dexscreener, module, process};
 
 /// A gateway with every connector, a stand-in for the service of one of them, and a folder for what the tools write.
 pub(crate) struct World {
     pub(crate) gateway: Gateway,
-    _service: Provider,
+    _service: Upstream,
     folder: PathBuf,
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use support::{Client, Gateway, Provider, Setup, module};
+use support::{Client, Gateway, Setup, Upstream, module};
 
 /// Kills the gateway and starts it again.
 fn revive(gateway: Gateway) -> Gateway {
@@ -110,7 +110,7 @@ fn a_kill_during_compilation_does_no_harm() {
 
 #[test]
 fn a_kill_under_load_looks_like_a_restart_to_callers() {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gateway = Setup::new().guest("hostile").guest("liar").upstream("hostile", "api", &service.url()).start();
     let client = gateway.client();
     let calls: Vec<_> = (0..20).map(|_| client.begin("/connectors/hostile/call", json!({"path": "/"}))).collect();
@@ -122,5 +122,5 @@ fn a_kill_under_load_looks_like_a_restart_to_callers() {
         }
     }
     let gateway = gateway.start_again();
-    crate::hostile::assert_serves(&gateway);
+    support::hostile::assert_serves(&gateway);
 }

@@ -8,7 +8,7 @@
 //! - [`client`]: requests to the gateway and expectations of its answers; [`load`]: requests in the background; [`wire`]:
 //!   connections whose bytes a test writes itself
 //! - [`usage`]: memory, CPU time, descriptors and threads of a process
-//! - [`provider`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such
+//! - [`upstream`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such
 //!   services
 //! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
 //! - [`accounts`]: the connecting of accounts
@@ -38,17 +38,18 @@ pub mod encoding;
 pub mod gateway;
 pub mod gzip;
 pub mod home;
+pub mod hostile;
 pub mod load;
 pub mod module;
 pub mod oauth;
 pub mod process;
-pub mod provider;
 pub mod proxy;
 pub mod registry;
 pub mod reply;
 pub mod setup;
 pub mod signer;
 pub mod tls;
+pub mod upstream;
 pub mod usage;
 pub mod webhooks;
 pub mod wire;
@@ -66,13 +67,13 @@ pub use gateway::Gateway;
 pub use home::Home;
 pub use load::Load;
 pub use oauth::{Dialect, Endpoint, OAuthProvider, Person};
-pub use provider::{Provider, Seen};
 pub use proxy::Proxy;
 pub use registry::Registry;
 pub use reply::{Gate, Reply};
 pub use setup::Setup;
 pub use signer::Signer;
 pub use tls::Authority;
+pub use upstream::{Seen, Upstream};
 
 /// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this long.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

@@ -61,7 +61,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         let [at_once, on_fiber] = seconds.map(median);
         figures.push(
             Figure::new(format!("invocation, {what}"), Unit::Seconds, at_once)
-                .beside("on a fiber", on_fiber)
+                .against("on a fiber", on_fiber)
                 .goal(Goal::AtMost(goal)),
         );
     }

@@ -27,7 +27,7 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     let whole = round.latencies.iter().sum::<f64>() / calls;
     let figure = |name: &str, seconds| {
         Figure::new(format!("thin operation, stage: {name}"), Unit::Seconds, seconds)
-            .beside("whole call, as its caller sees it", whole)
+            .against("whole call, as its caller sees it", whole)
     };
     let mut figures: Vec<Figure> = STAGES.iter().zip(&spent).map(|(stage, seconds)| figure(stage, *seconds)).collect();
     figures.push(figure("connection, head, body, key and answer", whole - spent.iter().sum::<f64>()));

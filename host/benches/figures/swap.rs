@@ -26,7 +26,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Time after which no further swap is begun.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The goal for the 99% latency during swaps beside that without. A tenth is the noise of a run.
+/// The goal for the 99% latency during swaps, compared with the latency without swaps. A tenth is the noise of a run.
 const P99_GOAL: f64 = 1.1;
 
 /// Measures the section.
@@ -66,7 +66,7 @@ async fn measure_at(target: Target, settings: &Settings) -> Outcome<Vec<Figure>>
     }
     let latency = |what: &str, value: fn(&Round) -> f64| {
         Figure::new(format!("{SWAPS} swaps: {what}"), Unit::Seconds, value(&disturbed))
-            .beside("without swaps", value(&undisturbed))
+            .against("without swaps", value(&undisturbed))
     };
     Ok(vec![
         Figure::new(

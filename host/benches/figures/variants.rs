@@ -47,12 +47,12 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         let (plain, variants) = contestants.split_first().ok_or("nothing was measured")?;
         let figures = variants.iter().flat_map(|variant| {
             let name = |what: &str| format!("call {}: {what}", variant.name);
-            let requests = variant.beside(plain, name("requests"), Unit::PerSecond, |round| round.per_second);
+            let requests = variant.against(plain, name("requests"), Unit::PerSecond, |round| round.per_second);
             let requests = match variant.name.contains("credential") {
                 true => requests.goal(Goal::Ratio(GOAL_WITH_CREDENTIAL)),
                 false => requests,
             };
-            [requests, variant.beside(plain, name("CPU time a request"), Unit::Seconds, |round| round.cpu)]
+            [requests, variant.against(plain, name("CPU time a request"), Unit::Seconds, |round| round.cpu)]
         });
         Ok(figures.collect())
     })

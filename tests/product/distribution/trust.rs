@@ -9,7 +9,7 @@ use support::setup::KEY;
 use support::signer::signature_file;
 use support::{Answer, Gateway, Registry, Setup, Signer, module};
 
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 /// A gateway that trusts one publisher with these identifiers.
 fn trusting(signer: &Signer, connectors: &str) -> Setup {

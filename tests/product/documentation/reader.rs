@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use support::process::{self, Process};
-use support::provider::free_port;
 use support::registry::Registry;
+use support::upstream::free_port;
 use support::{module, wait_at_most};
 
 use super::page::{self, Block, Kind};

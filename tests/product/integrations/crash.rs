@@ -22,7 +22,7 @@ const MOMENTS: [u64; 12] = [0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 24, 40];
 
 fn start(store: &Store, provider: &OAuthProvider) -> Gateway {
     // The port is fixed, so that an authorization survives the restart.
-    let port = support::provider::free_port();
+    let port = support::upstream::free_port();
     let setup = Setup::new()
         .on(store)
         .general(&format!("public_url = \"http://127.0.0.1:{port}\""))

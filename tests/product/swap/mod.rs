@@ -5,11 +5,11 @@ mod shipped;
 
 use serde_json::{Value, json};
 use support::description::inlined;
-use support::{Answer, Client, Gate, Gateway, Load, Provider, Reply, Setup, module};
+use support::{Answer, Client, Gate, Gateway, Load, Reply, Setup, Upstream, module};
 
 /// A gateway with the first version of a connector, and the connector's service.
-fn gateway() -> (Gateway, Provider) {
-    let service = Provider::start();
+fn gateway() -> (Gateway, Upstream) {
+    let service = Upstream::start();
     service.reply("/forward", Reply::json(json!({"from": "the service"}))).reply("/wait", Reply::json(json!({})));
     let gateway =
         Setup::new().module("liar", module::liar("version=1.0.0")).upstream("liar", "api", &service.url()).start();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use support::{Answer, Gateway, Setup, module, wait_for};
 
 use super::load;
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 /// A gateway that came with version 1.0.0 of `liar`.
 fn gateway() -> Gateway {

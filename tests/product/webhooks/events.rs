@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use support::description::inlined;
 use support::webhooks::{make_secret, verified};
-use support::{Client, Dialect, Gateway, OAuthProvider, Provider, Reply, Setup, Store, module, wait_for};
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::body;
 use crate::integrations::{client, connect, email, on_each_store, path, started, who};
@@ -18,12 +18,12 @@ struct World {
     gateway: Gateway,
     client: Client,
     provider: OAuthProvider,
-    receiver: Provider,
+    receiver: Upstream,
     secret: String,
 }
 
 fn world(store: &Store, dialect: Dialect) -> World {
-    let (provider, receiver) = (OAuthProvider::start(dialect), Provider::start());
+    let (provider, receiver) = (OAuthProvider::start(dialect), Upstream::start());
     receiver.reply("*", Reply::empty(204));
     let callbacks = format!("[callbacks]\nallow_private_network = true\nevents_url = \"{}\"", receiver.url());
     let setup = Setup::new().on(store).config(&callbacks).account("account", &provider);

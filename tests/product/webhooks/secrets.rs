@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use support::webhooks::make_secret;
-use support::{Client, Gateway, Provider, Store};
+use support::{Client, Gateway, Store, Upstream};
 
 use super::{connect, setup, telling, wait};
 use crate::integrations::{client, on_each_store};
@@ -19,8 +19,8 @@ on_each_store!(
     no_secret_and_no_body_is_written_in_plain_text,
 );
 
-fn gateway(store: &Store) -> (Gateway, Provider) {
-    let receiver = Provider::start();
+fn gateway(store: &Store) -> (Gateway, Upstream) {
+    let receiver = Upstream::start();
     (setup(store, &receiver).start(), receiver)
 }
 
@@ -96,7 +96,7 @@ fn secrets_need_the_scope_integrate_and_a_token_that_is_not_bound_to_a_user() {
 }
 
 fn no_secret_and_no_body_is_written_in_plain_text(store: &Store) {
-    let receiver = Provider::start();
+    let receiver = Upstream::start();
     receiver.reply("*", support::Reply::empty(503));
     // All log lines, so that a line with a secret is found.
     let events_url = format!("{}/secret-of-the-url", receiver.url());
