@@ -24,7 +24,7 @@ const GATEWAYS: usize = 3;
 /// Keys that some connectors need besides the URLs of their upstreams.
 const SETTINGS: [(&str, &str); 2] = [
     ("code_hosting", "settings.default_organization = \"acme\""),
-    // The service asks for three seconds between two requests. The stand-in does not.
+    // The service requires three seconds between two requests. The stand-in does not.
     ("preprint_archive", "pacing = { interval_ms = 0 }"),
 ];
 
@@ -57,7 +57,7 @@ struct Lane {
 enum Recorder {
     /// The lane uses the account of this name.
     Account { name: String, recorded: Recorded },
-    /// The lane has an upstream of its own.
+    /// The lane has its own upstream.
     Alone(Upstream),
 }
 
@@ -140,7 +140,7 @@ impl Lanes {
         done.into_iter().map(|(_, sent)| sent).collect()
     }
 
-    /// Begins a call of an operation of a connector. Its requests to the upstream are not told apart from those of other calls.
+    /// Begins a call of an operation of a connector. Its requests to the upstream cannot be told from the requests of other calls.
     pub(crate) fn begin(&self, connector: &str, operation: &str, input: &Value) -> Pending {
         self.lanes[connector][0].request(operation, input).begin()
     }

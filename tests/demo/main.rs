@@ -110,7 +110,7 @@ fn make_a_mistake(client: &Client, papers: &Upstream) -> Step {
     let reported = answer.json()["errors"].as_array().map_or(0, Vec::len);
     promise(
         answer.status == 422 && reported == 3,
-        "all three are reported at once, each with its place and what to do",
+        "all three are reported together, each with its place and what to do",
     )?;
     promise(papers.seen().len() == asked, "the service was not called")
 }
@@ -173,5 +173,5 @@ fn survive_a_hostile_module(gateway: &Gateway, client: &Client) -> Step {
     let looped: Answer = show::call(client, "hostile/endless_loop", &json!({}));
     promise(looped.status == 500 && looped.json()["limit"] == "cpu", "it was stopped at its limit")?;
     let answer = gateway.call("dex_market_data/search_pairs", json!({"q": "EXM"}));
-    promise(answer.status == 200, "the next honest request is answered")
+    promise(answer.status == 200, "the next honest request succeeds")
 }

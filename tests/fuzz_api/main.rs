@@ -22,7 +22,7 @@ const DEFAULT_MINUTES: f64 = 15.0;
 /// Keys that some connectors need besides the URLs of their upstreams.
 const SETTINGS: [(&str, &str); 2] = [
     ("code_hosting", "settings.default_organization = \"acme\""),
-    // The service asks for three seconds between two requests. The stand-in does not.
+    // The service requires three seconds between two requests. The stand-in does not.
     ("preprint_archive", "pacing = { interval_ms = 0 }"),
 ];
 

@@ -117,7 +117,7 @@ fn world(key: &SigningKey) -> (Upstream, OAuthProvider, Gateway) {
 }
 
 fn ask(gateway: &Gateway, token: &str) -> Answer {
-    gateway.stranger().with_key(token).get("/integrations")
+    gateway.anonymous().with_key(token).get("/integrations")
 }
 
 #[track_caller]
@@ -133,7 +133,7 @@ fn assert_refused(gateway: &Gateway, token: &str, what: &str) {
 fn a_jwt_acts_for_its_subject() {
     for key in [SigningKey::es256("one"), SigningKey::ed25519("one")] {
         let (_issuer, provider, gateway) = world(&key);
-        let caller = |subject: &str| -> Client { gateway.stranger().with_key(&key.sign(&claims(subject))) };
+        let caller = |subject: &str| -> Client { gateway.anonymous().with_key(&key.sign(&claims(subject))) };
         let (ada, bob) = (caller("ada"), caller("bob"));
         connect(&ada, "account", "ada");
         connect(&bob, "account", "bob");
@@ -199,8 +199,8 @@ fn only_a_signature_of_the_issuer_is_accepted() {
         ("a public key as a secret", hs256(&json!({"alg": "HS256", "kid": "one"}), &claims("ada"), public.as_bytes())),
         ("another payload", format!("{header}.{}.{signature}", encode(&claims("mallory")))),
         ("no signature", format!("{header}.{payload}.")),
-        ("a stranger's key", SigningKey::es256("one").sign(&claims("ada"))),
-        ("a key that nobody published", SigningKey::es256("two").sign(&claims("ada"))),
+        ("a key of another issuer", SigningKey::es256("one").sign(&claims("ada"))),
+        ("a key that no issuer published", SigningKey::es256("two").sign(&claims("ada"))),
         ("a key that it brings along", brings_key()),
         (
             "a critical extension",
@@ -269,7 +269,7 @@ fn the_tenant_may_be_a_claim_and_no_jwt_is_an_administrator() {
     let (issuer, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
     publish(&issuer, &[&key]);
     let gateway = gateway(&issuer, &provider, "tenant_claim = \"org\"");
-    let of = |tenant: &str| gateway.stranger().with_key(&key.sign(&with("org", json!(tenant))));
+    let of = |tenant: &str| gateway.anonymous().with_key(&key.sign(&with("org", json!(tenant))));
     connect(&of("acme"), "account", "ada");
     assert_eq!(who(&of("acme")).ok(), me("ada"));
     who(&of("umbrella")).problem(424, "integration-required");

@@ -138,8 +138,8 @@ fn the_connector_gets_an_error_for_text_that_is_not_json() {
 fn nesting_without_end_does_no_harm() {
     let gateway = gateway(&Upstream::start(), "");
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    let told = gateway.call("hostile/document", json!({"json": deep, "pointer": "/0/0"}));
-    assert!(matches!(told.status, 200 | 500), "{}", told.text());
+    let result = gateway.call("hostile/document", json!({"json": deep, "pointer": "/0/0"}));
+    assert!(matches!(result.status, 200 | 500), "{}", result.text());
     support::hostile::assert_serves(&gateway);
 }
 

@@ -26,7 +26,7 @@ impl World {
         let folder = tools("node").join(name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("openapi.json"), gateway.stranger().get("/openapi.json").body).unwrap();
+        fs::write(folder.join("openapi.json"), gateway.anonymous().get("/openapi.json").body).unwrap();
         Self { gateway, _service: service, folder }
     }
 

@@ -1,5 +1,5 @@
 //! Callers, connectors and services that make the gateway compute for long. Their work is bounded before it is done, and other
-//! callers are served meanwhile.
+//! callers are served at the same time.
 
 use std::thread::available_parallelism;
 
@@ -60,22 +60,22 @@ fn a_huge_envelope_is_one_violation_and_takes_little_memory() {
 }
 
 #[test]
-fn of_a_million_violations_a_hundred_are_told_at_most() {
+fn of_a_million_violations_a_hundred_are_reported_at_most() {
     let gateway = gateway(&Upstream::start(), "");
     let unknown: Vec<String> = (0..700_000).map(|number| format!("\"u{number}\":1")).collect();
     let repeated = largest("{", r#""key":"a""#, "}");
     let members: Vec<String> = (0..700_000).map(|number| format!("\"m{number}\":1")).collect();
     let filter = format!("{{\"response_filters\":[{{{}}}]}}", members.join(","));
     let violations = post(&gateway.client(), "hostile/setting", repeated).violations();
-    assert_eq!((violations.len(), violations[0].0.as_str()), (1, "/key"), "a repeated member is told once");
+    assert_eq!((violations.len(), violations[0].0.as_str()), (1, "/key"), "a repeated member is reported once");
     let names: Vec<String> = (0..350_000).map(|number| format!("\"u{number}\":1,\"u{number}\":1")).collect();
     let pairs = format!("{{{}}}", names.join(","));
-    for (body, told) in [(format!("{{{}}}", unknown.join(",")), 1), (pairs, 100), (filter, 100)] {
+    for (body, listed) in [(format!("{{{}}}", unknown.join(",")), 1), (pairs, 100), (filter, 100)] {
         let answer = post(&gateway.client(), "hostile/setting", body);
         let violations = answer.violations();
-        assert_eq!(violations.len(), told + 1);
-        assert_eq!(violations[told].1, "Further violations are not listed.");
-        let detail = format!("The request has more violations than the {told} that `errors` names.");
+        assert_eq!(violations.len(), listed + 1);
+        assert_eq!(violations[listed].1, "Further violations are not listed.");
+        let detail = format!("The request has more violations than the {listed} that `errors` names.");
         assert_eq!(answer.json()["detail"], detail);
         assert!(answer.body.len() < 100_000, "{} bytes", answer.body.len());
         assert_serves(&gateway);
@@ -95,8 +95,8 @@ fn long_names_are_cut_in_messages() {
         let answer = gateway.call(&path, json!({}));
         assert_eq!(answer.status, 404);
         assert!(answer.body.len() < 1024, "{} bytes", answer.body.len());
-        gateway.stranger().call(&path, json!({})).problem(401, "unauthenticated");
-        gateway.stranger().get(&format!("/{path}")).problem(404, "not-found");
+        gateway.anonymous().call(&path, json!({})).problem(401, "unauthenticated");
+        gateway.anonymous().get(&format!("/{path}")).problem(404, "not-found");
     }
     let is_refusal = |line: &&Value| line["status"] == 401 || line["status"] == 404;
     let log = support::wait_for("the refusals in the log", || {
@@ -108,7 +108,7 @@ fn long_names_are_cut_in_messages() {
 }
 
 #[test]
-fn searches_in_deep_documents_run_beside_the_threads_that_serve() {
+fn searches_in_deep_documents_run_on_other_threads_than_those_that_serve() {
     let gateway = gateway(&Upstream::start(), "limits.cpu_ms = 3000\nlimits.timeout_s = 300");
     let client = gateway.client();
     let operations = ["/connectors/hostile/deep_pointer", "/connectors/hostile/deep_pointer_at_once"];
@@ -121,7 +121,7 @@ fn searches_in_deep_documents_run_beside_the_threads_that_serve() {
 }
 
 #[test]
-fn large_answers_are_shaped_beside_the_threads_that_serve() {
+fn large_answers_are_shaped_on_other_threads_than_those_that_serve() {
     let service = Upstream::start();
     let rows = r#"{"a":"1"},"#.repeat(200_000);
     service.reply("/rows", Reply::typed("application/json", format!("[{}{{}}]", rows)));

@@ -15,9 +15,9 @@ fn with_pages() -> Gateway {
 #[test]
 fn a_page_of_an_allowed_origin_may_call_and_read_without_an_api_key() {
     let gateway = with_pages();
-    let stranger = gateway.stranger();
+    let anonymous = gateway.anonymous();
     let preflight = |origin: &str| {
-        let call = stranger.request("OPTIONS", "/connectors/liar/version").header("origin", origin);
+        let call = anonymous.request("OPTIONS", "/connectors/liar/version").header("origin", origin);
         call.header("access-control-request-method", "POST").send()
     };
     let allowed = preflight(PAGE);
@@ -30,7 +30,7 @@ fn a_page_of_an_allowed_origin_may_call_and_read_without_an_api_key() {
     }
     // A page that sends an expired JWT can read why it is refused.
     let token = "Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln";
-    let call = stranger.request("POST", "/connectors/liar/version").header("origin", PAGE);
+    let call = anonymous.request("POST", "/connectors/liar/version").header("origin", PAGE);
     let answer = call.header("authorization", token).json(&json!({})).send();
     answer.problem(401, "unauthenticated");
     assert_eq!((answer.header("access-control-allow-origin"), answer.header("vary")), (PAGE, "Origin"));
@@ -44,7 +44,7 @@ fn a_page_of_an_allowed_origin_may_call_and_read_without_an_api_key() {
 #[test]
 fn without_the_setting_no_page_may_read_answers() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
-    let call = gateway.stranger().request("OPTIONS", "/connectors/liar/version").header("origin", PAGE);
+    let call = gateway.anonymous().request("OPTIONS", "/connectors/liar/version").header("origin", PAGE);
     let answer = call.header("access-control-request-method", "POST").send();
     answer.problem(405, "method-not-allowed");
     assert_eq!(answer.header("access-control-allow-origin"), "");

@@ -21,7 +21,7 @@ fn keys_grants_modules_and_storage_survive() {
     upload.body(module::liar("version=1.0.0")).send().ok();
     gateway.call("hostile/storage", json!({"steps": [["set", "k", "kept"]]})).ok();
     let gateway = revive(gateway);
-    let client = gateway.stranger().with_key(key.trim_end());
+    let client = gateway.anonymous().with_key(key.trim_end());
     assert_eq!(client.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
     assert_eq!(gateway.connector("liar").unwrap()["hosts"]["granted"], json!(["api.example"]));
     let stored = client.call("hostile/storage", json!({"steps": [["get", "k"]]})).ok();

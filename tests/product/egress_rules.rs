@@ -18,12 +18,12 @@ fn guarded(url: &str) -> Gateway {
 /// passes the error on.
 #[track_caller]
 fn refused(gateway: &Gateway, request: Value, status: u16, kind: &str) -> String {
-    let told = gateway.call("hostile/call", request.clone()).ok();
+    let result = gateway.call("hostile/call", request.clone()).ok();
     let mut passed_on = request;
     passed_on["as_fault"] = true.into();
     gateway.call("hostile/call", passed_on.clone()).problem(status, kind);
     gateway.call("hostile/forward", passed_on).problem(status, kind);
-    told["error"].as_str().unwrap_or_else(|| panic!("the request was sent: {told}")).to_owned()
+    result["error"].as_str().unwrap_or_else(|| panic!("the request was sent: {result}")).to_owned()
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn a_redirect_to_another_host_is_not_followed() {
     let gateway = gateway(&upstream, "limits.timeout_s = 5");
     for target in targets {
         upstream.reply("/from", Reply::redirect(&target));
-        let told = gateway.call("hostile/call", json!({"path": "/from"})).ok();
-        assert!(told["error"].is_string(), "{target}: {told}");
+        let result = gateway.call("hostile/call", json!({"path": "/from"})).ok();
+        assert!(result["error"].is_string(), "{target}: {result}");
         let answer = gateway.call("hostile/forward", json!({"path": "/from"}));
         assert!(matches!(answer.status, 403 | 502), "{target}: {}", answer.text());
         assert_serves(&gateway);
@@ -139,8 +139,8 @@ fn redirects_without_end_are_not_followed() {
     let upstream = Upstream::start();
     upstream.reply("/from", Reply::redirect("/from"));
     let gateway = gateway(&upstream, "");
-    let told = gateway.call("hostile/call", json!({"path": "/from"})).ok();
-    assert!(told["error"].is_string(), "{told}");
+    let result = gateway.call("hostile/call", json!({"path": "/from"})).ok();
+    assert!(result["error"].is_string(), "{result}");
     assert_eq!(upstream.seen().len(), 4, "the first request and three redirects");
     assert_serves(&gateway);
 }

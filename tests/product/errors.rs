@@ -206,7 +206,7 @@ fn a_member_that_occurs_twice_is_a_violation() {
     let call = gateway.client().request("POST", SEARCH).header("content-type", "application/json");
     let answer = call.body(r#"{"q": "a", "q": "b", "q": "c", "response_fields": [], "response_fields": ["x"]}"#).send();
     let pointers: Vec<String> = answer.violations().into_iter().map(|(pointer, _)| pointer).collect();
-    assert_eq!(pointers, ["/q", "/response_fields"], "each member is told once");
+    assert_eq!(pointers, ["/q", "/response_fields"], "each member is reported once");
     assert!(answer.text().contains("2 violations"), "{}", answer.text());
 }
 

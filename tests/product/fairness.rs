@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 use support::{Client, Gate, Gateway, Reply, Setup, Upstream, module, wait_for};
 
-/// A service that answers `/slow` when the gate is open, and everything else at once.
+/// A service that answers `/slow` when the gate is open, and everything else immediately.
 fn service() -> (Upstream, Gate) {
     let (service, gate) = (Upstream::start(), Gate::default());
     service
@@ -156,7 +156,7 @@ fn open_responses_count_as_memory() {
     let held = || gateway.metric("gateway_memory_held_bytes");
     let hoard = json!({"path": "/wait", "count": 31, "text": "/slow"});
     let call = gateway.client().begin("/connectors/hostile/hoard_responses", hoard.clone());
-    // 31 responses, and the request under way.
+    // 31 responses, and the request in progress.
     wait_for("the responses", || (held() == f64::from(32 << 16)).then_some(()));
     let second = gateway.client().begin("/connectors/hostile/hoard_responses", hoard);
     wait_for("more responses", || (held() == f64::from(64 << 16)).then_some(()));
@@ -188,7 +188,7 @@ fn connections_of_guests_leave_descriptors_to_the_gateway() {
         (0..15).map(|_| client.begin("/connectors/hostile/many_in_parallel", parallel.clone())).collect();
     // Guests may have three sixteenths of the descriptors. A quarter of that is kept for the other connector.
     service.wait_for_requests(57);
-    // A call that gets no connection ends at once.
+    // A call that gets no connection ends immediately.
     wait_for("every call", || {
         let ended = calls.iter().filter(|call| call.is_done()).count();
         (gateway.metric("gateway_in_flight") + ended as f64 >= 15.0).then_some(())

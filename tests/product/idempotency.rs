@@ -25,7 +25,7 @@ fn gateway(store: &Store, upstream: &Upstream) -> Gateway {
     Setup::new().on(store).guest("hostile").upstream("hostile", "api", &upstream.url()).start()
 }
 
-/// A service that answers with the number of its calls.
+/// A service that returns the number of its calls.
 fn counting() -> Upstream {
     let (upstream, count) = (Upstream::start(), Arc::new(AtomicUsize::new(0)));
     upstream.on("/count", move |_| Reply::json(json!({"n": count.fetch_add(1, Ordering::SeqCst) + 1})));
@@ -93,7 +93,7 @@ fn a_key_belongs_to_one_user_and_one_request(store: &Store) {
     let other_account = other_account.header("x-user-identifier", "work").json(&write_to("/count")).send();
     other_account.problem(422, "idempotency-key-reused");
     let output = gateway.home().run_ok(&["keys", "create", "--name", "ann", "--subject", "ann"]);
-    let ann = gateway.stranger().with_key(output.trim());
+    let ann = gateway.anonymous().with_key(output.trim());
     assert_eq!(call(&ann, "write", "k", &write_to("/count")).ok(), json!({"n": 2}));
     assert_eq!(upstream.seen().len(), 2);
     for key in ["", "\"\"", &"k".repeat(256)] {

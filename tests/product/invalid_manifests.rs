@@ -99,14 +99,14 @@ fn every_lie_is_refused_by_name_while_the_true_version_serves() {
 #[test]
 fn every_lie_that_the_guest_can_tell_is_tried() {
     let source = std::fs::read_to_string(module::root().join("tests/guests/liar/src/lies.rs")).unwrap();
-    let mut told: Vec<&str> = source
+    let mut handled: Vec<&str> = source
         .lines()
         .filter_map(|line| line.trim_start().strip_prefix('"')?.split_once("\" =>").map(|(lie, _)| lie))
         .collect();
     let mut tried: Vec<&str> = LIES.iter().map(|(lie, _)| *lie).chain(GOOD_STORIES.iter().copied()).collect();
-    told.sort_unstable();
+    handled.sort_unstable();
     tried.sort_unstable();
-    assert_eq!(told, tried);
+    assert_eq!(handled, tried);
 }
 
 #[test]

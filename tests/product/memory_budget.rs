@@ -59,7 +59,7 @@ fn the_process_takes_little_more_than_the_memory_for_calls() {
     let _unfinished: Vec<TcpStream> = (0..40)
         .map(|_| {
             let mut stream = connection(&gateway.address(), head.as_bytes());
-            // The gateway may refuse the body meanwhile.
+            // The gateway may refuse the body before it is sent.
             let _ = stream.write_all(&unfinished);
             stream
         })
@@ -75,7 +75,7 @@ fn the_process_does_not_keep_the_memory_of_calls_that_have_ended() {
     let gateway = Setup::new().guest("hostile").guest("liar").general("memory_mb = 64").start();
     gateway.call("hostile/hoard_documents", json!({"bytes": 1000, "count": 1, "keep": "all"})).ok();
     let before = usage::peak_mb(gateway.process_id());
-    // Each call takes as much as it gets, and many threads free it.
+    // Each call allocates until the budget refuses. Several threads free the memory.
     let client = gateway.client();
     let hoard = json!({"bytes": 1 << 20, "count": 200, "keep": "all"});
     for _ in 0..10 {

@@ -77,10 +77,10 @@ fn head_is_get_without_the_body() {
 #[test]
 fn health_and_description_need_no_key() {
     let gateway = gateway();
-    let stranger = gateway.stranger();
-    assert_eq!(stranger.get("/healthz").ok()["status"], "ok");
-    assert_eq!(stranger.get("/readyz").ok(), json!({"status": "ready", "connectors": 1}));
-    assert_eq!(stranger.get("/openapi.json").ok()["openapi"], "3.1.0");
+    let anonymous = gateway.anonymous();
+    assert_eq!(anonymous.get("/healthz").ok()["status"], "ok");
+    assert_eq!(anonymous.get("/readyz").ok(), json!({"status": "ready", "connectors": 1}));
+    assert_eq!(anonymous.get("/openapi.json").ok()["openapi"], "3.1.0");
 }
 
 #[test]

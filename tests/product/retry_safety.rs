@@ -1,12 +1,12 @@
-//! Problems tell the truth: what the upstream said, who can fix it, and whether calling again is safe.
+//! Problems say if a call can be repeated safely, what the upstream answered, and who can fix the cause.
 
 use serde_json::{Value, json};
 use support::{Gateway, Reply, Setup, Upstream};
 
 use support::hostile::gateway;
 
-/// The members of a problem that a program decides by.
-fn told(problem: &Value) -> (bool, &str) {
+/// The members of a problem by which a program decides to call again: `retryable` and `outcome`.
+fn retry_advice(problem: &Value) -> (bool, &str) {
     (problem["retryable"].as_bool().unwrap(), problem["outcome"].as_str().unwrap_or("known"))
 }
 
@@ -38,11 +38,11 @@ fn a_write_is_retryable_only_if_it_surely_was_not_done() {
         for method in ["POST", "PUT", "PATCH", "DELETE"] {
             let problem =
                 gateway.call("hostile/write_json", json!({"method": method, "path": path})).problem(status, kind);
-            assert_eq!(told(&problem), of_write, "{method} {path}");
+            assert_eq!(retry_advice(&problem), of_write, "{method} {path}");
             assert_eq!(upstream.take_seen().len(), 1, "{method} {path} is sent once");
         }
         let problem = gateway.call("hostile/forward_json", json!({"path": path})).problem(status, kind);
-        assert_eq!(told(&problem), of_read, "{path}");
+        assert_eq!(retry_advice(&problem), of_read, "{path}");
         upstream.take_seen();
     }
 }
@@ -56,16 +56,16 @@ fn a_write_that_times_out_is_of_unknown_outcome_and_one_that_found_no_server_is_
         let step = json!({"method": "POST", "path": "/slow"});
         let body = if operation.ends_with("steps") { json!({"items": [step]}) } else { step };
         let problem = gateway.call(operation, body).problem(504, "upstream-timed-out");
-        assert_eq!(told(&problem), (false, "unknown"), "{operation}");
+        assert_eq!(retry_advice(&problem), (false, "unknown"), "{operation}");
     }
     let problem = gateway.call("hostile/forward", json!({"path": "/slow"})).problem(504, "upstream-timed-out");
-    assert_eq!(told(&problem), (true, "known"));
+    assert_eq!(retry_advice(&problem), (true, "known"));
     let closed = format!("http://127.0.0.1:{}", support::upstream::free_port());
     let gateway = Setup::new().guest("hostile").upstream("hostile", "api", &closed).start();
     for operation in ["hostile/write", "hostile/forward"] {
         let problem =
             gateway.call(operation, json!({"method": "POST", "path": "/"})).problem(502, "upstream-unreachable");
-        assert_eq!(told(&problem), (true, "known"), "{operation}");
+        assert_eq!(retry_advice(&problem), (true, "known"), "{operation}");
     }
 }
 
@@ -88,9 +88,9 @@ fn a_composed_write_that_fails_after_a_step_was_done_is_of_unknown_outcome() {
     for (steps, outcome) in cases {
         let body = json!({"items": steps});
         let problem = gateway.call("hostile/write_steps", body.clone()).problem(404, "upstream-rejected");
-        assert_eq!(told(&problem), (false, outcome), "{body}");
+        assert_eq!(retry_advice(&problem), (false, outcome), "{body}");
         let problem = gateway.call("hostile/send_steps", body.clone()).problem(404, "upstream-rejected");
-        assert_eq!(told(&problem), (false, "known"), "an operation that only reads: {body}");
+        assert_eq!(retry_advice(&problem), (false, "known"), "an operation that only reads: {body}");
     }
 }
 
@@ -103,7 +103,7 @@ fn a_redirect_that_would_turn_a_write_into_get_is_502_and_not_followed() {
         upstream.reply("/from", Reply::redirect("/to").status(status));
         let body = json!({"method": "POST", "path": "/from"});
         let problem = gateway.call("hostile/write", body).problem(502, "upstream-not-understood");
-        assert_eq!(told(&problem), (false, "unknown"), "{status}");
+        assert_eq!(retry_advice(&problem), (false, "unknown"), "{status}");
         assert_eq!(upstream.take_seen().len(), 1, "{status}");
         gateway.call("hostile/forward", json!({"path": "/from"})).ok();
         upstream.take_seen();
@@ -115,7 +115,7 @@ fn a_redirect_that_would_turn_a_write_into_get_is_502_and_not_followed() {
     }
 }
 
-/// The problem of a thin and of a composed operation, which must tell the same.
+/// The problem of a thin and of a composed operation, which must be the same.
 #[track_caller]
 fn refused(gateway: &Gateway, path: &str, status: u16, kind: &str) -> Value {
     let thin = gateway.call("hostile/forward", json!({"path": path})).problem(status, kind);
@@ -127,7 +127,7 @@ fn refused(gateway: &Gateway, path: &str, status: u16, kind: &str) -> Value {
 }
 
 #[test]
-fn the_upstreams_own_status_and_body_are_told_unchanged() {
+fn the_upstreams_own_status_and_body_are_passed_on_unchanged() {
     let upstream = Upstream::start();
     let limited = json!({"error": {"errors": [{"reason": "rateLimitExceeded"}]}});
     upstream

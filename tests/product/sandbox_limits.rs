@@ -26,13 +26,13 @@ fn an_endless_loop_ends_at_its_cpu_limit() {
 }
 
 #[test]
-fn endless_loops_on_every_core_do_not_hold_up_others() {
+fn endless_loops_on_every_core_do_not_delay_others() {
     // The deadline is far away, because eight loops share the cores with other tests.
     let gateway = gateway(&Upstream::start(), "limits.cpu_ms = 3000\nlimits.timeout_s = 600");
     let client = gateway.client();
     let operations = ["/connectors/hostile/endless_loop", "/connectors/hostile/endless_loop_at_once"];
     let loops: Vec<_> = (0..8).map(|number| client.begin(operations[number % 2], json!({}))).collect();
-    support::wait_for("the loops to be under way", || (gateway.metric("gateway_in_flight") >= 8.0).then_some(()));
+    support::wait_for("the loops to be in progress", || (gateway.metric("gateway_in_flight") >= 8.0).then_some(()));
     assert_serves(&gateway);
     assert!(loops.iter().any(|call| !call.is_done()), "the call is served while the loops run");
     for call in loops {
@@ -234,7 +234,7 @@ fn of_ten_thousand_requests_the_first_256_are_sent() {
 }
 
 #[test]
-fn parallel_requests_are_32_at_once() {
+fn at_most_32_requests_are_sent_in_parallel() {
     let upstream = Upstream::start();
     upstream.reply("/", Reply::json(json!({})));
     let gateway = gateway(&upstream, "");

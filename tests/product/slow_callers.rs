@@ -1,4 +1,4 @@
-//! Callers that open connections and then do not cooperate: they send nothing, or do not read their answers.
+//! Callers that open connections and then send nothing, or do not read their answers.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -52,7 +52,7 @@ fn a_connection_without_a_request_is_closed() {
     for mut stream in streams {
         wait_for_end(&mut stream);
         // A new client, because the connection of the gateway's own one is closed in these seconds too.
-        gateway.stranger().with_key(KEY).call("liar/version", json!({})).ok();
+        gateway.anonymous().with_key(KEY).call("liar/version", json!({})).ok();
     }
 }
 
@@ -67,7 +67,7 @@ fn a_connection_over_the_limit_replaces_the_one_that_is_idle_for_longest() {
         wait_for_end(stream);
     }
     // The gateway has closed the connections of its own client, which may not have noticed.
-    assert!(gateway.metric_for(&gateway.stranger().with_key(KEY), "gateway_connections") <= 3.0);
+    assert!(gateway.metric_for(&gateway.anonymous().with_key(KEY), "gateway_connections") <= 3.0);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_call_that_is_refused_before_its_body_is_read_leaves_the_connection_to_the_n
 }
 
 #[test]
-fn a_refused_call_that_has_not_sent_its_body_yet_is_told_that_the_connection_closes() {
+fn a_refused_call_that_has_not_sent_its_body_yet_learns_that_the_connection_closes() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).start();
     let expecting = |path: &str, length| head(path, length).replacen("Host: x", "Host: x\r\nExpect: 100-continue", 1);
     for (path, length, status) in [("/connectors/none/version", 2, 404), ("/connectors/liar/version", 16 << 20, 413)] {
@@ -161,12 +161,13 @@ fn a_refused_call_that_has_not_sent_its_body_yet_is_told_that_the_connection_clo
 #[test]
 fn callers_who_were_refused_and_still_send_leave_their_places_to_others() {
     let gateway = Setup::new().module("liar", module::liar("version=1.0.0")).general("max_connections = 4").start();
-    let stranger = head("/connectors/liar/version", 100).replacen("Bearer", "Bearer no", 1) + "{";
-    let mut strangers: Vec<TcpStream> = (0..3).map(|_| connection(&gateway.address(), stranger.as_bytes())).collect();
+    let refused_caller = head("/connectors/liar/version", 100).replacen("Bearer", "Bearer no", 1) + "{";
+    let mut refused_callers: Vec<TcpStream> =
+        (0..3).map(|_| connection(&gateway.address(), refused_caller.as_bytes())).collect();
     let refused = "gateway_requests_total{connector=\"liar\",operation=\"version\",status=\"401\"}";
     wait_for("the refusals", || (gateway.metric(refused) == 3.0).then_some(()));
     let request = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
-    // The connection that asked for the metric is replaced too.
+    // The connection that requested the metric is replaced too.
     let _others: Vec<TcpStream> = (0..4)
         .map(|_| {
             let mut other = connection(&gateway.address(), request);
@@ -174,8 +175,8 @@ fn callers_who_were_refused_and_still_send_leave_their_places_to_others() {
             other
         })
         .collect();
-    for stranger in &mut strangers {
-        assert_eq!(stranger.read(&mut [0]).unwrap_or(0), 0, "the connection was closed before the answer");
+    for refused_caller in &mut refused_callers {
+        assert_eq!(refused_caller.read(&mut [0]).unwrap_or(0), 0, "the connection was closed before the answer");
     }
 }
 
@@ -199,7 +200,7 @@ fn another_caller_is_served(gateway: &Gateway, service: &Upstream) {
 }
 
 #[test]
-fn answers_that_nobody_reads_give_their_places_back() {
+fn answers_that_no_caller_reads_give_their_places_back() {
     let service = Upstream::start();
     let gateway = two_places(&service);
     let request = head("/connectors/liar/forward", 2) + "{}";
@@ -231,12 +232,12 @@ fn places_of_composed_answers_come_back(general: &str, limits: &str) {
 }
 
 #[test]
-fn composed_answers_that_nobody_reads_give_their_places_back() {
+fn composed_answers_that_no_caller_reads_give_their_places_back() {
     places_of_composed_answers_come_back("caller_timeout_s = 3", "timeout_s = 120");
 }
 
 #[test]
-fn composed_answers_that_nobody_reads_give_their_places_back_at_the_deadline_of_the_call() {
+fn composed_answers_that_no_caller_reads_give_their_places_back_at_the_deadline_of_the_call() {
     places_of_composed_answers_come_back("caller_timeout_s = 120", "timeout_s = 5");
 }
 

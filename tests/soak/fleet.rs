@@ -109,7 +109,7 @@ impl Fleet {
     pub(crate) fn start() -> Self {
         let (store, papers, service) = (Store::postgres(), arxiv::start(50), service());
         // A gateway that is killed during a refresh may lose an account of a strict provider, because the provider's answer is
-        // lost. So the gateway that is killed has a provider whose former refresh tokens stay valid, as Microsoft's do.
+        // lost. So the gateway that is killed has a provider whose previous refresh tokens stay valid, as Microsoft's do.
         let renewing = Dialect { rotation: Rotation::Renews, ..Dialect::strict() };
         let renewing = OAuthProvider::start(renewing.living(TOKEN_LIFETIME));
         let strict = OAuthProvider::start(Dialect::strict().living(TOKEN_LIFETIME));

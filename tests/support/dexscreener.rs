@@ -39,7 +39,7 @@ pub fn pairs() -> Vec<Value> {
     ]
 }
 
-/// A token that somebody paid to promote.
+/// A token with a paid promotion.
 pub fn promoted(address: &str, amount: Option<u32>) -> Value {
     let mut token = json!({
         "url": format!("https://dexscreener.com/solana/{address}"),

@@ -111,7 +111,7 @@ impl Home {
             }
         };
         command.args(arguments).arg("--config").arg(self.config()).current_dir(self.folder.path());
-        // The machine may have variables for a gateway of its own.
+        // The machine may have variables for another gateway.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GATEWAY_")) {
             command.env_remove(name);
         }

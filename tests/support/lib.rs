@@ -1,5 +1,5 @@
 //! The helper library of the product tests, the demonstration and the benchmarks. All functions block, so that a test
-//! reads from top to bottom. Stand-in services and load run on threads of their own meanwhile.
+//! reads from top to bottom. Stand-in services and load run on their own threads.
 //!
 //! # Layout
 //! - [`setup`]: modules, configuration and environment of a gateway; [`home`]: its folders and its command line;
@@ -76,7 +76,7 @@ pub use tls::Authority;
 pub use upstream::{Seen, Upstream};
 
 /// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The threads that stand-ins and clients run on. They live as long as the program.
 pub fn runtime() -> &'static Runtime {
@@ -90,7 +90,7 @@ pub fn runtime() -> &'static Runtime {
 /// After a minute without a value; `what` is named in the message.
 #[track_caller]
 pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
-    wait_at_most(PATIENCE, what, condition)
+    wait_at_most(MAX_WAIT, what, condition)
 }
 
 /// As [`wait_for`], for work that may take longer than a minute on a busy machine.

@@ -93,7 +93,7 @@ impl Upstream {
         Self { address, shared, task }
     }
 
-    /// Answers requests for a path by a function. The path `*` stands for every path without an answer of its own. A
+    /// Answers requests for a path by a function. The path `*` stands for every other path. A
     /// later call for the same path replaces the answer.
     ///
     /// # Panics

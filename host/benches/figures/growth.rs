@@ -21,7 +21,7 @@ const OTHER_CONNECTIONS: [(&str, usize); 3] =
 const MANY: usize = 200;
 
 /// Time after which the modules that are not live count as lost.
-const PATIENCE: Duration = Duration::from_secs(180);
+const MAX_WAIT: Duration = Duration::from_secs(180);
 
 /// Measures the section.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
@@ -76,7 +76,7 @@ fn add_strangers(gateway: &Gateway) -> Outcome<()> {
         if live == MANY {
             return Ok(());
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > MAX_WAIT {
             return Err(format!("{live} of {MANY} connectors are live; refused: {}", list["refused"]).into());
         }
         thread::sleep(Duration::from_millis(200));

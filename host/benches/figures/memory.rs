@@ -27,7 +27,7 @@ const CALLS: usize = 10_000;
 /// upstream already.
 const CALLS_PER_CONNECTION: usize = 100;
 
-/// Number of file descriptors that a process needs in addition to those of the waiting calls.
+/// Number of file descriptors that a process needs in addition to the descriptors of the waiting calls.
 const OTHER_DESCRIPTORS: usize = 500;
 
 /// Time after which calls that have not reached the upstream, or have not been answered, count as lost.

@@ -21,7 +21,7 @@ const GOAL_WITH_CREDENTIAL: f64 = 0.9;
 /// The guest whose operation sends two requests.
 const COMPOSED: &str = "bench_composed";
 
-/// The guest whose users have accounts. Its operation is that of the plain one.
+/// The guest whose users have accounts. Its operation is the same as in the plain guest.
 const ACCOUNTS: &str = "bench_account";
 
 /// The processes that the variants need: two gateways, and what these call.

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::Project;
 
-/// A running `connectors dev`, whose temporary files are in a folder of their own.
+/// A running `connectors dev`, with a dedicated folder for temporary files.
 struct Dev<'a> {
     project: &'a Project,
     process: Process,

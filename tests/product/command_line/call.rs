@@ -33,7 +33,7 @@ impl Author {
         self.call(&[arguments, &["--upstream", &format!("api={}", self.service.url())]].concat())
     }
 
-    fn beside(&self, name: &str) -> String {
+    fn next_to_config(&self, name: &str) -> String {
         path(&self.home.config().with_file_name(name)).to_owned()
     }
 }
@@ -76,7 +76,7 @@ fn an_operation_runs_without_a_server_and_shows_an_outline_of_its_request() {
 fn an_input_may_be_in_a_file() {
     let author = Author::of("bench");
     author.service.reply("/items/17", Reply::json(json!({"id": "17"})));
-    let input = author.beside("input.json");
+    let input = author.next_to_config("input.json");
     fs::write(&input, r#"{"item_id": "17"}"#).unwrap();
     answer(&author.call_service(&["get_item", &format!("@{input}")]));
 }
@@ -109,7 +109,7 @@ fn a_private_address_is_only_for_the_upstream_that_it_replaces() {
     let finished = author.call(&["get_item", r#"{"item_id": "1"}"#, "--upstream", "apo=http://127.0.0.1:9"]);
     assert!(finished.code == Some(1) && finished.stderr.contains("`api`"), "{}", finished.stderr);
 
-    // A redirect to another port of this machine is another host, which nobody granted.
+    // A redirect to another port of this machine is another host, which the operator has not granted.
     author.service.reply("/items/1", Reply::redirect("http://127.0.0.1:9/"));
     problem(&author.call_service(&["get_item", r#"{"item_id": "1"}"#]), 403);
 }
@@ -125,7 +125,7 @@ fn a_credential_comes_from_a_variable_or_a_file_and_is_never_recorded() {
     assert!(missing.stderr.contains("--credential-env"), "{}", missing.stderr);
     assert!(author.service.seen().is_empty());
 
-    let (token, recording) = (author.beside("token"), author.beside("me.json"));
+    let (token, recording) = (author.next_to_config("token"), author.next_to_config("me.json"));
     fs::write(&token, format!("{TOKEN}\n")).unwrap();
     let arguments = ["me", "--upstream", &accounts, "--credential-file", &token, "--record", &recording];
     let finished = author.call_service(&arguments);
@@ -150,7 +150,7 @@ fn a_recording_has_no_personal_data_and_replays_what_it_was_made_of() {
     let author = Author::of("bench");
     let item = json!({"id": 17, "owner": {"name": "Ada Byron", "email": "ada@acme.com"}, "title": "Engine"});
     author.service.reply("/items/ada%40acme.com", Reply::json(item).header("set-cookie", "session=s3cret-cookie"));
-    let recording = author.beside("recordings/get_item.json");
+    let recording = author.next_to_config("recordings/get_item.json");
     let finished = author.call_service(&["get_item", r#"{"item_id": "ada@acme.com"}"#, "--record", &recording]);
     assert_eq!(answer(&finished)["owner"]["name"], "Ada Byron", "{}", finished.stdout);
     let recorded = fs::read_to_string(&recording).unwrap();
@@ -173,7 +173,7 @@ fn a_recording_has_no_personal_data_and_replays_what_it_was_made_of() {
 #[test]
 fn a_recording_of_an_operation_that_is_gone_is_told_with_the_nearest_name() {
     let author = Author::of("bench");
-    let recording = author.beside("recording.json");
+    let recording = author.next_to_config("recording.json");
     let exchange = json!({"request": {"method": "GET", "upstream": "api", "path": "/a"}, "answer": {"status": 200}});
     let gone = json!({"format": 1, "operation": "get_itm", "input": {}, "exchanges": [exchange], "answer": {}});
     fs::write(&recording, gone.to_string()).unwrap();
@@ -190,7 +190,7 @@ fn a_recording_of_an_operation_that_is_gone_is_told_with_the_nearest_name() {
 #[test]
 fn a_file_that_is_no_recording_and_an_input_that_shapes_are_refused() {
     let author = Author::of("bench");
-    let recording = author.beside("recording.json");
+    let recording = author.next_to_config("recording.json");
     for (text, words) in [("{}", "not a recording"), (r#"{"format": 2}"#, "the format 2")] {
         fs::write(&recording, text).unwrap();
         let finished = author.call(&["get_item", "--replay", &recording]);

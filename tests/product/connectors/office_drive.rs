@@ -9,7 +9,7 @@ use support::{Answer, Dialect, Endpoint, Reply, Upstream};
 
 use super::{Connected, microsoft_user};
 
-/// A gateway whose operator lists the host of `files` beside Microsoft's own hosts.
+/// A gateway whose operator lists the host of `files` in addition to Microsoft's own hosts.
 fn connected(files: &Upstream, config: &str) -> Connected {
     let config = format!("link_hosts.graph = [\"127.0.0.1:{}\"]\n{config}", files.port());
     Connected::start("office_drive", Dialect::microsoft(), &[("graph", "/v1.0")], &config, microsoft_user)

@@ -104,14 +104,14 @@ fn an_administrator_who_asks_reads_the_panic_in_the_problem() {
         let answer = call.json(&json!({"message": "the author did not expect this"})).send();
         answer.problem(500, "connector-failed")["detail"].as_str().unwrap().to_owned()
     };
-    let told = detail(&gateway.client(), "1");
-    assert!(told.contains("`unreachable`"), "{told}");
-    assert!(told.contains("src/lib.rs:") && told.contains("the author did not expect this"), "{told}");
+    let text = detail(&gateway.client(), "1");
+    assert!(text.contains("`unreachable`"), "{text}");
+    assert!(text.contains("src/lib.rs:") && text.contains("the author did not expect this"), "{text}");
     let key = gateway.home().run_ok(&["keys", "create", "--name", "app"]);
     let application = gateway.client().with_key(key.trim());
     wait_for("the key to be known", || (application.get("/connectors").status == 200).then_some(()));
-    for told in [detail(&gateway.client(), "0"), detail(&application, "1")] {
-        assert!(told.ends_with("finds the cause in the gateway's log."), "{told}");
+    for text in [detail(&gateway.client(), "0"), detail(&application, "1")] {
+        assert!(text.ends_with("finds the cause in the gateway's log."), "{text}");
     }
 }
 

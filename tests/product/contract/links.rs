@@ -57,13 +57,13 @@ fn a_link_to_a_host_that_was_not_granted_is_refused_and_nothing_is_sent_there() 
     for target in targets {
         upstream.reply("/page", page(&target));
         for source in sources() {
-            let told = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
-            assert!(["denied", "bad-answer"].map(Value::from).contains(&told["error"]), "{target:?}: {told}");
+            let result = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
+            assert!(["denied", "bad-answer"].map(Value::from).contains(&result["error"]), "{target:?}: {result}");
             let passed_on = at(&source, &json!({"as_fault": true}));
             for operation in ["hostile/follow", "hostile/forward_link"] {
                 let answer = gateway.call(operation, passed_on.clone());
                 let kind =
-                    if told["error"] == "denied" { (403, "egress-denied") } else { (502, "upstream-not-understood") };
+                    if result["error"] == "denied" { (403, "egress-denied") } else { (502, "upstream-not-understood") };
                 answer.problem(kind.0, kind.1);
             }
         }
@@ -104,8 +104,8 @@ fn a_response_without_the_address_is_not_understood() {
     ];
     for (reply, source) in cases {
         upstream.reply("/page", reply);
-        let told = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
-        assert_eq!(told["error"], "bad-answer", "{source}: {told}");
+        let result = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
+        assert_eq!(result["error"], "bad-answer", "{source}: {result}");
         gateway.call("hostile/forward_link", at(&source, &json!({}))).problem(502, "upstream-not-understood");
     }
     assert!(upstream.seen().iter().all(|seen| seen.path == "/page"), "{:?}", upstream.seen());
@@ -303,10 +303,10 @@ fn a_link_host_of_one_upstream_is_none_of_another() {
     let gateway = gateway(&upstream, &hosts);
     upstream.reply("/page", page(&format!("{}/", elsewhere.url())));
     for source in sources() {
-        let told = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
-        assert_eq!(told["error"], "denied", "{told}");
-        let told = gateway.call("hostile/follow", at(&source, &json!({"upstream": "other"}))).ok();
-        assert_eq!(told["status"], 200, "{told}");
+        let result = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
+        assert_eq!(result["error"], "denied", "{result}");
+        let result = gateway.call("hostile/follow", at(&source, &json!({"upstream": "other"}))).ok();
+        assert_eq!(result["status"], 200, "{result}");
     }
 }
 
@@ -318,8 +318,8 @@ fn a_redirect_behind_a_link_is_checked_like_any_redirect() {
     upstream.reply("/page", page(&format!("{}/", elsewhere.url())));
     let gateway = with_link_host(&upstream, &elsewhere);
     for source in sources() {
-        let told = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
-        assert_eq!(told["error"], "denied", "{told}");
+        let result = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
+        assert_eq!(result["error"], "denied", "{result}");
         gateway.call("hostile/forward_link", at(&source, &json!({}))).problem(403, "egress-denied");
     }
     assert!(victim.seen().is_empty(), "{:?}", victim.seen());
@@ -358,8 +358,8 @@ fn a_wildcard_is_granted_and_shown_as_such() {
         &format!("{}/", elsewhere.url()),
     ] {
         upstream.reply("/page", page(target));
-        let told = gateway.call("hostile/follow", at(&sources()[0], &json!({}))).ok();
-        assert_eq!(told["error"], "denied", "{target}: {told}");
+        let result = gateway.call("hostile/follow", at(&sources()[0], &json!({}))).ok();
+        assert_eq!(result["error"], "denied", "{target}: {result}");
     }
     assert!(elsewhere.seen().is_empty());
 }

@@ -10,7 +10,7 @@ on_each_store!(a_key_is_tried_stored_and_used);
 
 const GOOD: &str = "key-of-the-user-0123456789+/==";
 
-/// A service that accepts one key in any place, and answers with the place.
+/// A service that accepts one key in any place, and returns the place.
 fn service() -> Upstream {
     let service = Upstream::start();
     service.on("*", |seen| match place(seen) {

@@ -91,5 +91,5 @@ pub(crate) fn client(gateway: &Gateway, tenant: &str, subject: Option<&str>, sco
     arguments.extend(scopes.split(',').flat_map(|scope| ["--scope", scope]));
     arguments.extend(subject.into_iter().flat_map(|subject| ["--subject", subject]));
     let key = gateway.home().run_ok(&arguments);
-    gateway.stranger().with_key(key.trim_end())
+    gateway.anonymous().with_key(key.trim_end())
 }

@@ -37,8 +37,8 @@ fn received(receiver: &Upstream) -> BTreeMap<String, Value> {
     let mut webhooks = BTreeMap::new();
     for seen in receiver.seen() {
         let body: Value = serde_json::from_slice(&seen.body).unwrap();
-        let former = webhooks.insert(seen.header("webhook-id").to_owned(), body.clone());
-        assert!(former.is_none_or(|former| former == body), "a webhook has two contents");
+        let previous = webhooks.insert(seen.header("webhook-id").to_owned(), body.clone());
+        assert!(previous.is_none_or(|previous| previous == body), "a webhook has two contents");
     }
     webhooks
 }
@@ -50,8 +50,8 @@ fn check(client: &Client, service: &Upstream, receiver: &Upstream, ids: &[String
         wait_for("most webhooks", || (received(receiver).len() >= count).then_some(()));
     }
     let webhooks = wait_for("a webhook of each job", || Some(received(receiver)).filter(|all| all.len() >= JOBS));
-    let told: BTreeSet<&str> = webhooks.values().map(|record| record["job_id"].as_str().unwrap()).collect();
-    assert_eq!((webhooks.len(), told.len()), (JOBS, JOBS), "each job has one webhook");
+    let job_ids: BTreeSet<&str> = webhooks.values().map(|record| record["job_id"].as_str().unwrap()).collect();
+    assert_eq!((webhooks.len(), job_ids.len()), (JOBS, JOBS), "each job has one webhook");
     let mut requests: BTreeMap<String, usize> = BTreeMap::new();
     for seen in service.seen() {
         *requests.entry(seen.path).or_default() += 1;

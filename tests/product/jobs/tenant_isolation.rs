@@ -34,7 +34,7 @@ fn nobody_else_sees_or_cancels_a_job(store: &Store) {
     }
     let without_scope = client(&gateway, "acme", Some("ann"), "integrate");
     without_scope.get(&format!("/jobs/{id}")).problem(403, "missing-scope");
-    gateway.stranger().get("/jobs").problem(401, "unauthenticated");
+    gateway.anonymous().get("/jobs").problem(401, "unauthenticated");
     gate.open();
     wait(&ann, &id, "succeeded");
 }

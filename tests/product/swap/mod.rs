@@ -121,7 +121,7 @@ fn a_new_version_brings_its_own_schema_and_description() {
     support::wait_for("the stricter schema", || {
         (gateway.call("liar/version", json!({"word": "b"})).status == 422).then_some(())
     });
-    let described = inlined(gateway.stranger().get("/openapi.json").ok());
+    let described = inlined(gateway.anonymous().get("/openapi.json").ok());
     let body = &described["paths"]["/connectors/liar/version"]["post"]["requestBody"]["content"]["application/json"];
     assert_eq!(body["schema"]["properties"]["word"]["pattern"], "^(a+)+$");
 }

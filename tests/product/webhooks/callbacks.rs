@@ -62,7 +62,7 @@ fn the_end_of_a_job_is_told_to_each_url_with_its_record(store: &Store) {
         assert!(url.contains(&seen.path), "{url} {}", seen.path);
         assert_eq!(verified(seen, &secret), record);
     }
-    assert_eq!((callbacks.as_array().unwrap().len(), receiver.seen().len()), (2, 2), "each URL is told once");
+    assert_eq!((callbacks.as_array().unwrap().len(), receiver.seen().len()), (2, 2), "each URL is notified once");
 }
 
 fn each_attempt_is_in_the_jobs_record(store: &Store) {

@@ -63,7 +63,7 @@ fn a_webhook_that_is_not_accepted_is_sent_again_under_the_same_id(store: &Store)
     wait_for_events(&gateway, "delivered", 1.0);
     assert_eq!(seen[0].header("webhook-id"), seen[1].header("webhook-id"));
     assert_eq!(verified(&seen[0], &secret), verified(&seen[1], &secret));
-    // The timestamp is that of the attempt, so that the second signature is another one.
+    // Each attempt has its own timestamp, so that the second signature is another one.
     assert!(seen[0].header("webhook-timestamp") < seen[1].header("webhook-timestamp"));
     assert_ne!(seen[0].header("webhook-signature"), seen[1].header("webhook-signature"));
     assert_eq!(receiver.seen().len(), 2);
@@ -172,8 +172,8 @@ fn of_two_gateways_one_sends_each_webhook() {
     wait_for("all webhooks", || (delivered(&one) + delivered(&other) >= EVENTS as f64).then_some(()));
     let mut received: HashMap<String, Value> = HashMap::new();
     for seen in receiver.seen() {
-        let former = received.insert(seen.header("webhook-id").to_owned(), body(&seen));
-        assert_eq!(former, None, "a webhook was sent twice");
+        let previous = received.insert(seen.header("webhook-id").to_owned(), body(&seen));
+        assert_eq!(previous, None, "a webhook was sent twice");
     }
     assert_eq!(received.len(), EVENTS);
     assert_eq!(delivered(&one) + delivered(&other), EVENTS as f64);

@@ -1,4 +1,4 @@
-//! The receivers that webhooks are not sent to, and those that hold up nobody.
+//! Receivers that webhooks are not sent to, and slow receivers, which delay no other one.
 
 use std::net::TcpListener;
 

@@ -50,8 +50,8 @@ fn a_secret_is_shown_once_and_at_most_two_are_valid(store: &Store) {
     let (second, secret) = make_secret(&client);
     assert_ne!(secret, made["secret"].as_str().unwrap());
     assert_eq!(ids(&client), [second.as_str(), made["id"].as_str().unwrap()]);
-    let former = listed(&client).pop().unwrap();
-    let ends = humantime::parse_rfc3339(former["expires_at"].as_str().unwrap()).unwrap();
+    let previous = listed(&client).pop().unwrap();
+    let ends = humantime::parse_rfc3339(previous["expires_at"].as_str().unwrap()).unwrap();
     let left = ends.duration_since(SystemTime::now()).unwrap();
     let day = Duration::from_secs(24 * 3600);
     assert!((day - Duration::from_secs(600)..=day).contains(&left), "{left:?}");
@@ -89,7 +89,7 @@ fn secrets_need_the_scope_integrate_and_a_token_that_is_not_bound_to_a_user() {
     let without_scope = client(&gateway, "acme", None, "operate,admin");
     let of_a_user = client(&gateway, "acme", Some("ann"), "operate,integrate,admin");
     for (method, path) in calls {
-        gateway.stranger().request(method, path).send().problem(401, "unauthenticated");
+        gateway.anonymous().request(method, path).send().problem(401, "unauthenticated");
         without_scope.request(method, path).send().problem(403, "missing-scope");
         of_a_user.request(method, path).send().problem(403, "tenant-token-required");
     }

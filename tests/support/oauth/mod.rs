@@ -175,12 +175,12 @@ impl OAuthProvider {
         self.grants().withdraw();
     }
 
-    /// The token endpoint answers with `reply` until [`Self::repair`]. Requests have no effect.
+    /// The token endpoint returns `reply` until [`Self::repair`]. Requests have no effect.
     pub fn break_tokens(&self, reply: Reply) {
         self.commands().broken = Some(reply);
     }
 
-    /// The revocation endpoint answers with `reply` until [`Self::repair`]. Requests have no effect.
+    /// The revocation endpoint returns `reply` until [`Self::repair`]. Requests have no effect.
     pub fn break_revocation(&self, reply: Reply) {
         self.commands().broken_revocation = Some(reply);
     }

@@ -268,7 +268,7 @@ fn calls_to_the_service_keep_the_required_pause() {
     let search = || gateway.client().begin("/connectors/preprint_archive/search_papers", json!({"title": "x"}));
     let calls = [search(), search(), search()];
     service.wait_for_requests(1);
-    support::wait_for("all three to be under way", || (gateway.metric("gateway_in_flight") >= 3.0).then_some(()));
+    support::wait_for("all three to be in progress", || (gateway.metric("gateway_in_flight") >= 3.0).then_some(()));
     assert_eq!(service.seen().len(), 1, "one connection at a time");
     gate.open();
     for call in calls {
