@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use support::{Gateway, Home, Setup, module, wait_for};
 
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 /// The guest `account`, whose upstreams name `api.example`, `other.example` and these hosts.
 fn named(hosts: &[&str]) -> Vec<u8> {
