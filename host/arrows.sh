@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 arrows='
 main
 cli           api auth config integrations jobs logging metrics pipeline recordings registry serve signals telemetry webhooks welcome
-serve         api auth config gateway idempotency integrations jobs metrics program registry signals telemetry webhooks
+serve         api auth config gateway idempotency integrations jobs metrics registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
 api           auth config gateway idempotency integrations jobs logging media_type metrics oauth pipeline registry schema telemetry webhooks
@@ -29,7 +29,6 @@ metrics
 idempotency
 recordings
 media_type
-program
 signals
 caller_url
 '

@@ -41,7 +41,6 @@ mod media_type;
 mod metrics;
 mod oauth;
 mod pipeline;
-mod program;
 mod recordings;
 mod registry;
 mod schema;

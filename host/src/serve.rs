@@ -9,7 +9,6 @@ use secrecy::SecretString;
 use thiserror::Error;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::sleep;
 
 use crate::api;
 use crate::api::server::{self, Cores, Doors};
@@ -20,7 +19,6 @@ use crate::idempotency::Idempotency;
 use crate::integrations::Integrations;
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
-use crate::program;
 use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
@@ -33,9 +31,6 @@ use store::{Store, StoreError};
 
 /// How often the store is searched for records that have expired.
 const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
-
-/// Time after the start in which every task of the gateway has run once. Later, little of the code that they began with is run.
-const SETTLING: Duration = Duration::from_secs(5);
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -204,10 +199,6 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(Arc::clone(&jobs).keep_up()),
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
-                        tokio::spawn(async {
-                            sleep(SETTLING).await;
-                            program::give_back_code();
-                        }),
                     ]);
                     told.await;
                 }
@@ -231,7 +222,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         tracing::warn!(%error, "the last use of some API keys could not be stored");
     }
     if let Err(error) = store.checkpoint().await {
-        tracing::warn!(%error, "the log of the database could not be written to its file; the next start does it");
+        tracing::warn!(%error, "the SQLite write-ahead log could not be checkpointed; the next start will do it");
     }
     tracing::info!("stopped");
     failure.map_or(Ok(()), Err)
