@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 arrows='
 main
 cli           api auth config integrations jobs logging metrics pipeline problem recordings registry serve signals telemetry timestamp webhooks welcome
-serve         api auth config gateway idempotency integrations jobs metrics program registry signals telemetry webhooks
+serve         api auth config gateway idempotency integrations jobs metrics registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
 api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
@@ -31,7 +31,6 @@ idempotency
 recordings
 body
 media_type
-program
 signals
 caller_url
 timestamp

@@ -54,7 +54,6 @@ mod metrics;
 mod oauth;
 mod pipeline;
 mod problem;
-mod program;
 mod recordings;
 mod registry;
 mod schema;

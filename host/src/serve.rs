@@ -19,7 +19,6 @@ use crate::idempotency::Idempotency;
 use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
-use crate::program;
 use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
@@ -35,9 +34,6 @@ const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
 
 /// Time between two checkpoints of the SQLite write-ahead log.
 const CHECKPOINT: Duration = Duration::from_secs(5);
-
-/// Time after the start in which every task of the gateway has run once. Later, little of the code that they began with is run.
-const SETTLING: Duration = Duration::from_secs(5);
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -216,10 +212,6 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
                         tokio::spawn(checkpoint(store.clone())),
-                        tokio::spawn(async {
-                            sleep(SETTLING).await;
-                            program::give_back_code();
-                        }),
                     ]);
                     told.await;
                 }
