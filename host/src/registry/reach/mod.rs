@@ -26,12 +26,12 @@ pub const GRANT_COMMAND: &str = "connector-gateway connectors grant";
 pub struct Service {
     /// The name of the upstream.
     pub name: String,
-    /// The host of its base URL; `None` while only the operator knows the URL.
+    /// The host of its base URL. `None` while only the operator knows the URL.
     pub host: Option<String>,
     /// Other hosts that its redirects and links may lead to, as the manifest and the operator write
     /// them.
     pub link_hosts: Vec<String>,
-    /// The place of the user's credential in requests to it; `None` if they carry no credential.
+    /// The place of the user's credential in requests to it. `None` if they carry no credential.
     pub credential: Option<CredentialPlace>,
 }
 
