@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::concurrency::{ConcurrencyLimit, NoPermit, Permit};
 use super::origin::Origin;
-use super::reach::{Reach, Service, reach};
+use super::reach::{Reach, Service, Upstreams, reach};
 use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
@@ -19,7 +19,7 @@ use crate::oauth::Recipients;
 use crate::schema::{Schema, UrlCheck, ValueSchema};
 use crate::webhooks::url_check;
 use contract::{AuthScheme, Manifest};
-use egress::{Budget, Budgets, Upstream};
+use egress::{Budget, Budgets};
 use sandbox::{Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
@@ -61,9 +61,6 @@ pub struct Connector {
     recipients: Recipients,
     missing_token_hosts: BTreeSet<String>,
 }
-
-/// The upstreams of a connector, by the names in its manifest.
-pub(super) type Upstreams = HashMap<String, Upstream>;
 
 /// One operation.
 pub struct Operation {
@@ -122,7 +119,7 @@ impl Connector {
         }
         let operator_grants = granted.clone();
         let Reach { upstreams, services, granted, mut missing } =
-            reach(&manifest, shipped, &granted, config, metrics, previous)?;
+            reach(&manifest, shipped, &granted, config, metrics, previous.map(|previous| &*previous.upstreams))?;
         named.extend(granted.iter().chain(&missing).cloned());
         missing.extend(missing_token_hosts.iter().cloned());
         let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
