@@ -75,14 +75,14 @@ impl Webhooks {
         payload: Arc<Payload>,
         kept_for: Duration,
     ) -> Result<NewDelivery, WebhookError> {
-        // A URL that is no longer allowed is stored all the same. Each attempt then says why.
+        // A URL that is no longer allowed is still stored. Each attempt then says why.
         let receiver = Receiver::check(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
         let url = self.vault.seal(&NewDelivery::url_context(tenant, &webhook_id), url.as_bytes()).await?;
         Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, url, payload, kept_for })
     }
 }
 
-/// A URL that is told of the end of the job.
+/// A URL that gets a webhook at the end of the job.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "JobCallback")]
 pub struct CallbackRecord {
