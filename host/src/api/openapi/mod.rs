@@ -249,15 +249,6 @@ fn gateway_schemas() -> Map<String, Value> {
 }
 
 #[cfg(test)]
-mod dump {
-    #[test]
-    fn dump_gateway_schemas() {
-        let config = crate::config::Config::default();
-        let document = super::document(&config, &Default::default(), super::super::routes::ROUTES);
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::api::routes::ROUTES;
