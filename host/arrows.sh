@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 # it, or add it here and in host/ARCHITECTURE.md.
 arrows='
 main
-cli           api auth config integrations jobs logging metrics pipeline problem recordings registry serve signals telemetry timestamp webhooks welcome
+cli           api auth config integrations jobs logging metrics pipeline problem recordings registry serve signals telemetry webhooks welcome
 serve         api auth config gateway idempotency integrations jobs metrics registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema

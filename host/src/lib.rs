@@ -26,7 +26,6 @@
 //! - `media_type`: the media types of bodies
 //! - `caller_url`: URLs that callers give
 //! - `signals`: the signals that end the process
-//! - `program`: the memory of the program's own code
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //! - `timestamp`: the format of times in answers and webhooks
 //!

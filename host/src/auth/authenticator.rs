@@ -194,7 +194,10 @@ impl Authenticator {
                     scopes: Scopes::parse(&key.scopes),
                 }),
                 is_revoked: key.revoked_at.is_some(),
-                is_used: previous.keys.get(&key.hash).map_or_else(Arc::default, |previous| Arc::clone(&previous.is_used)),
+                is_used: previous
+                    .keys
+                    .get(&key.hash)
+                    .map_or_else(Arc::default, |previous| Arc::clone(&previous.is_used)),
             };
             Arc::new(KeyTable { revision, keys: keys.iter().map(|key| (key.hash, entry(key))).collect() })
         });

@@ -82,7 +82,7 @@ impl Webhooks {
     }
 }
 
-/// A URL that is told of the end of the job.
+/// A URL that gets a webhook at the end of the job.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "JobCallback")]
 pub struct CallbackRecord {

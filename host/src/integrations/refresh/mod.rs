@@ -73,7 +73,8 @@ impl Integrations {
         for entry in self.journal.entries() {
             let row = self.store.integration_by_id(&entry.id).await?;
             if let Some(details) = row.and_then(|row| entry.details(&row)) {
-                let stored = self.store.update_leased(&entry.id, entry.version, entry.fence, details, Vec::new()).await?;
+                let stored =
+                    self.store.update_leased(&entry.id, entry.version, entry.fence, details, Vec::new()).await?;
                 if stored.is_some() {
                     tracing::info!(integration = entry.id, "stored the tokens that a killed gateway had received");
                 }
