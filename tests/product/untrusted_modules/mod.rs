@@ -1,4 +1,5 @@
-//! Files that are not connectors, modules of other toolchains, and modules that are made to overload the compiler.
+//! Files that are not connectors, modules of other toolchains, and modules that are made to
+//! overload the compiler.
 
 mod resource_limits;
 mod slow_compilation;

@@ -356,7 +356,8 @@ fn block() -> impl Strategy<Value = (u8, String)> {
 }
 
 proptest! {
-    /// The simulation refuses any index that is not valid at its time. All text that is bold in the source is bold in the copy.
+    /// The simulation refuses any index that is not valid at its time. All text that is bold in the
+    /// source is bold in the copy.
     #[test]
     fn any_range_arrives_at_any_index(
         blocks in proptest::collection::vec(block(), 1..8),

@@ -1,4 +1,5 @@
-//! The request of each row, and documents as files. The crate `connector-google` tests `userinfo` further.
+//! The request of each row, and documents as files. The crate `connector-google` tests `userinfo`
+//! further.
 
 use connector_sdk::http::{Body, Error, Method};
 use connector_sdk::testing::{Answer, Gateway, about, examples, forwarded, invoke, pages, refused};
