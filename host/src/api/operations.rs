@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
+use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -20,7 +21,6 @@ use super::{body, connectors, once};
 use crate::auth::Scope;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
-use crate::metrics::sharded::Gauge;
 use crate::pipeline::body::Body;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::registry::{Connector, Operation};
@@ -164,7 +164,7 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
         }
     };
     operation.metrics.succeeded.inc();
-    operation.metrics.seconds.observe(arrived.elapsed());
+    operation.metrics.seconds.observe(arrived.elapsed().as_secs_f64());
     let mut response = Response::new(answer.body);
     response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.status_mut() = answer.status;

@@ -164,8 +164,6 @@ fn attributes(labels: Vec<(&str, String)>) -> Vec<Attribute> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::metrics::RequestLabels;
 
@@ -194,7 +192,7 @@ mod tests {
         let metrics = Metrics::default();
         let seconds = &metrics.operation("demo", "run").seconds;
         for time in [0.000_02, 0.000_03, 0.000_04, 3600.0] {
-            seconds.observe(Duration::from_secs_f64(time));
+            seconds.observe(time);
         }
         let all = read(&metrics, UNIX_EPOCH);
         let metric = metric(&all, "gateway_request_seconds");
