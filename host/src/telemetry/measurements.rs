@@ -177,7 +177,9 @@ mod tests {
         let odd = "a \"quoted\", {odd}\\ name\nin two lines";
         let labels = RequestLabels { connector: "demo".to_owned(), operation: odd.to_owned(), status: 200 };
         let requests = metrics.requests.get_or_create_owned(&labels);
-        (0..3).for_each(|_| requests.inc());
+        for _ in 0..3 {
+            requests.inc();
+        }
         let all = read(&metrics, UNIX_EPOCH);
         let Some(Data::Sum(sum)) = &metric(&all, "gateway_requests").data else { panic!("{all:?}") };
         assert!(sum.is_monotonic);

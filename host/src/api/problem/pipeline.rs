@@ -13,7 +13,7 @@ use super::{
 use crate::pipeline::{Error, Explanation, UpstreamError, rate};
 use crate::registry::NoPlace;
 use contract::words::sentence;
-use egress::{Left, whole_seconds};
+use egress::{Remaining, whole_seconds};
 use memory::Exhausted;
 use sandbox::{Awaited, InvocationError, http};
 
@@ -24,13 +24,13 @@ pub(in crate::api) fn pipeline_problem(error: Error, connector: &str) -> Problem
         Error::Invalid(violations) => violations_problem(violations),
         Error::SchemaTooCostly => schema_too_costly().with("connector", connector),
         Error::Access(error) => access_problem(error, connector),
-        Error::RateLimited { budget, retry_after } => {
-            let left = Left { budget: &budget, calls: 0, until_more: retry_after };
+        Error::RateLimited { quota, retry_after } => {
+            let remaining = Remaining { quota: &quota, calls: 0, until_more: retry_after };
             let seconds = whole_seconds(retry_after);
             let problem = RATE_LIMITED
-                .because(format!("The rate limit `{}` is used up; try again in {seconds} s.", budget.name))
+                .because(format!("The rate limit `{}` is used up; try again in {seconds} s.", quota.name))
                 .retry_after(seconds);
-            rate::described(&left).fold(problem, |problem, (name, value)| problem.header(name, value))
+            rate::described(&remaining).fold(problem, |problem, (name, value)| problem.header(name, value))
         }
         Error::NoPermit(NoPlace::AllTaken) => BUSY
             .because(format!(
