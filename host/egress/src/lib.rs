@@ -11,7 +11,8 @@
 //! - `send`: the life of one request, top to bottom; `redirect`: the next step after a redirect; `retry`: repeated attempts.
 //! - `carrier`: a place between the gateway and the network, for tools of connectors' authors.
 //! - `call_record`: what happened to the requests of one call; `tracing`: the attempts in the trace of a call.
-//! - `pacing`: the queue in front of an upstream; `budget`: a limit on the number of calls in a period.
+//! - `pacing`: the queue in front of an upstream.
+//! - `quota`: limits on the number of calls in a period.
 //! - `response`: the response, read with bounded memory; `throttle`: refusals that are rate limits.
 //! - `mask`: masks secrets that a response echoes; `needle`: one spelling of such a secret.
 //! - `error`: the errors of requests.
@@ -20,7 +21,6 @@
 //! and is in no response, error text or log. Nothing here knows WebAssembly, or the form of errors for callers.
 
 mod address;
-mod budget;
 mod call_record;
 mod carrier;
 mod client;
@@ -35,6 +35,7 @@ mod mask;
 mod needle;
 mod pacing;
 mod pool;
+mod quota;
 mod redirect;
 mod request;
 mod response;
@@ -48,7 +49,6 @@ mod tracing;
 mod upstream;
 
 pub use address::{Lookup, is_loopback, system_lookup};
-pub use budget::{Budget, Budgets, Left};
 pub use call_record::CallRecord;
 pub use carrier::{Carrier, Outline, Watcher};
 pub use client::{Egress, Settings};
@@ -57,6 +57,7 @@ pub use error::{EgressError, whole_seconds};
 pub use headers::Headers;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
+pub use quota::{Quota, Quotas, Remaining};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;

@@ -25,7 +25,7 @@ use super::http::Outbound;
 use super::limits::{Awaited, CpuBudget, GuestMemory, Limit, Limits, MAX_HANDLES, NoGrowth, Waiting};
 use super::module::{Module, NeedsFiber, Running};
 use super::progress::ProgressSender;
-use super::shares::Taken;
+use super::shares::Permits;
 use super::storage::Scope;
 use super::ticker::TICK;
 use super::trap::{LastLines, TrapReport};
@@ -142,7 +142,7 @@ pub struct Guest {
     /// Made on first use, because most modules do not use it.
     wasi: Option<Box<Wasi>>,
     pub(super) module: Running,
-    _slots: Taken,
+    _slots: Permits,
 }
 
 struct Wasi {
@@ -151,7 +151,7 @@ struct Wasi {
 }
 
 impl Guest {
-    fn new(call: Call, limits: Limits, module: &Module, slots: Taken) -> Self {
+    fn new(call: Call, limits: Limits, module: &Module, slots: Permits) -> Self {
         let shared = call.outbound.memory();
         Self {
             call,

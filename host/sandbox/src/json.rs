@@ -4,12 +4,11 @@
 //! order of members reach the caller exactly as the upstream wrote them.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
 use bytes::Bytes;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use json_text::Stopped;
 use serde_json::value::RawValue;
 use wasmtime::Trap;
 use wasmtime::component::Resource;
@@ -172,30 +171,29 @@ struct Collect<'a> {
     text: &'a Bytes,
     list: Vec<Child>,
     held: Held,
-    over: Option<TooMuchHeld>,
 }
 
 impl Collect<'_> {
     fn children(text: &Bytes, memory: &mut HostMemory) -> Result<Children, TooMuchHeld> {
-        let mut collect = Collect { text, list: Vec::new(), held: memory.hold(0)?, over: None };
-        let parsed = serde_json::Deserializer::from_slice(text).deserialize_any(&mut collect);
-        let Collect { mut list, held, over, .. } = collect;
-        if let Some(over) = over {
-            return Err(over);
-        }
-        if parsed.is_err() {
+        let mut collect = Collect { text, list: Vec::new(), held: memory.hold(0)? };
+        // The text is JSON, so it is UTF-8.
+        let value = std::str::from_utf8(text).unwrap_or_default();
+        let read = if value.starts_with('{') {
+            json_text::each_member(value, |name, value| collect.add(Some(name.into_owned()), value))
+        } else {
+            json_text::each_element(value, |value| collect.add(None, value))
+        };
+        match read {
+            Ok(()) => {}
+            Err(Stopped::Function(over)) => return Err(over),
             // A name has half of a surrogate pair, which is not text.
-            list.clear();
+            Err(Stopped::Json(_)) => collect.list.clear(),
         }
-        Ok(Children { list, held: Some(held) })
+        Ok(Children { list: collect.list, held: Some(collect.held) })
     }
 
-    fn add<E: serde::de::Error>(&mut self, name: Option<String>, value: &RawValue) -> Result<(), E> {
-        self.make_room(name.as_ref()).map_err(|over| {
-            let error = E::custom(&over);
-            self.over = Some(over);
-            error
-        })?;
+    fn add(&mut self, name: Option<String>, value: &RawValue) -> Result<(), TooMuchHeld> {
+        self.make_room(name.as_ref())?;
         self.list.push(Child { name, text: self.text.slice_ref(value.get().as_bytes()) });
         Ok(())
     }
@@ -208,28 +206,6 @@ impl Collect<'_> {
             let more = self.list.len().max(4);
             self.held.grow(more * size_of::<Child>())?;
             self.list.reserve_exact(more);
-        }
-        Ok(())
-    }
-}
-
-impl<'de> Visitor<'de> for &mut Collect<'_> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an array or an object")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while let Some(item) = items.next_element()? {
-            self.add(None, item)?;
-        }
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        while let Some(name) = members.next_key()? {
-            self.add(Some(name), members.next_value()?)?;
         }
         Ok(())
     }

@@ -15,7 +15,6 @@
 //! # Layout
 //!
 //! - `envelope`: reads a [`Shape`] from the members of a request body, and reports every violation
-//! - `parts`: the parts of a JSON value as text, not more of them than are needed
 //! - `paths`: holds all dotted paths of a shape in one trie
 //! - `blocks`: finds the end of plain text in long strings
 //! - `scan`: the grammar of JSON; steps over tokens and whole values
@@ -30,7 +29,6 @@ mod envelope;
 mod error;
 mod filter;
 mod outline;
-mod parts;
 mod paths;
 mod scan;
 mod text;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
+use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -21,7 +22,6 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
 use crate::jobs::job_problem;
-use crate::metrics::sharded::Gauge;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Operation};
@@ -174,7 +174,7 @@ async fn run_operation(
         }
     };
     operation.metrics.succeeded.inc();
-    operation.metrics.seconds.observe(arrived.elapsed());
+    operation.metrics.seconds.observe(arrived.elapsed().as_secs_f64());
     let mut response = Response::new(answer.body);
     response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.status_mut() = answer.status;
