@@ -18,10 +18,10 @@
 //! - `redirect`: the next step after a redirect
 //! - `retry`: when and how often a request is attempted again
 //! - `transport`: replaces the network, for tools of connectors' authors
-//! - `journal`: the events of the requests of one call
+//! - `call_record`: what happened to the requests of one call
 //! - `tracing`: the attempts in the trace of a call
 //! - `pacing`: the queue in front of an upstream
-//! - `budget`: a limit on the number of calls in a period
+//! - `quota`: limits on the number of calls in a period
 //! - `response`: the response, read with bounded memory
 //! - `throttle`: refusals that are rate limits
 //! - `mask`: masks secrets that a response echoes
@@ -34,7 +34,7 @@
 //! WebAssembly nor the form of errors for callers.
 
 mod address;
-mod budget;
+mod call_record;
 mod cause;
 mod client;
 mod connector;
@@ -43,13 +43,13 @@ mod error;
 mod form_field;
 mod headers;
 mod host;
-mod journal;
 mod link;
 mod location;
 mod mask;
 mod needle;
 mod pacing;
 mod pool;
+mod quota;
 mod redirect;
 mod request;
 mod response;
@@ -64,16 +64,16 @@ mod transport;
 mod upstream;
 
 pub use address::{Lookup, is_loopback, system_lookup};
-pub use budget::{Budget, Budgets, Left};
+pub use call_record::CallRecord;
 pub use client::{Egress, Settings};
 pub use credential::Credential;
-pub use error::{EgressError, Owner, whole_seconds};
+pub use error::{EgressError, whole_seconds};
 pub use form_field::FormField;
 pub use headers::Headers;
-pub use journal::Journal;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
 pub use pacing::Pacing;
+pub use quota::{Quota, Quotas, Remaining};
 pub use request::{Body, Request, Target};
 pub use response::{Response, ResponseBody};
 pub use retry::retry_after;

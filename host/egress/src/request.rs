@@ -10,11 +10,11 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use url::form_urlencoded;
 
+use super::call_record::CallRecord;
 use super::credential::Credential;
 use super::error::EgressError;
 use super::form_field::FormField;
 use super::headers::Headers;
-use super::journal::Journal;
 use super::link::Link;
 use super::tracing::Tracing;
 use super::upstream::{CredentialUse, Upstream};
@@ -44,8 +44,8 @@ pub struct Request {
     /// After a rate limit (429), waits for the requested time and tries again. Otherwise the caller
     /// gets the rate limit.
     pub waits_for_rate_limit: bool,
-    /// Records the events of the request. `None` if no one reads them later.
-    pub journal: Option<Arc<Journal>>,
+    /// Records what happens to the request. `None` if no one reads it later.
+    pub record: Option<Arc<CallRecord>>,
     /// Traces the attempts. `None` if the call is not traced.
     pub trace: Option<Arc<dyn Tracing>>,
 }

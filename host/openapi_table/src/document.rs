@@ -18,7 +18,7 @@ impl Document {
         let root: Value = if text.trim_start().starts_with('{') {
             serde_json::from_str(text).map_err(|error| syntax(&error))?
         } else {
-            serde_norway::from_str(text).map_err(|error| syntax(&error))?
+            yaml_serde::from_str(text).map_err(|error| syntax(&error))?
         };
         let version = |key: &str| root.get(key).map(|version| version.to_string().replace('"', "")).unwrap_or_default();
         if version("openapi").starts_with("3.") {

@@ -70,7 +70,7 @@ pub(super) fn runtime(sandbox: &Pool, memory_bytes: usize) -> wasmtime::Result<E
     config.async_stack_size(WASM_STACK + (512 << 10));
 
     let mut pool = PoolingAllocationConfig::new();
-    // `Shares` limits the slots in use, so the pool itself never refuses one. A slot is address
+    // `SharedPermits` gives out the slots, so the pool itself never refuses one. A slot is address
     // space. It takes no memory until an instance uses it.
     let slots = sandbox.instances.saturating_add(SPARE_SLOTS);
     pool.total_component_instances(slots);

@@ -12,7 +12,7 @@ use super::host_memory::HostMemory;
 use super::invocation::Call;
 use super::limits::{Awaited, GuestMemory, Limits, NoGrowth, Waiting};
 use super::module::{Module, RunningGuest};
-use super::shares::Taken;
+use super::shares::Permits;
 use super::ticker::TICK;
 use super::trap::LastLines;
 
@@ -36,7 +36,7 @@ pub(crate) struct Guest {
     /// Made on first use, because most modules do not use it.
     wasi: Option<Box<Wasi>>,
     pub(super) module: RunningGuest,
-    _slots: Taken,
+    _slots: Permits,
 }
 
 struct Wasi {
@@ -45,7 +45,7 @@ struct Wasi {
 }
 
 impl Guest {
-    pub(super) fn new(call: Call, limits: Limits, module: &Module, slots: Taken) -> Self {
+    pub(super) fn new(call: Call, limits: Limits, module: &Module, slots: Permits) -> Self {
         let shared = call.outbound.memory();
         Self {
             call,

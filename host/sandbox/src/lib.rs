@@ -68,7 +68,7 @@ use self::cache::Cache;
 use self::child::{ChildError, ChildLimits};
 use self::compile::CompileError;
 use self::module::{ContractError, Linkers, Resources};
-use self::shares::Shares;
+use self::shares::SharedPermits;
 use self::ticker::Ticker;
 
 /// Why a module cannot be loaded.
@@ -241,8 +241,8 @@ impl Sandbox {
             cache: Cache::open(&setup.data_dir, &engine, setup.compile.cache_mb << 20, key)?,
             compile: setup.compile,
             resources: Resources {
-                slots: Shares::new(setup.pool.instances),
-                connections: Shares::new(connections_of_guests()),
+                slots: SharedPermits::new(setup.pool.instances),
+                connections: SharedPermits::new(connections_of_guests()),
             },
             pool: setup.pool,
             children: Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get)),

@@ -19,7 +19,7 @@ use super::guest::Guest;
 use super::http::{Link, Response};
 use super::json::Document;
 use super::log::LogRate;
-use super::shares::{Share, Shares, Taken};
+use super::shares::{Permits, Share, SharedPermits};
 use super::ticker::Ticker;
 
 /// The package of the contract, with which the names of interfaces begin.
@@ -122,9 +122,9 @@ impl Drop for RunningGuest {
 /// The parts that all modules share.
 pub(super) struct Resources {
     /// The slots of the pool.
-    pub(super) slots: Shares,
+    pub(super) slots: SharedPermits,
     /// Connections whose response a guest holds.
-    pub(super) connections: Shares,
+    pub(super) connections: SharedPermits,
 }
 
 /// The type of the export `invoke`, from the path of an operation and its input as JSON text.
@@ -327,7 +327,7 @@ impl Module {
     }
 
     /// Takes the slots for one instance.
-    pub(super) fn take_slots(&self) -> Option<Taken> {
+    pub(super) fn take_slots(&self) -> Option<Permits> {
         self.slots.take(self.slots_of_instance)
     }
 

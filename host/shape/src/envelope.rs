@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use json_text::{first_elements, first_members};
 use serde_json::value::RawValue;
 
 use super::filter::Filter;
-use super::parts::{elements, members};
 use super::{Shape, Violation};
 
 /// Maximum number of `response_filters`.
@@ -90,12 +90,12 @@ impl Reader {
 
     /// Reads one filter. Returns `None` if a violation makes it unusable.
     fn filter(&mut self, pointer: &str, entry: &RawValue) -> Option<Filter> {
-        let Some(members) = members(entry, MAX_VIOLATIONS + FILTER_MEMBERS.len()) else {
+        let Ok(members) = first_members(entry.get(), MAX_VIOLATIONS + FILTER_MEMBERS.len()) else {
             let detail = format!("This is {}. Give an object with {}.", kind(entry), FILTER_MEMBERS.join(", "));
             self.report(pointer.to_owned(), detail);
             return None;
         };
-        for (name, _) in members.first.iter().filter(|(name, _)| !FILTER_MEMBERS.contains(&name.as_str())) {
+        for (name, _) in members.first.iter().filter(|(name, _)| !FILTER_MEMBERS.contains(&name.as_ref())) {
             let detail = format!("A filter has only the members {}. Remove this one.", FILTER_MEMBERS.join(", "));
             self.report(format!("{pointer}/{}", escape(name)), detail);
         }
@@ -129,7 +129,7 @@ impl Reader {
 
     fn values(&mut self, pointer: &str, value: Option<&RawValue>) -> Option<BTreeSet<Vec<u8>>> {
         const ADVICE: &str = "Give an array of the strings to match.";
-        let Some(entries) = value.and_then(|value| elements(value, MAX_VALUES)) else {
+        let Some(entries) = value.and_then(|value| first_elements(value.get(), MAX_VALUES).ok()) else {
             let problem =
                 value.map_or_else(|| "The member is missing.".to_owned(), |other| format!("This is {}.", kind(other)));
             self.report(pointer.to_owned(), format!("{problem} {ADVICE}"));
@@ -195,10 +195,10 @@ impl Reader {
         advice: &str,
     ) -> Vec<&'a RawValue> {
         let Some(value) = value.filter(|value| value.get() != "null") else { return Vec::new() };
-        let detail = match elements(value, max) {
-            None => format!("This is {}. {advice}", kind(value)),
-            Some(entries) if entries.count > max => too_many(entries.count, max),
-            Some(entries) => return entries.first,
+        let detail = match first_elements(value.get(), max) {
+            Err(_) => format!("This is {}. {advice}", kind(value)),
+            Ok(entries) if entries.count > max => too_many(entries.count, max),
+            Ok(entries) => return entries.first,
         };
         self.report(pointer.to_owned(), detail);
         Vec::new()

@@ -16,7 +16,6 @@
 //! # Layout
 //!
 //! - `envelope`: reads a [`Shape`] from the members of a request body, and reports every violation
-//! - `parts`: the parts of a JSON value as text, read only as far as needed
 //! - `paths`: holds all dotted paths of a shape in one trie
 //! - `blocks`: finds the end of plain text in long strings
 //! - `scan`: the grammar of JSON; steps over tokens and whole values
@@ -32,7 +31,6 @@ mod envelope;
 mod error;
 mod filter;
 mod outline;
-mod parts;
 mod paths;
 mod scan;
 mod text;

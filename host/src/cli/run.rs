@@ -42,7 +42,7 @@ type AnyError = Box<dyn std::error::Error>;
 
 fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     let mut config = load(arguments.config.as_deref())?;
-    if !matches!(arguments.command, Command::Serve) {
+    if !matches!(arguments.command, Command::Serve { .. }) {
         // Commands print their remarks themselves. Their log is only for errors.
         config.log = Targets::new().with_default(LevelFilter::ERROR);
         match arguments.command {
@@ -73,9 +73,9 @@ fn program(arguments: &Arguments) -> String {
 
 async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError> {
     match &arguments.command {
-        Command::Serve => {
+        Command::Serve { new_database } => {
             let ready = Box::new(welcome::print);
-            serve::serve(config, serve::Extras { transport: None, ready }).await?;
+            serve::serve(config, serve::Extras { transport: None, new_database: *new_database, ready }).await?;
         }
         Command::Keys(command) => {
             let store = database::open(&config).await?;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
+use json_text::Member;
+use serde::de::Error as _;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -37,8 +38,13 @@ impl Json {
         let text = raw.get();
         match text.as_bytes().first() {
             Some(b'"') => serde_json::from_str(text).map(Self::Text),
-            Some(b'[') => serde_json::from_str::<Items>(text).map(|items| Self::Array(items.0)),
-            Some(b'{') => serde_json::from_str::<Members>(text).map(|members| Self::Object(members.0)),
+            Some(b'[') => {
+                json_text::elements(text)?.into_iter().map(Self::of).collect::<Result<_, _>>().map(Self::Array)
+            }
+            Some(b'{') => {
+                let member = |(name, value): Member<'_>| Ok((name.into_owned(), Self::of(value)?));
+                json_text::members(text)?.into_iter().map(member).collect::<Result<_, _>>().map(Self::Object)
+            }
             _ => Ok(Self::Plain(text.to_owned())),
         }
     }
@@ -184,50 +190,6 @@ impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         Self::of(&raw).map_err(D::Error::custom)
-    }
-}
-
-struct Items(Vec<Json>);
-
-struct Members(Vec<(String, Json)>);
-
-impl<'de> Deserialize<'de> for Items {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-        impl<'de> Visitor<'de> for List {
-            type Value = Items;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an array")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Items, A::Error> {
-                let mut all = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    all.push(item);
-                }
-                Ok(Items(all))
-            }
-        }
-        deserializer.deserialize_seq(List)
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Map;
-        impl<'de> Visitor<'de> for Map {
-            type Value = Members;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Members, A::Error> {
-                let mut all = Vec::new();
-                while let Some(member) = members.next_entry()? {
-                    all.push(member);
-                }
-                Ok(Members(all))
-            }
-        }
-        deserializer.deserialize_map(Map)
     }
 }
 

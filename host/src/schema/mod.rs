@@ -2,23 +2,25 @@
 //! the answer.
 //!
 //! - here: the schema of a request body
-//! - `compile`: any JSON Schema; `cost`: bounds on what it takes; `trial`: the schemas of a module, tried in a limited process
-//! - `members`: the members of an object as text; `violations`: as many as an answer lists; `explain`: violations in words
+//! - `compile`: any JSON Schema
+//! - `cost`: bounds on what validating with a schema takes
+//! - `trial`: the schemas of a module, tried in a limited process
+//! - `violations`: as many as an answer lists
+//! - `explain`: violations in words
 
 mod compile;
 mod cost;
 mod explain;
-mod members;
 mod trial;
 mod violations;
 
 use std::borrow::Cow;
 use std::fmt;
 
+use json_text::Member;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use self::members::{Members, join};
 use contract::words::shortened;
 use contract::{NULLABLE, pointer};
 use shape::Shape;
@@ -63,7 +65,7 @@ const RESPONSE_FILTERS: &str = "response_filters";
 /// The member that says if the caller of a background operation waits.
 const WAITING: &str = "waiting";
 
-/// The member with the URLs that are told of the end of a background operation.
+/// The member with the URLs that receive the end of a background operation.
 pub(crate) const CALLBACK_URLS: &str = "callback_urls";
 
 /// U+FEFF in UTF-8. Some editors write it at the beginning of a file.
@@ -85,7 +87,7 @@ pub struct Input<'a> {
 /// The wish of a caller that an operation runs in the background.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Background {
-    /// URLs that are told of the end.
+    /// URLs that receive the end.
     pub callback_urls: Vec<String>,
 }
 
@@ -173,16 +175,12 @@ impl Schema {
                 detail: "The body must be a JSON object.".to_owned(),
             }]));
         }
-        let Members(members) = serde_json::from_str(text).map_err(not_json)?;
+        let members = json_text::members(text).map_err(not_json)?;
         self.read_members(text, &members)
     }
 
     /// Validates the members of a body whose text is `text`.
-    fn read_members<'a>(
-        &self,
-        text: &'a str,
-        members: &[(Cow<'a, str>, &'a RawValue)],
-    ) -> Result<Input<'a>, InputError> {
+    fn read_members<'a>(&self, text: &'a str, members: &[Member<'a>]) -> Result<Input<'a>, InputError> {
         let mut violations = Violations::default();
         let mut value = serde_json::Map::with_capacity(members.len());
         let (mut fields, mut filters) = (None, None);
@@ -202,7 +200,7 @@ impl Schema {
                 let is_for_gateway = self.background.is_some() && matches!(&**name, WAITING | CALLBACK_URLS);
                 let is_absent = is_null && !self.nullable.iter().any(|nullable| nullable == name);
                 if !is_absent && !is_for_gateway {
-                    for_connector.push((name, *raw));
+                    for_connector.push((name.as_ref(), *raw));
                 }
                 value.insert(name.clone().into_owned(), member).is_some()
             };
@@ -241,7 +239,7 @@ impl Schema {
             return Err(InputError::Invalid(violations.into_list()));
         };
         let is_whole = for_connector.len() == members.len();
-        let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(join(&for_connector)) };
+        let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(json_text::object(for_connector)) };
         Ok(Input { text, shape, background })
     }
 }

@@ -52,11 +52,7 @@ impl Egress {
         if let (Some(_), CredentialUse::FormField(field)) = (request.carried(upstream), &upstream.credential) {
             request.check_form_field(field)?;
         }
-        let mut hop = Hop::first(upstream, request).inspect_err(|error| {
-            if let (EgressError::PathTooLong, Some(journal)) = (error, &request.journal) {
-                journal.path_was_too_long();
-            }
-        })?;
+        let mut hop = Hop::first(upstream, request)?;
         let mut permit = None;
         let mut redirects = 0;
         loop {
@@ -66,8 +62,8 @@ impl Egress {
                 let mut response = Response::new(upstream, request, hop, response, permit, self.memory())?;
                 let upstream_status = response.upstream_status;
                 throttle::recognize(&mut response).await;
-                if let Some(journal) = &request.journal {
-                    journal.answered(is_write, response.status, upstream_status);
+                if let Some(record) = &request.record {
+                    record.response_arrived(is_write, response.status, upstream_status);
                 }
                 return Ok(response);
             };
@@ -99,8 +95,8 @@ impl Egress {
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
             let (outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
-            let write = request.journal.as_ref().filter(|_| !retry::is_safe(&hop.method));
-            write.inspect(|journal| journal.write_begins());
+            let write = request.record.as_ref().filter(|_| !retry::is_safe(&hop.method));
+            write.inspect(|record| record.write_begins());
             let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
             let result = self.pool(upstream.allow_private).send(&hop.location, outgoing).await;
             if let (Some(watch), Ok(response)) = (&mut watch, &result) {
@@ -114,7 +110,7 @@ impl Egress {
                 Ok(response) => refuses(response.status()),
                 Err(error) => was_not_sent(error),
             };
-            write.filter(|_| is_refused).inspect(|journal| journal.write_was_refused());
+            write.filter(|_| is_refused).inspect(|record| record.write_was_refused());
             let delay = match &result {
                 Ok(response) if retry::is_transient(response.status()) && retry::is_safe(&hop.method) => {
                     retry::backoff(retries, retry::retry_after(response.headers()), request.deadline)
@@ -126,11 +122,7 @@ impl Egress {
                 _ => None,
             };
             let Some(delay) = delay else {
-                let result = result.map_err(|error| describe(&error, hop.location.host()));
-                if let (Some(journal), Err(EgressError::Unresolved { .. })) = (&request.journal, &result) {
-                    journal.name_was_not_resolved();
-                }
-                return result;
+                return result.map_err(|error| describe(&error, hop.location.host()));
             };
             drop(result);
             drop(permit.take());

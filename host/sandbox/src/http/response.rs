@@ -6,7 +6,7 @@ use hyper::{HeaderMap, StatusCode};
 use url::Url;
 
 use crate::host_memory::{HeldMemory, HostMemory, TooMuchHeld};
-use crate::shares::Taken;
+use crate::shares::Permits;
 use egress::EgressError;
 
 /// A response with a body that is read on demand.
@@ -23,7 +23,7 @@ pub struct Response {
 /// The resources that an open response takes.
 pub(super) struct Open {
     /// Its connection.
-    pub(super) _connection: Taken,
+    pub(super) _connection: Permits,
     /// The memory that the connection takes, from the budget of all calls.
     pub(super) _buffered: memory::Reservation,
     /// The same memory, from the budget of the invocation.

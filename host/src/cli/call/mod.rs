@@ -120,7 +120,7 @@ pub(super) fn log(config: &mut Config) {
     // The report of a trap is printed apart from the log.
     config.log = Targets::new()
         .with_default(LevelFilter::ERROR)
-        .with_target("connector_gateway::api::problem", LevelFilter::OFF)
+        .with_target("connector_gateway::problem", LevelFilter::OFF)
         .with_target("connector", LevelFilter::DEBUG)
         // The name before is also the beginning of this one.
         .with_target("connector_gateway", LevelFilter::ERROR);

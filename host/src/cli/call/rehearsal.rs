@@ -10,7 +10,6 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::CallError;
-use crate::api;
 use crate::cli::connectors::{ConnectorsError, read};
 use crate::cli::output::remark;
 use crate::cli::trial::Trial;
@@ -18,6 +17,7 @@ use crate::config::Config;
 use crate::integrations::Integrations;
 use crate::jobs;
 use crate::pipeline::{self, Background, RunAs, Services};
+use crate::problem::{pipeline_problem, unknown_operation};
 use crate::recordings::{End, Json};
 use crate::registry::{AuthorSettings, Connector};
 use crate::serve::ServeError;
@@ -122,7 +122,7 @@ impl Rehearsal {
     ) -> Reply {
         let connector = &self.connector;
         let Some(operation) = connector.operation(operation) else {
-            return Reply::Problem(api::unknown_operation(connector, operation, INSTANCE));
+            return Reply::Problem(unknown_operation(connector, operation).document(INSTANCE));
         };
         let egress = self.egress.clone().with_transport(transport);
         let services = Services {
@@ -170,7 +170,7 @@ impl Rehearsal {
             if let Some(trap) = error.trap() {
                 remark(trap_report(trap).trim_end());
             }
-            Reply::Problem(api::call_failure(error, connector.name(), INSTANCE))
+            Reply::Problem(pipeline_problem(error, connector.name()).document(INSTANCE))
         })
     }
 }

@@ -80,7 +80,7 @@ impl Report {
         self.since = Some(Since {
             version: before.manifest().version.clone(),
             sha256: before.digest().to_owned(),
-            asks_for: if before.is_shipped() { Vec::new() } else { now.asks_beyond(before) },
+            asks_for: if before.is_shipped() { Vec::new() } else { now.permissions_beyond(before) },
             changes: difference::between(before, now),
         });
     }

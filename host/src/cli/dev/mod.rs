@@ -126,6 +126,7 @@ async fn run_gateway(
     let config = throwaway::for_connector(config, &connector, settings, provider.as_ref());
     let (tell, told) = oneshot::channel();
     let extras = serve::Extras {
+        new_database: false,
         transport: Some(Arc::new(Watcher { report: |outline: &Outline| say(format_args!("  {outline}")), next: None })),
         ready: Box::new(move |config, _, key| {
             // This fails if the work below has failed, which ends the command.
@@ -347,7 +348,7 @@ mod tests {
         let port = other.local_addr().unwrap().port();
         let folder = TempDir::new().unwrap();
         let config = throwaway::config(folder.path(), port).unwrap();
-        let extras = serve::Extras { transport: None, ready: Box::new(|_, _, _| {}) };
+        let extras = serve::Extras { transport: None, new_database: false, ready: Box::new(|_, _, _| {}) };
         let error = not_served(serve::serve(config, extras).await.unwrap_err(), Some(port)).to_string();
         assert!(error.starts_with(&format!("--port: another process listens at port {port};")), "{error}");
     }

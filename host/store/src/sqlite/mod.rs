@@ -17,8 +17,8 @@ use std::fs::{OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{ErrorCode, TransactionBehavior};
@@ -101,11 +101,9 @@ impl Sqlite {
     }
 
     /// See [`crate::Store::checkpoint`]. Moves only as much as possible while other processes read.
-    pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
-        self.with_connection(&self.writer, |connection, _| {
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(Ok(())))
-        })
-        .await
+    pub(crate) async fn checkpoint(&self, statement: &'static str) -> Result<(), StoreError> {
+        self.with_connection(&self.writer, move |connection, _| connection.query_row(statement, [], |_| Ok(Ok(()))))
+            .await
     }
 
     /// See [`crate::Store::try_process_lock`]. The lock is a lock on a file next to the database.
@@ -155,15 +153,23 @@ fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // SQLite overwrites deleted data in the file, so that previous secrets do not remain there.
     connection.pragma_update(None, "secure_delete", true)?;
-    // A SQLite database uses the clock of the machine.
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
-    connection.create_scalar_function("now_ms", 0, flags, |_| Ok(to_millis(std::time::SystemTime::now())))?;
+    connection.create_scalar_function("now_ms", 0, flags, |_| Ok(steady_now()))?;
     Ok(connection)
 }
 
+/// The clock of a SQLite database, in milliseconds since 1970. It starts with the clock of the
+/// machine when the process first asks, and then runs evenly: if someone sets the machine's clock,
+/// no lease ends and no key expires.
+fn steady_now() -> i64 {
+    static START: OnceLock<(SystemTime, Instant)> = OnceLock::new();
+    let (at, instant) = START.get_or_init(|| (SystemTime::now(), Instant::now()));
+    to_millis(*at + instant.elapsed())
+}
+
 /// Switches the file to a write-ahead log, with which readers and the writer do not wait for each
-/// other. While another process switches a new file, SQLite fails immediately instead of waiting
-/// for the lock. This function therefore tries again.
+/// other. While another process switches a new file, SQLite fails at once instead of waiting for
+/// the lock. This function therefore tries again.
 fn use_write_ahead_log(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let started = Instant::now();
     loop {

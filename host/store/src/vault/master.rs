@@ -85,6 +85,11 @@ impl MasterFile {
         Self { path }
     }
 
+    /// Returns whether there is a file.
+    pub(super) fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
     /// Reads the keys in the file, of which the last one is the newest.
     pub(super) fn read(&self) -> Result<Vec<Master>, VaultError> {
         self.read_if_present()?.ok_or_else(|| self.missing())
@@ -119,6 +124,10 @@ impl MasterFile {
 
     pub(super) fn missing(&self) -> VaultError {
         VaultError::Missing { path: self.path.clone() }
+    }
+
+    pub(super) fn without_database(&self) -> VaultError {
+        VaultError::NoDatabase { path: self.path.clone() }
     }
 
     pub(super) fn begun_elsewhere(&self, master_id: &str) -> VaultError {
