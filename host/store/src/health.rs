@@ -1,7 +1,7 @@
 //! The failures of the database that this process has seen, and the leases that it has seen end.
 //!
 //! A lease must not be taken from a gateway that lives. Its end by the clock of the database proves
-//! nothing: the database may have been away, so that nobody could renew, or its clock may have
+//! nothing: the database may have been away, so that no gateway could renew, or its clock may have
 //! jumped. Two gateways that share a database lose it at the same time. When it is back, the one
 //! that holds new tokens must store them before the other one takes over its lease.
 //!
@@ -29,7 +29,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(6);
 /// while.
 pub(crate) const PROMPT: Duration = Duration::from_secs(2);
 
-/// An end that was seen is forgotten if nobody looked again for this time.
+/// An end that was seen is forgotten if no gateway looked again for this time.
 const FORGET: Duration = Duration::from_secs(60);
 
 /// The value of `leased_until` of a lease whose holder is known to be dead.
@@ -48,7 +48,7 @@ pub(crate) struct Health {
     /// Leases that this process has seen end, by the name of the leased thing.
     ended: Mutex<HashMap<String, EndedLease>>,
     /// The uses of the database that have not ended, with their beginnings. One that hangs is a
-    /// failure that nobody has noted yet.
+    /// failure that is not noted yet.
     in_flight: Mutex<HashMap<u64, Instant>>,
     next_use: AtomicU64,
     /// Set by a failed write, and cleared when the probe has written, because reads may succeed
