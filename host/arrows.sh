@@ -7,8 +7,7 @@ cd "$(dirname "$0")/.."
 # Each folder or file of host/src, and the others that it may use. An arrow that is not here is the wrong way or new: turn it, or
 # add it here, in host/src/lib.rs and in host/ARCHITECTURE.md.
 arrows='
-main
-cli           api auth config integrations jobs logging metrics pipeline recordings registry serve signals telemetry webhooks welcome
+local         api config integrations jobs metrics pipeline registry serve telemetry webhooks
 serve         api auth config gateway idempotency integrations jobs metrics program registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
@@ -27,7 +26,6 @@ auth
 schema
 metrics
 idempotency
-recordings
 media_type
 program
 signals
