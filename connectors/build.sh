@@ -1,15 +1,18 @@
 #!/bin/sh
-# Builds core WebAssembly modules: of every connector, and of the packages named by -p. Each folder in connectors/ with a
-# Cargo.toml is a connector, except the SDK. Folders in connectors/shared/ are libraries.
+# Builds core WebAssembly modules: of every connector, and of the packages named by -p. Each folder
+# in connectors/ with a Cargo.toml is a connector, except the SDK. Folders in connectors/shared/ are
+# libraries.
 #
 #   connectors/build.sh [-p PACKAGE]... [--only]      --only: only the packages named by -p
 #   connectors/build.sh --root FOLDER -p PACKAGE      a package of the Cargo workspace in another folder
 #
-# The script writes target/wasm/wasm32-unknown-unknown/connector/<package>.wasm; `connector-gateway connectors pack` turns such a
-# module into a component. `connector-gateway connectors build` does both for one connector: the binary contains this script.
+# The script writes target/wasm/wasm32-unknown-unknown/connector/<package>.wasm;
+# `connector-gateway connectors pack` turns such a module into a component.
+# `connector-gateway connectors build` does both for one connector: the binary contains this script.
 #
-# The script builds with the installed toolchain if the toolchain has the target or can install it. Otherwise it builds with Debian's
-# packages rustc-web, cargo-web, rust-web-src and lld-19, which compile the standard library from source.
+# The script builds with the installed toolchain if the toolchain has the target or can install it.
+# Otherwise it builds with Debian's packages rustc-web, cargo-web, rust-web-src and lld-19, which
+# compile the standard library from source.
 set -eu
 
 root=
@@ -30,9 +33,10 @@ cd "$root"
 target=wasm32-unknown-unknown
 export CARGO_TARGET_DIR="$root/target/wasm"
 
-# With this stack, a connector of thin operations fits in one page of memory, which the gateway puts back after each invocation. The
-# stack is placed before all data, so that an overflow traps and overwrites nothing. Paths of this machine are removed from the
-# module. Flags are separated by 0x1f, because a path may contain spaces. They apply to the target only, not to build scripts and
+# With this stack, a connector of thin operations fits in one page of memory, which the gateway
+# resets after each invocation. The stack is placed before all data, so that an overflow traps and
+# overwrites nothing. Paths of this machine are removed from the module. Flags are separated by
+# 0x1f, because a path may contain spaces. They apply to the target only, not to build scripts and
 # macros.
 separator=$(printf '\037')
 flags="-Clink-arg=-zstack-size=24576${separator}-Clink-arg=--stack-first"
@@ -58,7 +62,7 @@ build_ordinary() {
 
 # shellcheck disable=SC2086
 build_debian() {
-    # rustup would otherwise replace the compiler by this variable.
+    # Otherwise rustup would replace the compiler because of this variable.
     env -u RUSTUP_TOOLCHAIN RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc \
         CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19 \
         /usr/bin/cargo build --profile connector --target "$target" -Z build-std=std,panic_abort $packages

@@ -8,8 +8,9 @@ export interface Answer {
 export function answer(status: number, body?: unknown, headers?: Record<string, string>): Answer;
 
 /**
- * Runs the operation of a recording, answers its requests from the recording, and checks that it sends the recorded requests and ends
- * as recorded. A file as an answer is not compared, and of a problem only that there is one. Throws an error with the differences.
+ * Runs the operation of a recording, answers its requests from the recording, and checks that it
+ * sends the recorded requests and ends as recorded. The content of a file is not compared. For a
+ * recorded problem, it only checks that the operation fails. Throws an error with the differences.
  */
 export function replay(table: Table, file: string | URL): void;
 

@@ -42,13 +42,13 @@ pub struct Gateway {
     pub metrics: Arc<Metrics>,
     pub telemetry: Telemetry,
     pub description: Arc<Derived<TaggedText>>,
-    /// Descriptions of single connectors by the digests of their modules. They are kept, because anybody may ask for them.
+    /// Descriptions of single connectors by the digests of their modules. They are kept, because anyone may request them.
     pub descriptions: Arc<Derived<Mutex<TextsByDigest>>>,
     pub egress: Egress,
     pub store: Store,
     pub requests: Arc<RequestIds>,
     pub draining: Arc<Draining>,
-    /// The runtime of what no caller waits for, and of what would hold up the calls of a core.
+    /// The runtime for work that no caller waits for, and for work that would delay the calls of a core.
     pub background: Handle,
 }
 

@@ -2,31 +2,41 @@
 //! one REST scheme.
 //!
 //! # Layout
-//! - `serve` and `gateway`: a running gateway and its parts; `welcome`: its greeting
+//! - `serve`: starts a gateway and stops it
+//! - `welcome`: the greeting of `serve`
 //! - `local`: parts of a gateway for commands that do not serve
-//! - `api`: what callers see: the table of routes, a file for each family of routes, problem details, the API's description
+//! - `gateway`: the parts of a running gateway
+//! - `api`: what callers see: the table of routes, a file for each family of routes, the API's description
 //! - `auth`: who calls: API keys, JWTs, scopes
-//! - `pipeline`: the life of one call of an operation; `jobs`: operations that run in the background
+//! - `jobs`: operations that run in the background
 //! - `idempotency`: calls with an idempotency key, which run once
-//! - `integrations`: accounts that users connected, and their tokens; `oauth`: requests to an OAuth provider
+//! - `problem`: problem documents, the form of every error that a caller sees
+//! - `pipeline`: the life of one call of an operation
+//! - `integrations`: accounts that users connected, and their tokens
+//! - `oauth`: requests to an OAuth provider
 //! - `registry`: the live connectors, and how they change
 //! - `schema`: the schemas of bodies: compile, validate, explain
-//! - `config`: `gateway.toml` and the environment, parsed once into typed values
 //! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
+//! - `config`: `gateway.toml` and the environment, parsed once into typed values
+//! - `logging`: the log
+//! - `metrics`: the metrics that Prometheus reads
+//! - `telemetry`: spans and metrics for an OpenTelemetry collector
+//! - `body`: the bodies of answers
+//! - `media_type`: the media types of bodies
+//! - `caller_url`: URLs that callers give
+//! - `signals`: the signals that end the process
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
-//! - `program`: the memory of the program's own code; `signals`: the signals that end it
-//! - `logging`, `metrics`, `telemetry`: what the operator sees; `media_type`: the media types of bodies; `caller_url`: URLs that callers give
+//! - `timestamp`: the format of times in answers and webhooks
 //!
-//! Crates beside this one hold the walls: `contract`, `sandbox`, `egress`, `store` with `vault`, `memory`, and `shape`.
+//! The crates next to this one are layers below it: among them `contract`, `sandbox`, `egress`, `store`, `memory` and `shape`.
 //!
-//! Arrows run one way: `api` → `auth`, `idempotency`, `jobs`, `pipeline`; `jobs` → `pipeline` → `integrations` → `registry`, `oauth`; `registry` →
-//! `schema`, `oauth` and the crate `sandbox`; `pipeline` → the crate `shape`; `integrations`, `jobs`, `registry` → `webhooks`.
-//! `host/arrows.sh`, a part of `make lint`, checks the arrows between the folders.
+//! `host/arrows.sh`, a part of `make lint`, has the table of the modules that each module may use, and checks it.
 
 #![expect(unreachable_pub, reason = "in a private module, `pub` marks what the crate's other modules may use")]
 
 mod api;
 mod auth;
+mod body;
 mod caller_url;
 mod config;
 #[doc(hidden)]
@@ -41,12 +51,13 @@ mod media_type;
 mod metrics;
 mod oauth;
 mod pipeline;
-mod program;
+mod problem;
 mod registry;
 mod schema;
 mod serve;
 mod signals;
 mod telemetry;
+mod timestamp;
 mod webhooks;
 mod welcome;
 
@@ -71,7 +82,7 @@ pub use registry::{
 };
 
 // What the admin routes send, which commands print.
-pub use api::records;
+pub use api::records::connectors as records;
 pub use api::{SIGNATURE, connectors_record, description};
 
 // Credentials of callers and of users.

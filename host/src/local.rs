@@ -10,12 +10,12 @@ use secrecy::SecretBox;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::api;
 use crate::config::Config;
 use crate::integrations::Integrations;
 use crate::jobs;
 use crate::metrics::Metrics;
 use crate::pipeline::{self, Background, RunAs, Services};
+use crate::problem::{pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Registry};
 use crate::serve::{ServeError, start_registry};
 use crate::telemetry::Trace;
@@ -107,7 +107,7 @@ impl LocalCalls {
         progress: ProgressSender,
     ) -> Result<Bytes, LocalFailure> {
         let Some(operation) = connector.operation(operation) else {
-            let problem = api::unknown_operation(connector, operation, INSTANCE);
+            let problem = unknown_operation(connector, operation).document(INSTANCE);
             return Err(LocalFailure { problem, trap: None });
         };
         let egress = self.egress.clone().carried_by(carrier);
@@ -143,7 +143,7 @@ impl LocalCalls {
                 }
                 report
             });
-            LocalFailure { problem: api::call_failure(error, connector.name(), INSTANCE), trap }
+            LocalFailure { problem: pipeline_problem(error, connector.name()).document(INSTANCE), trap }
         })
     }
 }

@@ -11,16 +11,14 @@ use tokio::runtime::Handle;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use crate::api;
-use crate::api::server::{self, Cores, Doors};
+use crate::api::server::{self, Cores, Listeners};
 use crate::auth::{self, Authenticator, BootstrapError, JwtIssuers};
 use crate::config::{Config, ConfigError};
 use crate::gateway::{Draining, Gateway, RequestIds};
 use crate::idempotency::Idempotency;
-use crate::integrations::Integrations;
+use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
-use crate::program;
 use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
@@ -34,8 +32,8 @@ use store::{Store, StoreError};
 /// How often the store is searched for records that have expired.
 const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
 
-/// Time after the start in which every task of the gateway has run once. Later, little of the code that they began with is run.
-const SETTLING: Duration = Duration::from_secs(5);
+/// Time between two checkpoints of the SQLite write-ahead log.
+const CHECKPOINT: Duration = Duration::from_secs(5);
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -58,6 +56,9 @@ pub enum ServeError {
     /// The settings of connectors.
     #[error(transparent)]
     Settings(#[from] ConfigError),
+    /// The accounts.
+    #[error(transparent)]
+    Integrations(#[from] IntegrationError),
     /// The first key.
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
@@ -82,6 +83,8 @@ pub fn start_registry(
 pub struct Extras {
     /// Takes every request to upstreams and providers in place of the network.
     pub carrier: Option<Arc<dyn Carrier>>,
+    /// `true` if an empty database next to a master key is a new one, and not one that was lost.
+    pub new_database: bool,
     /// Runs once the gateway serves, with the first key if one was made.
     pub ready: Ready,
 }
@@ -89,20 +92,20 @@ pub struct Extras {
 /// See [`Extras::ready`].
 pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Send>;
 
-/// Serves until SIGTERM, SIGINT or SIGHUP, then waits for requests under way to end.
+/// Serves until SIGTERM, SIGINT or SIGHUP, then waits for running requests to end.
 ///
 /// # Errors
 /// See [`ServeError`]. Once the gateway serves, it does not fail.
 pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
-    let Extras { carrier, ready } = extras;
+    let Extras { carrier, new_database, ready } = extras;
     let started = Instant::now();
     // Without a handler, a write over the limit of file sizes that the operator has set (`ulimit -f`) ends the process. With one,
     // the write fails.
     let _over_file_size = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
     // Before everything else, because a port that is taken is the most frequent mistake.
-    let doors = Doors::open(&config).await?;
-    config.listening_on(doors.callers_address()?);
-    config.admin_listen = doors.admin_address()?;
+    let listeners = Listeners::bind(&config).await?;
+    config.listening_on(listeners.callers_address()?);
+    config.admin_listen = listeners.admin_address()?;
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
     let store = Store::connect(&config.store()).await?;
@@ -117,7 +120,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         None => egress,
     };
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
-    let vault = Vault::open(&config.master_key_path(), &store).await?;
+    let master_key = config.master_key_path();
+    let vault = match new_database {
+        true => Vault::open_new(&master_key, &store).await?,
+        false => Vault::open(&master_key, &store).await?,
+    };
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
     let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
@@ -133,6 +140,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         Arc::clone(&metrics),
         webhooks.events(),
     ));
+    integrations.store_kept_tokens().await?;
     let jobs = Arc::new(Jobs::new(jobs::Parts {
         config: config.jobs.clone(),
         store: store.clone(),
@@ -143,7 +151,6 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         webhooks: webhooks.clone(),
         metrics: Arc::clone(&metrics),
         telemetry: telemetry.clone(),
-        explain: api::job_failure,
     }));
     let idempotency = Arc::new(Idempotency::new(store.clone(), vault));
     let gateway = Gateway {
@@ -201,13 +208,10 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                     background.extend([
                         tokio::spawn(Arc::clone(&integrations).sweep()),
                         tokio::spawn(Arc::clone(&jobs).work()),
-                        tokio::spawn(Arc::clone(&jobs).keep_up()),
+                        tokio::spawn(Arc::clone(&jobs).maintain()),
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
-                        tokio::spawn(async {
-                            sleep(SETTLING).await;
-                            program::give_back_code();
-                        }),
+                        tokio::spawn(checkpoint(store.clone())),
                     ]);
                     told.await;
                 }
@@ -218,23 +222,34 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         drained_at = tokio::time::Instant::now() + config.drain;
         jobs.stop(drained_at);
     };
-    server::serve(&gateway, &cores, doors, stop).await;
-    jobs.settle().await;
+    server::serve(&gateway, &cores, listeners, stop).await;
+    jobs.shut_down().await;
     for task in background {
         task.abort();
     }
-    idempotency.settle(drained_at).await;
+    idempotency.shut_down(drained_at).await;
     integrations.settle().await;
     webhooks.settle().await;
     telemetry.stop(drained_at).await;
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "the last use of some API keys could not be stored");
     }
-    if let Err(error) = store.checkpoint().await {
-        tracing::warn!(%error, "the log of the database could not be written to its file; the next start does it");
+    if let Err(error) = store.checkpoint_at_end().await {
+        tracing::warn!(%error, "the SQLite write-ahead log could not be checkpointed; the next start will do it");
     }
     tracing::info!("stopped");
     failure.map_or(Ok(()), Err)
+}
+
+/// Keeps the file of a SQLite database complete while the gateway serves, so that a copy of the file alone is whole but for the last
+/// seconds. Runs until the task is aborted.
+async fn checkpoint(store: Store) {
+    loop {
+        sleep(CHECKPOINT).await;
+        if let Err(error) = store.checkpoint().await {
+            tracing::debug!(%error, "the SQLite write-ahead log could not be checkpointed; the gateway tries again");
+        }
+    }
 }
 
 /// Waits until the modules of the folders are loaded.
@@ -248,7 +263,7 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of former webhooks. Runs until the task
+/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of old webhooks. Runs until the task
 /// is aborted.
 async fn sweep_storage(store: Store) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
@@ -261,7 +276,7 @@ async fn sweep_storage(store: Store) {
             tracing::warn!(%error, "expired idempotency keys could not be removed");
         }
         if let Err(error) = store.sweep_webhooks().await {
-            tracing::warn!(%error, "the records of former webhooks could not be removed");
+            tracing::warn!(%error, "the records of old webhooks could not be removed");
         }
     }
 }

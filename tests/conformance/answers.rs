@@ -51,7 +51,7 @@ const ACCEPTED: [(&str, &str); 13] = [
 
 const DECODED: &str = "the connector has decoded the body";
 const DERIVED: &str = "a member of the type that `@odata.type` names";
-const LIST: &str = "the document describes an item of the list that the service answers with";
+const LIST: &str = "the document describes an item of the list that the service returns";
 
 /// Checks all examples, prints the table, and returns what is wrong, each as a sentence.
 pub(crate) fn wrong(connectors: &[Connector], description: &Value) -> Vec<String> {

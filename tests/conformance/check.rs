@@ -97,7 +97,7 @@ fn check_thin(operation: &Operation, sent: &Sent, violations: &mut Violations) {
     }
 }
 
-/// The constant parameters that a request lacks. If several calls have its address, it must have those of one.
+/// The constant parameters that a request lacks. If several calls have its address, it must have the parameters of one of them.
 fn missing_constants(calls: &[Call], request: &Seen) -> Vec<String> {
     let url = url(request);
     let same = calls.iter().filter(|call| call.verb == request.method && call.url.values(url).is_some());

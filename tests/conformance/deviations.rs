@@ -71,7 +71,7 @@ pub(crate) const DEVIATIONS: &[Deviation] = &[
     Deviation {
         operation: "office_drive/download_item",
         place: "/query/format",
-        why: "the documentation has the parameter on a page of its own, about the conversion of files",
+        why: "the documentation has the parameter on a separate page, about the conversion of files",
     },
 ];
 

@@ -132,7 +132,7 @@ fn provider_schema(name: &str, field: &Value, method: &Method, root: &Value) -> 
     aliases.into_iter().flatten().find_map(|name| method.part(place, name)).cloned()
 }
 
-/// The schema of a header's value. Other characters than those of ASCII do not arrive everywhere.
+/// The schema of a header's value. Characters outside of ASCII do not arrive everywhere.
 fn header(described: Option<&Value>) -> Value {
     let mut schema = described.cloned().unwrap_or_else(|| json!({"type": "string"}));
     if ["pattern", "enum"].iter().all(|key| schema[key].is_null()) {

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::client::Call;
 use support::oauth::browser;
-use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Person, Provider, Seen, Setup};
+use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Person, Seen, Setup, Upstream};
 
 use crate::operations::{Connector, Operation};
 use crate::specifications::Method;
@@ -24,7 +24,7 @@ const GATEWAYS: usize = 3;
 /// Keys that some connectors need besides the URLs of their upstreams.
 const SETTINGS: [(&str, &str); 2] = [
     ("code_hosting", "settings.default_organization = \"acme\""),
-    // The service asks for three seconds between two requests. The stand-in does not.
+    // The service requires three seconds between two requests. The stand-in does not.
     ("preprint_archive", "pacing = { interval_ms = 0 }"),
 ];
 
@@ -57,8 +57,8 @@ struct Lane {
 enum Recorder {
     /// The lane uses the account of this name.
     Account { name: String, recorded: Recorded },
-    /// The lane has an upstream of its own.
-    Alone(Provider),
+    /// The lane has its own upstream.
+    Alone(Upstream),
 }
 
 impl Lanes {
@@ -140,7 +140,7 @@ impl Lanes {
         done.into_iter().map(|(_, sent)| sent).collect()
     }
 
-    /// Begins a call of an operation of a connector. Its requests to the upstream are not told apart from those of other calls.
+    /// Begins a call of an operation of a connector. Its requests to the upstream cannot be told from the requests of other calls.
     pub(crate) fn begin(&self, connector: &str, operation: &str, input: &Value) -> Pending {
         self.lanes[connector][0].request(operation, input).begin()
     }
@@ -164,7 +164,7 @@ impl Lane {
         let answer = self.request(operation, input).send();
         let requests = match &self.recorder {
             Recorder::Account { name, recorded } => recorded.lock().remove(name).unwrap_or_default(),
-            Recorder::Alone(provider) => provider.take_seen(),
+            Recorder::Alone(upstream) => upstream.take_seen(),
         };
         Sent { input: input.clone(), answer, requests }
     }
@@ -172,15 +172,15 @@ impl Lane {
 
 /// A gateway with one connector that needs no accounts, and its upstream.
 fn alone(connector: &Connector, services: &Arc<Services>, timeout_s: u32) -> (Lane, Gateway) {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     let (methods, services) = (methods(connector), Arc::clone(services));
-    provider.on("*", move |seen| upstream::answer(seen, &methods, &services));
+    upstream.on("*", move |seen| upstream::answer(seen, &methods, &services));
     let mut section = format!("[connectors.{}]\nallow_private_network = true\n", connector.id);
     for (name, url) in &connector.upstreams {
-        section.push_str(&format!("upstreams.{name} = \"{}/{url}\"\n", provider.url()));
+        section.push_str(&format!("upstreams.{name} = \"{}/{url}\"\n", upstream.url()));
     }
     let gateway = Setup::new().shipped(&connector.id).config(&section).config(&settings(connector, timeout_s)).start();
-    let lane = Lane { connector: connector.id.clone(), client: gateway.client(), recorder: Recorder::Alone(provider) };
+    let lane = Lane { connector: connector.id.clone(), client: gateway.client(), recorder: Recorder::Alone(upstream) };
     (lane, gateway)
 }
 

@@ -239,7 +239,7 @@ fn as_in(example: &Value, input: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// The value of one member is less than that of another one.
+/// The value of one member is less than the value of another one.
 fn in_order(input: &mut Map<String, Value>, first: &str, second: &str) {
     let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
     if let (Some(one), Some(other)) = (text(first), text(second)) {

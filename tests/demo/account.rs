@@ -83,7 +83,7 @@ fn calendars() -> Value {
 }
 
 fn outlive_a_token(client: &Client, provider: &OAuthProvider) -> Step {
-    show::heading(11, "Let the token expire, and make a hundred calls at once");
+    show::heading(11, "Let the token expire, and make a hundred calls in parallel");
     provider.expire();
     let body = json!({"response_fields": ["items.summary"]});
     show::command(&format!("seq 100 | xargs -P 100 -I _ curl -s $GATEWAY/connectors/{CALENDARS} … -d '{body}'"));

@@ -8,12 +8,12 @@ use std::process::Command;
 
 use support::catalogue::CONFIGURED;
 use support::setup::KEY;
-use support::{Gateway, Provider, Setup, dexscreener, module, process};
+use support::{Gateway, Setup, Upstream, dexscreener, module, process};
 
 /// A gateway with every connector, a stand-in for the service of one of them, and a folder for what the tools write.
 pub(crate) struct World {
     pub(crate) gateway: Gateway,
-    _service: Provider,
+    _service: Upstream,
     folder: PathBuf,
 }
 
@@ -26,7 +26,7 @@ impl World {
         let folder = tools("node").join(name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("openapi.json"), gateway.stranger().get("/openapi.json").body).unwrap();
+        fs::write(folder.join("openapi.json"), gateway.anonymous().get("/openapi.json").body).unwrap();
         Self { gateway, _service: service, folder }
     }
 

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Provider, Reply, Setup, Store, module};
+use support::{Client, Dialect, Endpoint, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module};
 
 use crate::integrations::{connect, record, started};
 
@@ -42,7 +42,7 @@ impl Expired {
 #[test]
 fn a_slow_refresh_and_a_slow_upstream_share_one_deadline() {
     // The later call is to another service and has 5 s.
-    let (service, never) = (Provider::start(), Gate::default());
+    let (service, never) = (Upstream::start(), Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&never));
     let limits = format!(
         "limits.timeout_s = 8\n[connectors.liar]\nlimits.timeout_s = 5\nallow_private_network = true\nupstreams.api = \"{}\"",
@@ -97,7 +97,7 @@ fn a_call_over_the_concurrency_limit_does_not_wait_for_a_refresh() {
 
 #[test]
 fn a_body_that_does_not_arrive_ends_the_call_at_its_deadline() {
-    let (service, never) = (Provider::start(), Gate::default());
+    let (service, never) = (Upstream::start(), Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&never));
     let gateway = Setup::new()
         .module("liar", module::liar("version=1.0.0"))

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use support::{Gateway, Home, Setup, module, wait_for};
 
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 /// The guest `account`, whose upstreams name `api.example`, `other.example` and these hosts.
 fn named(hosts: &[&str]) -> Vec<u8> {
@@ -273,7 +273,7 @@ fn a_file_that_asks_for_more_is_refused_and_the_version_before_serves_also_after
     let gateway = Setup::new().module("account", first.clone()).start();
     gateway.home().put("account", &more);
     let reason = gateway.wait_for_refusal("account.wasm");
-    assert!(reason.contains("asks for more") && reason.contains("scope write"), "{reason}");
+    assert!(reason.contains("requests more permissions") && reason.contains("scope write"), "{reason}");
     assert!(serves(&gateway, &first));
     let gateway = gateway.start_again();
     assert!(gateway.wait_for_refusal("account.wasm").contains("scope write"));

@@ -1,9 +1,9 @@
 //! Metrics in the text format of Prometheus.
 
 use serde_json::json;
-use support::{Gateway, Provider, Reply, Setup, dexscreener};
+use support::{Gateway, Reply, Setup, Upstream, dexscreener};
 
-fn market() -> (Gateway, Provider) {
+fn market() -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
     (gateway, service)
@@ -35,7 +35,7 @@ fn answers_are_counted_by_connector_operation_and_status() {
 fn the_time_of_a_call_is_measured_by_stage() {
     let (gateway, _service) = market();
     gateway.call("dex_market_data/search_pairs", json!({"q": "x", "response_fields": ["pairs.url"]})).ok();
-    for stage in ["validate", "account", "admit", "credential", "sandbox", "upstream", "shape"] {
+    for stage in ["validate", "account", "admit", "credential", "invoke", "forward", "shape"] {
         let series = format!("gateway_stage_seconds_count{{connector=\"dex_market_data\",stage=\"{stage}\"}}");
         assert_eq!(gateway.metric(&series), 1.0, "{series}");
     }

@@ -1,9 +1,9 @@
 //! The rate limits that connectors declare. Those of `dex_market_data` are the catalogue's.
 
 use serde_json::{Value, json};
-use support::{Answer, Gateway, Provider, Setup, catalogue, dexscreener, module};
+use support::{Answer, Gateway, Setup, Upstream, catalogue, dexscreener, module};
 
-fn market() -> (Gateway, Provider) {
+fn market() -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
     (gateway, service)

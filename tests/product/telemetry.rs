@@ -3,9 +3,9 @@
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use serde_json::json;
 use support::collector::{Span, attributes};
-use support::provider::free_port;
+use support::upstream::free_port;
 use support::{
-    Answer, Collector, Dialect, Gate, Gateway, OAuthProvider, Provider, Reply, Setup, dexscreener, wait_for,
+    Answer, Collector, Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Upstream, dexscreener, wait_for,
 };
 
 use crate::integrations::{connect, email, started};
@@ -13,15 +13,15 @@ use crate::integrations::{connect, email, started};
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
 
-fn market(config: &str) -> (Gateway, Provider) {
+fn market(config: &str) -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let setup = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url());
     (setup.config(config).start(), service)
 }
 
 /// The guest `account` without accounts, as a connector of a service.
-fn account(collector: &Collector) -> (Gateway, Provider) {
-    let service = Provider::start();
+fn account(collector: &Collector) -> (Gateway, Upstream) {
+    let service = Upstream::start();
     let module = support::module::account(&json!({"identifier": "account", "auth": "none"}));
     let setup = Setup::new().module("account", module).upstream("account", "api", &service.url());
     (setup.config(&collector.config()).start(), service)
@@ -68,7 +68,7 @@ fn a_call_continues_the_callers_trace_with_a_span_for_each_stage_and_the_upstrea
     for (name, value) in expected {
         assert_eq!(call.attribute(name), value, "{call:#?}");
     }
-    let stages = ["auth", "read", "validate", "account", "admit", "credential", "sandbox", "upstream", "shape"];
+    let stages = ["auth", "read", "validate", "account", "admit", "credential", "invoke", "forward", "shape"];
     for (stage, next) in stages.iter().zip(stages.iter().skip(1).map(Some).chain([None])) {
         let span = find(&spans, stage);
         assert_eq!(span.parent, call.id, "{stage}");
@@ -76,7 +76,7 @@ fn a_call_continues_the_callers_trace_with_a_span_for_each_stage_and_the_upstrea
         assert!(next.is_none_or(|next| span.times.1 <= find(&spans, next).times.0), "{stage} in {spans:#?}");
     }
     let request = find(&spans, "GET");
-    assert_eq!(request.parent, find(&spans, "upstream").id);
+    assert_eq!(request.parent, find(&spans, "forward").id);
     assert_eq!((request.attribute("server.address"), request.attribute("gateway.upstream")), ("127.0.0.1", "api"));
     assert_eq!(service.seen()[0].header("traceparent"), format!("00-{TRACE}-{}-01", request.id));
     assert_eq!(spans.len(), stages.len() + 2);
@@ -85,7 +85,7 @@ fn a_call_continues_the_callers_trace_with_a_span_for_each_stage_and_the_upstrea
 }
 
 #[test]
-fn a_request_that_a_connector_sends_itself_is_in_the_span_of_the_sandbox_and_a_retry_has_a_span_of_its_own() {
+fn a_request_that_a_connector_sends_itself_is_in_the_span_of_its_invocation_and_a_retry_has_a_span_of_its_own() {
     let collector = Collector::start();
     let (mut gateway, service) = account(&collector);
     service.reply("/busy", Reply::empty(503));
@@ -96,7 +96,7 @@ fn a_request_that_a_connector_sends_itself_is_in_the_span_of_the_sandbox_and_a_r
     assert_eq!(requests.len(), service.seen().len());
     assert!(requests.len() > 1, "{spans:#?}");
     for (retry, (request, seen)) in requests.iter().zip(service.seen()).enumerate() {
-        assert_eq!(request.parent, find(&spans, "sandbox").id);
+        assert_eq!(request.parent, find(&spans, "invoke").id);
         assert_eq!(seen.header("traceparent"), format!("00-{}-{}-01", request.trace_id, request.id));
         assert_eq!(
             request.attribute("http.request.resend_count"),
@@ -126,7 +126,7 @@ fn the_ratio_decides_about_traces_that_begin_at_the_gateway() {
     }
     gateway.stop();
     assert!(collector.spans().iter().all(|span| span.trace_id == TRACE));
-    assert_eq!(find(&collector.spans(), "sandbox").trace_id, TRACE);
+    assert_eq!(find(&collector.spans(), "invoke").trace_id, TRACE);
     assert!(service.seen()[..2].iter().all(|seen| seen.header("traceparent").ends_with("-00")));
 }
 
@@ -139,7 +139,7 @@ fn a_stage_that_fails_and_its_call_are_marked_as_failed() {
     gateway.stop();
     let spans = collector.spans();
     let failed: Vec<&str> = spans.iter().filter(|span| span.has_failed).map(|span| span.name.as_str()).collect();
-    assert!(failed.contains(&"upstream") && !failed.contains(&"sandbox"), "{spans:#?}");
+    assert!(failed.contains(&"forward") && !failed.contains(&"invoke"), "{spans:#?}");
     let call = find(&spans, "POST /connectors/{connector}/{operation}");
     assert!(call.has_failed && call.attribute("error.type") == "upstream-unreachable", "{call:#?}");
 }
@@ -155,7 +155,7 @@ fn a_job_has_a_trace_of_its_own() {
     let spans = collector.spans();
     let job = find(&spans, "job");
     assert_eq!((job.attribute("gateway.request_id"), job.parent.as_str()), (begun["job_id"].as_str().unwrap(), ""));
-    assert_eq!(find(&spans, "sandbox").parent, job.id);
+    assert_eq!(find(&spans, "invoke").parent, job.id);
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! # Layout
 //! - [`fleet`]: the gateways, and the services and providers behind them
 //! - [`load`]: honest callers, and swaps; [`attacks`]: callers, connectors and services that do harm
-//! - [`phases`]: the order of attacks and failures; [`watch`]: what a bystander sees meanwhile
+//! - [`phases`]: the order of attacks and failures; [`watch`]: what a bystander sees at the same time
 //! - [`tally`]: the outcomes of calls
 //! - [`outages`]: PostgreSQL is stopped during refreshes
 //! - [`report`]: the tables
@@ -62,7 +62,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The phase that is under way.
+    /// The current phase.
     pub(crate) fn phase(&self) -> &Phase {
         &self.phases[self.current.load(Ordering::Relaxed)]
     }

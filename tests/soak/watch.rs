@@ -76,7 +76,7 @@ pub(crate) fn start<'scope>(scope: &'scope Scope<'scope, '_>, run: &'scope Run) 
     });
 }
 
-/// Sends a request again and again on a connection of its own.
+/// Sends a request again and again on its own connection.
 fn watch(
     run: &Run,
     site: &Site,

@@ -1,6 +1,6 @@
 //! A stand-in for the preprint service: Atom feeds of papers that do not exist, and files that only begin like a PDF.
 
-use crate::{Provider, Reply, Seen};
+use crate::{Reply, Seen, Upstream};
 
 /// A small file that begins like a PDF.
 pub const PDF: &[u8] = b"%PDF-1.5\n1 0 obj\n<< /Type /Catalog >>\nendobj\n%%EOF\n";
@@ -116,14 +116,14 @@ pub fn atom(feed: String) -> Reply {
 
 /// Starts the stand-in. `/api/query` knows one paper by its identifier and finds `papers` papers in a search; `/pdf/…`
 /// serves the paper's file.
-pub fn start(papers: usize) -> Provider {
-    let provider = Provider::start();
-    provider
+pub fn start(papers: usize) -> Upstream {
+    let upstream = Upstream::start();
+    upstream
         .on("/api/query", move |seen| query(seen, papers))
         .reply("/pdf/2401.00001v2", Reply::typed("application/pdf", PDF))
         .reply("/pdf/hep-ex/0307015", Reply::typed("application/pdf", PDF))
         .reply("*", Reply::typed("text/html", "<html>no such page</html>").status(404));
-    provider
+    upstream
 }
 
 fn query(seen: &Seen, papers: usize) -> Reply {

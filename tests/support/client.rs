@@ -107,7 +107,7 @@ fn http(configure: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder
         .unwrap()
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    // Bodies as they were sent: a test that wants a compressed one asks for it.
+    // Bodies as they were sent: a test that wants a compressed one requests it.
     let builder = reqwest::Client::builder().tls_backend_preconfigured(tls).no_proxy().no_gzip();
     // Shorter than the 5 s of the soak's gateways. A request that is sent just as the other side closes gets no answer.
     let builder = builder.pool_idle_timeout(Duration::from_secs(4));

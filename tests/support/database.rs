@@ -106,7 +106,7 @@ impl Drop for Database {
     }
 }
 
-/// The PostgreSQL server that `tests/postgres.sh` started. Whoever stops it stops it for everybody, so only a program that has
+/// The PostgreSQL server that `tests/postgres.sh` started. Stopping it affects every user, so only a program that has
 /// the server for itself may do so.
 pub struct Server {
     data: PathBuf,

@@ -1,4 +1,4 @@
-//! A gateway process with folders of its own.
+//! A gateway process with its own folders.
 
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -48,7 +48,7 @@ impl Gateway {
     ///
     /// # Panics
     /// When the HTTP library cannot be set up.
-    pub fn stranger(&self) -> Client {
+    pub fn anonymous(&self) -> Client {
         Client::new(&self.address)
     }
 
@@ -135,7 +135,7 @@ impl Gateway {
         self.metric_for(&self.client, series)
     }
 
-    /// As [`Gateway::metric`], for a client that may have connections of its own.
+    /// As [`Gateway::metric`], for a client that may have its own connections.
     ///
     /// # Panics
     /// When the value is not a number.

@@ -1,4 +1,4 @@
-//! Calls in the background, on several connections at once, while a test does something else.
+//! Calls in the background, on several connections, while a test does something else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

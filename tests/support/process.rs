@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::{PATIENCE, wait_for};
+use crate::{MAX_WAIT, wait_for};
 
 /// Time between two looks at whether a process has ended while its lines are waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -29,7 +29,7 @@ pub fn binary() -> PathBuf {
     let binary =
         own.ancestors().skip(1).take(2).map(|folder| folder.join("connector-gateway")).find(|path| path.is_file());
     binary.unwrap_or_else(|| {
-        panic!("there is no connector-gateway beside {}; build it in the same profile with cargo build", own.display())
+        panic!("there is no connector-gateway next to {}; build it in the same profile with cargo build", own.display())
     })
 }
 
@@ -89,7 +89,7 @@ struct Output {
 }
 
 impl Process {
-    /// Starts a process and collects its lines. The process gets a process group of its own, so that its children end
+    /// Starts a process and collects its lines. The process gets its own process group, so that its children end
     /// with it.
     ///
     /// # Panics
@@ -135,7 +135,7 @@ impl Process {
     /// When the process ends without writing such a line, or does not write it for a minute.
     #[track_caller]
     pub fn wait_for_line(&mut self, prefix: &str) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + MAX_WAIT;
         let output = Arc::clone(&self.output);
         let mut lines = output.lines.lock();
         loop {

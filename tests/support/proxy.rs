@@ -37,7 +37,7 @@ impl Proxy {
         self.address.to_string()
     }
 
-    /// Closes every connection, and each new one at once.
+    /// Closes every connection, and each new one immediately.
     pub fn cut(&self) {
         self.open.send_replace(false);
     }

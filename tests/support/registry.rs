@@ -1,4 +1,4 @@
-//! A registry of modules on loopback: the one of Debian's package `docker-registry`, as a process of its own.
+//! A registry of modules on loopback: the one of Debian's package `docker-registry`, as a separate process.
 
 use std::fs;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Starts a registry that everybody may use.
+    /// Starts a registry without authentication.
     ///
     /// # Panics
     /// When it does not start.

@@ -64,7 +64,7 @@ enum Body {
     Endless(Bytes),
     /// These bytes, after which the connection is closed although the body is not complete.
     Cut(Bytes),
-    /// No answer: the connection is closed at once.
+    /// No answer: the connection is closed immediately.
     None,
 }
 
@@ -111,7 +111,7 @@ impl Reply {
         Self::new(200, Body::Cut(beginning)).header("content-type", content_type)
     }
 
-    /// No answer: the connection is closed at once.
+    /// No answer: the connection is closed immediately.
     pub fn hang_up() -> Self {
         Self::new(200, Body::None)
     }

@@ -173,7 +173,7 @@ impl Setup {
         self
     }
 
-    /// Uses a cache of compiled modules of its own, which is empty, and a master key of its own. By default all tests share
+    /// Uses its own empty cache of compiled modules, and its own master key. By default all tests share
     /// one cache and one key, which saves time.
     #[must_use]
     pub fn cold(mut self) -> Self {
@@ -263,7 +263,7 @@ fn write_private(path: &Path, text: &str) {
     file.and_then(|mut file| file.write_all(text.as_bytes())).unwrap();
 }
 
-/// The cache that tests share. It is beside the binary, so that `cargo clean` removes it too.
+/// The cache that tests share. It is next to the binary, so that `cargo clean` removes it too.
 fn shared_cache() -> PathBuf {
     process::binary().with_file_name("product-tests-compiled")
 }

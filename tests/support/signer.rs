@@ -52,7 +52,7 @@ impl Signer {
         fs::read_to_string(self.folder.path().join("module.minisig")).unwrap()
     }
 
-    /// Writes the signature of a module's file beside it.
+    /// Writes the signature of a module's file next to it.
     ///
     /// # Panics
     /// When a file cannot be read or written.

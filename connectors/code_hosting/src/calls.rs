@@ -1,6 +1,7 @@
 //! The number of requests that a search may still send.
 
-/// The gateway allows 256 requests in an invocation. A search stops before that and answers with the issues it has found.
+/// The gateway allows 256 requests in an invocation. A search stops earlier and returns the issues
+/// that it has found.
 const MAX_CALLS: usize = 250;
 
 /// The remaining requests of a search.

@@ -1,4 +1,5 @@
-//! Comments of an issue. The connector reads all of them, keeps a copy for some minutes, and filters and sorts the copy.
+//! Comments of an issue. The connector reads all of them, stores a copy for some minutes, and
+//! filters and sorts the copy.
 
 use std::borrow::Cow;
 
@@ -13,7 +14,8 @@ use crate::{CreateIssueComment, ListIssueComments, dates, github, settings};
 /// Maximum number of pages that one call reads. An issue with more comments is too large.
 const MAX_PAGES: u32 = 50;
 
-/// Maximum size of all comments of an issue. They have to fit into the memory of an invocation twice.
+/// Maximum size of all comments of an issue. They have to fit into the memory of an invocation
+/// twice.
 const MAX_BYTES: usize = 16 << 20;
 
 #[derive(Serialize)]
@@ -82,7 +84,8 @@ pub(crate) fn create(input: CreateIssueComment) -> Result<Outcome, Fault> {
         serde_json::to_string(&Comment { body: input.body }).map_err(|error| Fault::Failed(error.to_string()))?;
     let request = address(Method::Post, &input.owner, &input.repo, input.issue_number)?.json(comment);
     let response = github::send(request)?;
-    // Not before the request: a call that reads the comments meanwhile may keep a copy without the new one.
+    // Deleted after the request: a concurrent call may store a copy without the new comment before
+    // it.
     copy::forget(&copy::key(&input.owner, &input.repo, input.issue_number));
     Ok(Outcome::ReplyDocument(response.document()?))
 }
@@ -116,21 +119,22 @@ fn is_chosen(input: &ListIssueComments, head: &Head<'_>) -> bool {
         && is_before(&head.updated_at, &input.updated_before)
 }
 
-/// The comments of the issue, and `true` if they come from a copy. `force_refresh` ignores the copy.
+/// The comments of the issue, and `true` if they come from a copy. `force_refresh` ignores the
+/// copy.
 fn comments(input: &ListIssueComments) -> Result<(Copy, bool), Fault> {
     // The schema of the setting bounds it.
     let max_age = u32::try_from(settings::comments_max_age_s()?).unwrap_or(u32::MAX);
     let key = copy::key(&input.owner, &input.repo, input.issue_number);
     let now = clock::now();
-    let kept = if input.force_refresh { None } else { Copy::load(&key) };
-    if let Some(kept) = kept {
-        if now.saturating_sub(kept.fetched_at) <= u64::from(max_age) * 1000 {
-            return Ok((kept, true));
+    let stored = if input.force_refresh { None } else { Copy::load(&key) };
+    if let Some(stored) = stored {
+        if now.saturating_sub(stored.fetched_at) <= u64::from(max_age) * 1000 {
+            return Ok((stored, true));
         }
-        if let ([_], Some(etag)) = (kept.pages.as_slice(), &kept.etag) {
+        if let ([_], Some(etag)) = (stored.pages.as_slice(), &stored.etag) {
             let response = github::send(page(input, 1)?.header("If-None-Match", etag))?;
             if response.status() == 304 {
-                let renewed = Copy { fetched_at: now, ..kept };
+                let renewed = Copy { fetched_at: now, ..stored };
                 renewed.save(&key, max_age);
                 return Ok((renewed, true));
             }
@@ -141,7 +145,7 @@ fn comments(input: &ListIssueComments) -> Result<(Copy, bool), Fault> {
     fetch(input, first, now, &key, max_age)
 }
 
-/// Reads the pages that follow the first response, and keeps all of them as a copy.
+/// Reads the pages that follow the first response, and stores all of them as a copy.
 fn fetch(
     input: &ListIssueComments,
     first: Response,

@@ -1,8 +1,9 @@
-//! A copy of an issue's comments in the storage. Each integration has its own storage, so no user sees comments that another
-//! user's token has read.
+//! A copy of an issue's comments in the storage. Each integration has its own storage, so no user
+//! sees comments that another user's token has read.
 //!
-//! A value in the storage is small, so a copy consists of a head and numbered parts. The head has a fingerprint of the parts.
-//! If two invocations write at the same time, the fingerprint does not match the mixture, and the mixture is not used.
+//! A value in the storage is small, so a copy consists of a head and numbered parts. The head has a
+//! fingerprint of the parts. If two invocations write at the same time, the fingerprint does not
+//! match the mixture, and the mixture is not used.
 
 use connector_sdk::{log, storage};
 use serde::{Deserialize, Serialize};
@@ -60,7 +61,8 @@ impl Copy {
         (copy.fingerprint() == head.fingerprint).then_some(copy)
     }
 
-    /// Keeps the copy. A copy that is too large, or that the storage has no room for, is dropped: no answer depends on it.
+    /// Stores the copy. A copy that is too large for the storage is dropped. Answers do not depend
+    /// on it.
     pub(crate) fn save(&self, key: &str, max_age_seconds: u32) {
         if self.pages.iter().map(String::len).sum::<usize>() > MAX_BYTES {
             return forget(key);
@@ -68,7 +70,7 @@ impl Copy {
         let is_confirmable = self.etag.is_some() && self.pages.len() == 1;
         let life = if is_confirmable { max_age_seconds.saturating_add(CONFIRMABLE_SECONDS) } else { max_age_seconds };
         if let Err(error) = self.write(key, life) {
-            log::warn(&format!("the copy of {key} was not kept: {error:?}"));
+            log::warn(&format!("the copy of {key} could not be stored: {error:?}"));
             forget(key);
         }
     }
@@ -99,7 +101,8 @@ impl Head {
     }
 }
 
-/// Deletes the copy with this key. Parts that cannot be deleted have no effect without the head, and expire.
+/// Deletes the copy with this key. Parts that cannot be deleted have no effect without the head,
+/// and expire.
 pub(crate) fn forget(key: &str) {
     let head = Head::load(key);
     if let Err(error) = storage::delete(key) {

@@ -1,4 +1,5 @@
-//! The cursor of a list: opaque to callers, and valid only with the other fields of the request that it came from.
+//! The cursor of a list: opaque to callers, and valid only with the other fields of the request
+//! that it came from.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,8 +12,8 @@ const MAX_QUERY: usize = 8 << 10;
 /// The position of a page in a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Cursor {
-    /// The query of the page, as GitHub gave it. It is not the number of the page, because GitHub numbers the pages of the first
-    /// 10,000 issues only.
+    /// The query of the page, as GitHub gave it. It is not the number of the page, because GitHub
+    /// numbers the pages of the first 10,000 issues only.
     pub(crate) next: String,
     /// Maximum number of items in a page.
     pub(crate) per_page: u32,
@@ -30,7 +31,8 @@ impl Cursor {
     /// Reads the text that a caller gave.
     ///
     /// # Errors
-    /// [`Fault::InvalidInput`] if it is not a cursor, or belongs to a list with another fingerprint.
+    /// [`Fault::InvalidInput`] if it is not a cursor, or belongs to a list with another
+    /// fingerprint.
     pub(crate) fn parse(text: &str, fingerprint: u64) -> Result<Self, Fault> {
         let json = URL_SAFE_NO_PAD.decode(text).ok();
         let cursor: Option<Self> = json.and_then(|json| serde_json::from_slice(&json).ok());
@@ -52,7 +54,8 @@ impl Cursor {
     }
 }
 
-/// Returns `true` for a query that a path may have. A caller can make up a cursor, and the query is sent as it is.
+/// Returns `true` for a query that a path may have. A caller can make up a cursor, and the query is
+/// sent as it is.
 fn is_query(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'#' | b'\\');
     (1..=MAX_QUERY).contains(&text.len()) && text.bytes().all(is_allowed)

@@ -1,10 +1,12 @@
-//! Dates in GitHub's form: `2026-01-31` and `2026-01-31T23:59:59Z`. In this form, text order is time order.
+//! Dates in GitHub's form: `2026-01-31` and `2026-01-31T23:59:59Z`. In this form, text order is
+//! time order.
 
 use connector_sdk::{Fault, Violation};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Adds a violation if `given` is a date or time that does not exist. The pattern in the schema accepts 31 February.
+/// Adds a violation if `given` is a date or time that does not exist. The pattern in the schema
+/// accepts 31 February.
 pub(crate) fn check(field: &str, given: Option<&String>, violations: &mut Vec<Violation>) {
     let exists = |text: &String| {
         let midnight = if text.contains('T') { "" } else { "T00:00:00Z" };

@@ -1,4 +1,4 @@
-//! A number that differs between texts. It detects mistakes, not forgery.
+//! A short hash of texts. It detects mistakes, not forgery.
 
 /// FNV-1a over the parts. The end of each part counts, so that `ab` and `a`, `b` differ.
 pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {

@@ -15,7 +15,8 @@ pub(crate) struct Found {
     pub(crate) key: Key,
     pub(crate) repository: String,
     pub(crate) number: u64,
-    /// The issue for the caller. It stays in the gateway, because thousands of issues need more memory than an invocation has.
+    /// The issue for the caller. It stays in the gateway, because thousands of issues need more
+    /// memory than an invocation has.
     pub(crate) issue: Document,
     /// Size of the issue.
     pub(crate) bytes: usize,

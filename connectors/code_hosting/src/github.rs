@@ -19,7 +19,7 @@ pub(crate) fn issues(method: Method, owner: &str, repo: &str) -> Result<Request,
 /// Sends a request.
 ///
 /// # Errors
-/// [`Fault::Upstream`] if GitHub answers with an error.
+/// [`Fault::Upstream`] if GitHub returns an error.
 pub(crate) fn send(request: Request) -> Result<Response, Fault> {
     http::send(request)?.successful()
 }
@@ -29,15 +29,16 @@ pub(crate) fn items(text: &str) -> Result<Vec<&RawValue>, Fault> {
     serde_json::from_str(text).map_err(|_| not_understood("the response is not a list"))
 }
 
-/// The fault for a response that does not have GitHub's documented form. `problem` is a clause that says what is wrong.
+/// The fault for a response that does not have GitHub's documented form. `problem` is a clause that
+/// says what is wrong.
 pub(crate) fn not_understood(problem: &str) -> Fault {
     Error::BadAnswer(format!("GitHub's response is not in the documented form: {problem}")).into()
 }
 
 /// The query of the next page. `None` if the response is the last page.
 ///
-/// The connector takes only the query of the address, because the operator may have replaced GitHub's address. GitHub chooses
-/// the parameters of the query: the number of a page, or a cursor.
+/// The connector takes only the query of the address, because the operator may have replaced
+/// GitHub's address. GitHub chooses the parameters of the query: the number of a page, or a cursor.
 pub(crate) fn next_query(response: &Response) -> Option<String> {
     let link = response.header("link")?;
     let (_, query) = next(&link)?.split_once('?')?;

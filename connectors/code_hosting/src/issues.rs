@@ -61,7 +61,8 @@ fn sort(input: &ListIssues) -> Result<Option<&str>, Fault> {
     }
 }
 
-/// The number of items in a page, and the query of the page. `None` for the first page, whose query follows from the input.
+/// The number of items in a page, and the query of the page. `None` for the first page, whose query
+/// follows from the input.
 fn position(input: &ListIssues, fingerprint: u64) -> Result<(u32, Option<String>), Fault> {
     // The schema bounds the number.
     let per_page = input.per_page.and_then(|number| u32::try_from(number).ok());
@@ -95,14 +96,16 @@ fn fingerprint(input: &ListIssues, sort: Option<&str>) -> u64 {
     fingerprint::of(parts.iter().map(String::as_bytes))
 }
 
-/// The filters that have a value. GitHub takes a list joined with commas; an issue must match all labels.
+/// The filters that have a value. GitHub takes a list joined with commas; an issue must match all
+/// labels.
 fn filters(entries: Option<&Entries>) -> Vec<(&str, String)> {
     let entries = entries.map(|entries| entries.0.as_slice()).unwrap_or_default();
     let given = entries.iter().filter(|(_, values)| !values.is_empty());
     given.map(|(name, values)| (name.as_str(), values.join(","))).collect()
 }
 
-/// For a reversed list the connector asks for the opposite order, so that the first page is the end of the list.
+/// For a reversed list the connector requests the opposite order, so that the first page is the end
+/// of the list.
 fn request(input: &ListIssues, sort: Option<&str>, next: Option<String>) -> Result<Request, Fault> {
     let mut request = github::issues(Method::Get, &input.owner, &input.repo)?;
     if let Some(next) = next {

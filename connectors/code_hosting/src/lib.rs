@@ -1,11 +1,21 @@
 //! Repositories and issues of GitHub.
 //!
 //! # Layout
-//! - `issues`, `comments`, `search`, `account`: the operations that are functions.
-//! - `github`: requests to GitHub's API, and the next page of a response. `dates`: GitHub's dates.
-//! - `cursor`: the cursor of `list_issues`. `copy`: the copy of an issue's comments. Both use `fingerprint`.
-//! - Parts of a search: `repositories` (where it searches), `calls` (how many requests remain), `found` (one result),
-//!   `projection` (the members of a result), `ranking` (the best results), `summary` (counts of all).
+//! - `issues`: the operation `list_issues`.
+//! - `cursor`: the cursor of `list_issues`.
+//! - `comments`: the comments of an issue.
+//! - `copy`: the stored copy of an issue's comments.
+//! - `fingerprint`: a hash that `cursor` and `copy` use.
+//! - `search`: the operation `search_issues`.
+//! - `repositories`: the repositories of a search.
+//! - `calls`: the number of requests that a search may still send.
+//! - `found`: one result of a search.
+//! - `projection`: the members of a result.
+//! - `ranking`: the best results of a search.
+//! - `summary`: counts of all results of a search.
+//! - `account`: the identity of the connected user.
+//! - `github`: requests to GitHub's API, and the next page of a response.
+//! - `dates`: GitHub's dates.
 
 mod account;
 mod calls;
@@ -28,8 +38,8 @@ use connector_sdk::connector;
 connector! {
     /// Repositories, issues, comments, commits and pull requests of GitHub, as the connected user sees them.
     ///
-    /// GitHub also answers with status 404 for a private repository that the user has no access to, and with 410 for a repository
-    /// whose issues are disabled.
+    /// GitHub also answers with status 404 for a private repository that the user has no access to,
+    /// and with 410 for a repository whose issues are disabled.
     connector code_hosting "GitHub";
     answer_examples "answers.json";
 
@@ -37,7 +47,8 @@ connector! {
         provider: "github",
         authorization_url: "https://github.com/login/oauth/authorize",
         token_url: "https://github.com/login/oauth/access_token",
-        // This address revokes one token. The address that ends in `/grant` revokes all tokens of the user for this client.
+        // This address revokes one token. The address that ends in `/grant` revokes all tokens of
+        // the user for this client.
         revocation: Some(Revocation::Delete("https://api.github.com/applications/{client_id}/token")),
         scopes: &["repo", "read:user"],
         revokes_replaced_grants: true,
@@ -50,8 +61,8 @@ connector! {
 
     /// Version of GitHub's REST API.
     setting api_version: string pattern "^[0-9]{4}-[0-9]{2}-[0-9]{2}$" default "2022-11-28";
-    /// Organization that owns the repositories that callers name without an owner. If a caller names no repositories,
-    /// search_issues searches all repositories of the organization.
+    /// Organization that owns the repositories that callers name without an owner. If a caller
+    /// names no repositories, search_issues searches all repositories of the organization.
     setting default_organization: string(1..);
     /// Maximum age of a copy of an issue's comments, in seconds.
     setting comments_max_age_s: integer(0..) default 300;
@@ -91,9 +102,9 @@ connector! {
 
     /// Issues of a repository, by cursor, forwards or backwards
     ///
-    /// The answer is `{items, page_info: {next_cursor, has_next_page, reverse, per_page}}`. Pull requests are left out, so a page
-    /// that is not the last can have fewer items than `per_page`. With `reverse` the first page is the end of the list, and each
-    /// next page precedes it.
+    /// The answer is `{items, page_info: {next_cursor, has_next_page, reverse, per_page}}`. Pull
+    /// requests are left out, so a page that is not the last can have fewer items than `per_page`.
+    /// With `reverse` the first page is the end of the list, and each next page precedes it.
     list_issues: read fn issues::list {
         ..repository,
         per_page?: integer(1..=100) default 30 assumed,
@@ -120,9 +131,10 @@ connector! {
 
     /// Comments of an issue, from a cache
     ///
-    /// The answer is `{items, total_count, page, per_page, total_pages, cached, fetched_at}`. The connector answers from a copy of
-    /// the comments that is at most five minutes old, or the age that the operator has set. `force_refresh` reads the comments
-    /// anew. A comment must match all dates that are given.
+    /// The answer is `{items, total_count, page, per_page, total_pages, cached, fetched_at}`. The
+    /// connector answers from a copy of the comments that is at most five minutes old, or the age
+    /// that the operator has set. `force_refresh` reads the comments anew. A comment must match all
+    /// dates that are given.
     list_issue_comments: read fn comments::list {
         ..repository,
         issue_number: integer(1..),
@@ -162,10 +174,12 @@ connector! {
 
     /// Search issues in repositories, waiting or in the background
     ///
-    /// The answer is `{total_count, truncated, repositories, issues, errors}`. Each issue has the member `repository`. Pull requests
-    /// are left out. `total_count` is the number of issues that matched. The answer has at most the first 5,000 of them, or fewer if
-    /// they are larger than 28 MiB. With `summarize` it has only the first five, and `summary` counts all of them. `errors` names the
-    /// repositories that could not be read. The search reads some 10,000 issues. `truncated` is true if there may be more results.
+    /// The answer is `{total_count, truncated, repositories, issues, errors}`. Each issue has the
+    /// member `repository`. Pull requests are left out. `total_count` is the number of issues that
+    /// matched. The answer has at most the first 5,000 of them, or fewer if they are larger than 28
+    /// MiB. With `summarize` it has only the first five, and `summary` counts all of them. `errors`
+    /// names the repositories that could not be read. The search reads some 10,000 issues.
+    /// `truncated` is true if there may be more results.
     search_issues: read fn search::issues {
         /// OWNER/REPO, or REPO in the default organization; absent: all repositories of the default organization
         repositories?: [string] pattern "^([A-Za-z0-9_.-]+/)?[A-Za-z0-9_.-]+$",

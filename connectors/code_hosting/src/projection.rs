@@ -1,11 +1,13 @@
-//! Cuts an issue to the members that the caller asked for. Paths have the same rules as the gateway's `response_fields`.
+//! Cuts an issue to the members that the caller asked for. Paths have the same rules as the
+//! gateway's `response_fields`.
 
 use connector_sdk::json;
 
 /// Members that an issue always keeps, besides its repository.
 const ALWAYS: [&str; 2] = ["number", "title"];
 
-/// The issue for the caller: with its repository, and cut to `fields` if there are any. `None` if `text` is not an object.
+/// The issue for the caller: with its repository, and cut to `fields` if there are any. `None` if
+/// `text` is not an object.
 pub(crate) fn issue(text: &str, repository: &str, fields: &[String]) -> Option<String> {
     if fields.is_empty() {
         return with_repository(text, repository);
@@ -16,7 +18,8 @@ pub(crate) fn issue(text: &str, repository: &str, fields: &[String]) -> Option<S
     with_repository(&cut, repository)
 }
 
-/// Adds the repository as the first member. The string is allocated once, because an answer can have thousands of issues.
+/// Adds the repository as the first member. The string is allocated once, because an answer can
+/// have thousands of issues.
 fn with_repository(issue: &str, repository: &str) -> Option<String> {
     let members = issue.strip_prefix('{')?.trim_start();
     let comma = if members.starts_with('}') { "" } else { "," };

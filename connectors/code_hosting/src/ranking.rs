@@ -7,7 +7,8 @@ use crate::found::{Found, Key};
 /// Maximum number of results in an answer.
 pub(crate) const MAX_RESULTS: usize = 5_000;
 
-/// Maximum size of the results in an answer. The answer has to fit into the memory of an invocation, which is 32 MiB.
+/// Maximum size of the results in an answer. The answer has to fit into the memory of an
+/// invocation, which is 32 MiB.
 pub(crate) const MAX_BYTES: usize = 28 << 20;
 
 /// The best results so far.
@@ -85,7 +86,7 @@ mod tests {
     use super::{MAX_BYTES, MAX_RESULTS, Ranking};
     use crate::found::{Found, Key};
 
-    /// Adds a result of this size if it has room. Returns whether it had.
+    /// Adds a result of this size if there is room. Returns `true` if it was added.
     fn offer(ranking: &mut Ranking, key: u64, repository: &str, number: u64, bytes: usize) -> bool {
         let has_room = ranking.has_room(&Key::Count(key), repository, number);
         if has_room {
@@ -114,7 +115,8 @@ mod tests {
         for most in [5, MAX_RESULTS as u64] {
             let all = 3 * MAX_RESULTS as u64;
             let mut ranking = Ranking::new(false, usize::try_from(most).expect("a size"));
-            // In this order, better results arrive late, and worse results arrive after others were dropped.
+            // In this order, better results arrive late, and worse results arrive after others were
+            // dropped.
             for number in (0..all).map(|number| number * 7919 % all) {
                 offer(&mut ranking, number, "a", number, 2);
             }

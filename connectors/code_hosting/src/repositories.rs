@@ -20,7 +20,8 @@ impl Repository {
     }
 }
 
-/// The repositories that a caller names, without duplicates. A name without an owner is in the default organization.
+/// The repositories that a caller names, without duplicates. A name without an owner is in the
+/// default organization.
 pub(crate) fn named(given: &[String]) -> Result<Vec<Repository>, Fault> {
     let organization = settings::default_organization()?;
     let mut repositories: Vec<Repository> = Vec::new();
@@ -61,8 +62,8 @@ fn parse(text: &str, organization: Option<&str>) -> Result<Repository, &'static 
     }
 }
 
-/// The repositories of the default organization, without those that are archived, disabled or have no issues. Also returns
-/// `true` if `calls` was enough to read all of them.
+/// The repositories of the default organization that are not archived or disabled and have issues.
+/// Also returns `true` if `calls` was enough to read all of them.
 pub(crate) fn of_organization(calls: &mut Calls) -> Result<(Vec<Repository>, bool), Fault> {
     #[derive(Deserialize)]
     struct Found {

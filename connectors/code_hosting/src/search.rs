@@ -134,7 +134,8 @@ struct Search<'a> {
     /// Number of issues that matched.
     matched: usize,
     errors: Vec<Failure>,
-    /// The fault of the first repository that could not be read. It is the answer if no repository can be read.
+    /// The fault of the first repository that could not be read. It is the answer if no repository
+    /// can be read.
     first_fault: Option<Fault>,
     /// Number of issues that were read.
     read: u32,
@@ -162,7 +163,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Reads the pages of all repositories, some in parallel, until each repository has no further page.
+    /// Reads the pages of all repositories, some in parallel, until each repository has no further
+    /// page.
     fn walk(&mut self, mut pages: VecDeque<Page>, calls: &mut Calls) -> Result<Searched, Fault> {
         let mut searched = Vec::new();
         let count = pages.len();
@@ -192,9 +194,11 @@ impl<'a> Search<'a> {
         Ok(Searched { repositories: searched, is_complete: true })
     }
 
-    /// Counts the issues of a page, and adds the best of them to the results. Returns the next page.
+    /// Counts the issues of a page, and adds the best of them to the results. Returns the next
+    /// page.
     ///
-    /// The response stays in the gateway. The connector reads the members that it needs, and the text of the issues it keeps.
+    /// The response stays in the gateway. The connector reads the members that it needs, and the
+    /// text of the issues it keeps.
     fn read(&mut self, page: Page, response: &Response) -> Result<Option<Page>, Fault> {
         let repository = page.repository.full_name();
         let issues = response.document()?;
@@ -264,8 +268,8 @@ fn integer(issue: &Document, pointer: &str) -> Result<u64, Fault> {
     number.ok_or_else(|| github::not_understood(&format!("an issue has no `{pointer}`")))
 }
 
-/// Writes the answer into a buffer of sufficient size, because a buffer that grows needs up to twice the memory. The gateway
-/// drops each issue after it is written.
+/// Writes the answer into a buffer of sufficient size, because a buffer that grows needs up to
+/// twice the memory. The gateway drops each issue after it is written.
 fn answer(head: &Head, results: Vec<Found>, tail: &Tail) -> Result<Outcome, Fault> {
     let written = |error: serde_json::Error| Fault::Failed(error.to_string());
     let (head, tail) = (serde_json::to_string(head).map_err(written)?, serde_json::to_string(tail).map_err(written)?);

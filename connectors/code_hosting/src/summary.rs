@@ -1,4 +1,5 @@
-//! The summary of a search: counts of all issues that matched, also of those that the answer does not have.
+//! The summary of a search: counts of all issues that matched, also of those that the answer does
+//! not have.
 
 use std::collections::BTreeMap;
 

@@ -7,7 +7,8 @@ use connector_sdk::connector;
 connector! {
     /// Prices, pairs, pools and paid promotion of tokens on decentralised exchanges.
     ///
-    /// The rate limits are those of DEX Screener, for the whole installation. An answer that is a list has no enclosing object.
+    /// DEX Screener's rate limits apply, for the whole installation. An answer that is a list has
+    /// no enclosing object.
     connector dex_market_data "DEX Screener";
     answer_examples "answers.json";
 

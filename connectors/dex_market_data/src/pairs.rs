@@ -20,7 +20,8 @@ pub(crate) fn by_token(input: GetPairsByToken) -> Result<Outcome, Fault> {
     }
 }
 
-/// The addresses in their order, without duplicates. A string may contain several addresses, separated by commas.
+/// The addresses in their order, without duplicates. A string may contain several addresses,
+/// separated by commas.
 fn distinct(given: &[String]) -> Vec<&str> {
     let mut addresses = Vec::new();
     for address in given.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|address| !address.is_empty()) {
@@ -38,7 +39,8 @@ fn of_chain(chain: &str, addresses: &[&str]) -> Result<Outcome, Fault> {
     Ok(Outcome::Forward(request))
 }
 
-/// The older method answers with `{schemaVersion, pairs}`, in which `pairs` is null if there are no pairs.
+/// The older method answers with `{schemaVersion, pairs}`, in which `pairs` is null if there are no
+/// pairs.
 fn of_all_chains(addresses: &[&str]) -> Result<Outcome, Fault> {
     let request = Request::get("api", "/latest/dex/tokens").joined_segment("token_addresses", addresses)?;
     let response = http::send(request)?;

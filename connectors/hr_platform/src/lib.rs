@@ -7,9 +7,10 @@ use connector_sdk::connector;
 connector! {
     /// The connected user of an HR system with employee and roles, and the employees of the system.
     ///
-    /// The operator configures `upstreams.api` (base URL of the HR system), `oauth.authorization_url`, `oauth.token_url`,
-    /// `oauth.revocation_url` and `oauth.scopes`. If the user's address is not `/userinfo` below the base URL, the operator also
-    /// configures the setting `userinfo_path`, or `oauth.userinfo_url` for another host.
+    /// The operator configures `upstreams.api` (base URL of the HR system),
+    /// `oauth.authorization_url`, `oauth.token_url`, `oauth.revocation_url` and `oauth.scopes`. If
+    /// the user's address is not `/userinfo` below the base URL, the operator also configures the
+    /// setting `userinfo_path`, or `oauth.userinfo_url` for another host.
     connector hr_platform "HR platform (a private or in-house system, set by configuration)";
     answer_examples "answers.json";
 
@@ -34,15 +35,17 @@ connector! {
 
     /// The connected HR user with employee and roles
     ///
-    /// The answer is `{"data": {"id", "email", "username", "employee": {"id", "name"}, "roles": [{"id", "name", "active"}]}, "meta":
-    /// null}` and always has all members. `email`, `username` and `employee` may be null. The HR system may answer with the user, or
-    /// with an object whose member `data` is the user. It may name the username `userName` or `login`, give an employee's first and
-    /// last name, and give a single role as `role` or `userRole`.
+    /// The answer is
+    /// `{"data": {"id", "email", "username", "employee": {"id", "name"}, "roles": [{"id", "name", "active"}]}, "meta": null}`
+    /// and always has all members. `email`, `username` and `employee` may be null. The HR system
+    /// may answer with the user, or with an object whose member `data` is the user. It may name the
+    /// username `userName` or `login`, give an employee's first and last name, and give a single
+    /// role as `role` or `userRole`.
     userinfo: read fn userinfo::of_user example {};
 
     /// Employees of the HR system, page by page
     ///
-    /// The parameters for pages and the answer are those of the HR system.
+    /// The HR system defines the parameters for pages and the answer.
     list_employees: GET api "{settings.employees_path}" { query?: entries[page, per_page, search] }
         example { query: { page: 1, per_page: 50 } };
 

@@ -4,7 +4,7 @@ use connector_sdk::http::{self, Error};
 use connector_sdk::userinfo::Userinfo;
 use connector_sdk::{Fault, Outcome, Request};
 
-/// Answers with the user of the token.
+/// Returns the user of the token.
 ///
 /// # Errors
 /// X's own refusal, or [`Error::BadAnswer`] if the response has no user.

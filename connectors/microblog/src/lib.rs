@@ -1,9 +1,12 @@
 //! Posts and users of X.
 //!
 //! # Layout
-//! - `search`: posts of the last seven days. `users`: look-ups of users. `thread`: all posts of a conversation.
+//! - `search`: posts of the last seven days.
+//! - `users`: look-ups of users.
+//! - `thread`: all posts of a conversation.
 //! - `account`: the identity of the connected user.
-//! - `request`: the parameters of X's requests, and look-ups of one thing. `times`: times as X writes them.
+//! - `request`: the parameters of X's requests, and look-ups of one thing.
+//! - `times`: times as X writes them.
 
 mod account;
 mod request;
@@ -17,8 +20,8 @@ use connector_sdk::connector;
 connector! {
     /// Posts and users of X, as the connected user sees them.
     ///
-    /// Answers are X's. A 200 may have `errors` beside `data`: X then found only a part of what the call asked for. X's limits of
-    /// requests depend on the operator's plan.
+    /// Answers are X's. A 200 may have `errors` in addition to `data`: X then found only a part of
+    /// the requested data. X's limits of requests depend on the operator's plan.
     connector microblog "X (API v2)";
     answer_examples "answers.json";
 
@@ -43,8 +46,8 @@ connector! {
     upstream api "https://api.x.com/2";
     upstream userinfo "{api}/users/me" credential standard;
 
-    /// X's name of the parameter that selects fields of posts. X renamed it in 2026. With `tweet.fields`, `get_thread` also asks for
-    /// the expansions by their older names.
+    /// X's name of the parameter that selects fields of posts. X renamed it in 2026. With
+    /// `tweet.fields`, `get_thread` also requests the expansions by their older names.
     setting post_fields: string one_of ["post.fields", "tweet.fields"] default "post.fields";
 
     via request::forward;
@@ -64,8 +67,8 @@ connector! {
 
     /// Search posts of the last seven days
     ///
-    /// X refuses a time that is not within the last seven days. If nothing is found, the answer has no `data`, and
-    /// `meta.result_count` is 0.
+    /// X refuses a time that is not within the last seven days. If nothing is found, the answer has
+    /// no `data`, and `meta.result_count` is 0.
     tweet_search: read fn search::recent {
         query: string(1..=512),
         end_time?: string format "date-time",
@@ -101,12 +104,15 @@ connector! {
 
     /// All posts of a conversation
     ///
-    /// `data` has the first post of the conversation, then the others by rising id. X's search reaches back seven days, so of an
-    /// older conversation the answer has the first post, the given post and the newest ones. At most 1,000 posts are read.
+    /// `data` has the first post of the conversation, then the others by rising id. X's search
+    /// reaches back seven days, so of an older conversation the answer has the first post, the
+    /// given post and the newest ones. At most 1,000 posts are read.
     ///
-    /// `meta` has conversation_id, result_count (length of `data`), pages (number of pages of the search), truncated (`true` if
-    /// there are more posts), searched_days, and missing: ids of posts that the call or a post of `data` names, and that X did not
-    /// give. If X's rate limit cut the answer off, `truncated` is `true` and `meta.retry_at` is the time of the next attempt.
+    /// `meta` has conversation_id, result_count (length of `data`), pages (number of pages of the
+    /// search), truncated (`true` if there are more posts), searched_days, and missing: ids of
+    /// posts that the call or a post of `data` names, and that X did not give. If X's rate limit
+    /// cut the answer off, `truncated` is `true` and `meta.retry_at` is the time of the next
+    /// attempt.
     get_thread: read fn thread::conversation {
         /// id of the conversation tweet
         id: string pattern "^[0-9]{1,19}$",
@@ -115,7 +121,8 @@ connector! {
 
     /// Users by id, ids, username or usernames
     ///
-    /// A call needs exactly one of the four. `data` is an object for `id` and `username`, and a list for `ids` and `usernames`.
+    /// A call needs exactly one of the four. `data` is an object for `id` and `username`, and a
+    /// list for `ids` and `usernames`.
     "get-users": read fn users::find {
         id?: string pattern "^[0-9]{1,19}$",
         ids?: [string](1..=100) pattern "^[0-9]{1,19}$",

@@ -1,4 +1,5 @@
-//! The request of each row, the look-ups of users, and the identity of the connected user. `thread_tests` has the threads.
+//! The request of each row, the look-ups of users, and the identity of the connected user.
+//! `thread_tests` has the threads.
 
 use connector_sdk::auth::{Auth, ClientAuthentication, Revocation};
 use connector_sdk::http::{Error, Method};
@@ -156,10 +157,11 @@ fn each_field_is_its_own_look_up() {
 #[test]
 fn one_user_that_x_does_not_have_is_not_found() {
     let body = r#"{"errors":[{"value":"9","detail":"Could not find user with id: [9].","title":"Not Found Error","type":"https://api.x.com/2/problems/resource-not-found"}]}"#;
-    for (answer, said) in [(body, "Could not find user with id: [9]."), (r#"{"data":null}"#, "`9`"), ("[]", "`9`")] {
+    for (answer, expected) in [(body, "Could not find user with id: [9]."), (r#"{"data":null}"#, "`9`"), ("[]", "`9`")]
+    {
         let _gateway = Gateway::new().answer(Answer::json(200, answer));
         let Err(Fault::NotFound(fault)) = invoke(&CONNECTOR, "get-users", r#"{"id":"9"}"#) else { panic!("{answer}") };
-        assert!(fault.detail.contains(said), "{}", fault.detail);
+        assert!(fault.detail.contains(expected), "{}", fault.detail);
         assert_eq!(fault.members, Some(format!(r#"{{"upstream":{{"status":200,"body":{answer}}}}}"#)));
     }
 }

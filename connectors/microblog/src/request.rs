@@ -10,7 +10,8 @@ use crate::settings;
 /// The parameter that selects fields of posts, as the table writes it.
 const POST_FIELDS: &str = "post.fields";
 
-/// Forwards the request of a row. The name of the parameter that selects fields of posts is the operator's.
+/// Forwards the request of a row. The name of the parameter that selects fields of posts is the
+/// operator's.
 pub(crate) fn forward(mut request: Request) -> Result<Outcome, Fault> {
     let name = settings::post_fields()?;
     if name != POST_FIELDS {
@@ -22,7 +23,8 @@ pub(crate) fn forward(mut request: Request) -> Result<Outcome, Fault> {
     Ok(Outcome::Forward(request))
 }
 
-/// Appends a list as one parameter. An absent or empty list is left out: X refuses a parameter without a value.
+/// Appends a list as one parameter. An absent or empty list is left out: X refuses a parameter
+/// without a value.
 pub(crate) fn with_list(request: Request, name: &str, items: Option<&Vec<String>>) -> Request {
     match items {
         Some(items) if !items.is_empty() => request.query(name, items.join(",")),
@@ -45,7 +47,8 @@ struct Upstream {
 /// Looks up one thing, which is called `what` in messages.
 ///
 /// # Errors
-/// X's own refusal. [`Fault::NotFound`] if X's answer has no data: X answers so with the status 200.
+/// X's own refusal. [`Fault::NotFound`] if X's answer has no data: X then still answers with the
+/// status 200.
 pub(crate) fn look_up(request: Request, what: &str) -> Result<Document, Fault> {
     let response = http::send(request)?;
     let status = response.status();

@@ -45,7 +45,8 @@ pub(crate) fn recent(input: TweetSearch) -> Result<Outcome, Fault> {
     Ok(Outcome::Forward(request))
 }
 
-/// The query restricted to a language. X has an operator for it and no parameter. The operator binds tighter than `OR`.
+/// The query restricted to a language. X has an operator for it and no parameter. The operator
+/// binds tighter than `OR`.
 fn in_language(query: &str, language: Option<&str>) -> String {
     match language {
         None => query.to_owned(),

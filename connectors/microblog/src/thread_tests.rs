@@ -128,7 +128,7 @@ fn a_first_post_that_x_does_not_have_is_missing() {
 }
 
 #[test]
-fn missing_posts_are_told_once_by_rising_id() {
+fn missing_posts_are_listed_once_by_rising_id() {
     let gateway = Gateway::new()
         .answer(ok(&json!({"data": post("12", "12")})))
         .answer(ok(&json!({"data": [reply("100", "99"), reply("101", "11"), reply("102", "99"), reply("103", "12")]})));

@@ -24,7 +24,8 @@ pub(crate) fn write(time: OffsetDateTime) -> Result<String, Fault> {
     text.ok_or_else(|| Fault::Failed("A time is not between the years 0 and 9999.".to_owned()))
 }
 
-/// The time at which X takes requests again, as a response with the status 429 says it. `None` if it does not say.
+/// The time at which X takes requests again, from a response with the status 429. `None` if the
+/// response does not have it.
 pub(crate) fn retry_at(response: &Response) -> Option<String> {
     let number = |name: &str| response.header(name)?.trim().parse::<i64>().ok();
     let in_seconds = |seconds: i64| i64::try_from(clock::now() / 1000).unwrap_or(i64::MAX).checked_add(seconds);

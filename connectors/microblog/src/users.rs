@@ -5,12 +5,12 @@ use connector_sdk::{Fault, Outcome, Request};
 use crate::request::{look_up, with_list};
 use crate::{GetUsers, settings};
 
-/// Answers with X's response to the look-up that the call names. A list of users may lack some of them, which X then names in
-/// `errors`.
+/// Returns X's response to the look-up that the call names. A list of users may lack some of them,
+/// which X then names in `errors`.
 ///
 /// # Errors
-/// [`Fault::InvalidInput`] if the call does not name exactly one look-up. [`Fault::NotFound`] if the look-up is of one user, and
-/// X does not have it.
+/// [`Fault::InvalidInput`] if the call does not name exactly one look-up. [`Fault::NotFound`] if
+/// the look-up is of one user, and X does not have it.
 pub(crate) fn find(input: GetUsers) -> Result<Outcome, Fault> {
     let selected = |request: Request| -> Result<Request, Fault> {
         let request = with_list(request, "user.fields", input.user_fields.as_ref());

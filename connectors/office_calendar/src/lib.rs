@@ -7,8 +7,9 @@ use time::format_description::well_known::Rfc3339;
 connector! {
     /// Calendars, events and free times of a Microsoft account.
     ///
-    /// Entries of `query` and members of `body` have Microsoft's names. A list has a next page if its answer has `@odata.nextLink`. The
-    /// parameter `$skip` of that URL, or `$skiptoken` if the URL has it, is the entry of `query` for the next page.
+    /// Entries of `query` and members of `body` have Microsoft's names. A list has a next page if
+    /// its answer has `@odata.nextLink`. The parameter `$skip` of that URL, or `$skiptoken` if the
+    /// URL has it, is the entry of `query` for the next page.
     connector office_calendar "Microsoft Outlook calendar (Graph)";
     answer_examples "answers.json";
 
@@ -43,8 +44,8 @@ connector! {
         send_response?: boolean as "sendResponse" default true sent,
     };
 
-    /// Partial update of an event: subject, attendees, times, location, body, importance, reminders, online-meeting settings; only
-    /// supplied fields change
+    /// Partial update of an event: subject, attendees, times, location, body, importance,
+    /// reminders, online-meeting settings; only supplied fields change
     update_event: PATCH graph "/me/events/{event_id}" {
         event_id: string,
         body: object,
@@ -94,7 +95,7 @@ connector! {
 
     /// Events between start and end, including occurrences, exceptions and single instances
     ///
-    /// Microsoft answers with 10 events, unless `$top` says otherwise.
+    /// Microsoft returns 10 events, unless `$top` sets another number.
     list_events_in_time_range: GET graph "/me/calendarView" {
         start_date_time: string as "startDateTime" format "date-time",
         end_date_time: string as "endDateTime" format "date-time",
@@ -180,7 +181,7 @@ fn changes_something(input: &UpdateCalendar) -> Result<(), Fault> {
 }
 
 fn ends_after_start(input: &ListEventsInTimeRange) -> Result<(), Fault> {
-    // Microsoft takes a time without an offset as UTC, and refuses text that is no time.
+    // Microsoft takes a time without an offset as UTC, and refuses text that is not a time.
     let parse = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
     let time = |text: &str| parse(text).or_else(|| parse(&format!("{text}Z")));
     match (time(&input.start_date_time), time(&input.end_date_time)) {

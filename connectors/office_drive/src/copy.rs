@@ -1,10 +1,11 @@
-//! The answer to a copy. Graph answers at once, copies in the background, and gives a URL that tells the progress.
+//! The answer to a copy. Graph responds immediately, copies in the background, and returns a URL to
+//! poll for the progress.
 
 use connector_sdk::http::{self, Error};
 use connector_sdk::{Fault, Outcome, Request};
 use serde::Serialize;
 
-/// A copy that Graph has begun.
+/// A copy that Graph has started.
 #[derive(Serialize)]
 struct Accepted {
     status: &'static str,
@@ -12,7 +13,7 @@ struct Accepted {
     monitor_url: Option<String>,
 }
 
-/// Begins a copy.
+/// Starts a copy.
 ///
 /// # Errors
 /// Graph's own refusal, or [`Error::BadAnswer`] if the response is neither 202 nor the copied item.

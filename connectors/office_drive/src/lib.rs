@@ -1,7 +1,10 @@
-//! Files and folders of Microsoft OneDrive and of document libraries. Most operations are a method of Microsoft Graph.
+//! Files and folders of Microsoft OneDrive and of document libraries. Most operations are a method
+//! of Microsoft Graph.
 //!
 //! # Layout
-//! - `copy`: the answer to a copy. `upload`: the content of a file. `target`: the new place or name of an item.
+//! - `copy`: the answer to a copy.
+//! - `upload`: the content of a file.
+//! - `target`: the new parent or name of an item.
 
 mod copy;
 mod target;
@@ -12,9 +15,10 @@ use connector_sdk::connector;
 connector! {
     /// Drives, files and folders of OneDrive and SharePoint, as the connected user sees them.
     ///
-    /// Every item operation takes the id of the drive. That of the user's own drive is the `id` in the answer of `get_my_drive`.
-    /// `root` is the item id of a drive's root folder. Answers are Microsoft Graph's. `@odata.nextLink` of an answer has the
-    /// parameter `$skiptoken` of the next page, which goes into `query`.
+    /// Every item operation takes the id of the drive. The id of the user's own drive is in the
+    /// answer of `get_my_drive`. `root` is the item id of a drive's root folder. Answers are
+    /// Microsoft Graph's. `@odata.nextLink` of an answer has the parameter `$skiptoken` of the next
+    /// page, which goes into `query`.
     connector office_drive "Microsoft OneDrive and document libraries (Graph)";
     answer_examples "answers.json";
 
@@ -45,9 +49,10 @@ connector! {
 
     /// Copy a file item asynchronously with its children
     ///
-    /// The answer is `{"status": "accepted", "monitor_url"}`. Poll `monitor_url` without a token: it answers `status`,
-    /// `percentageComplete` and `resourceId`. If the copy is complete at once, the answer is `{"status": "completed", "item"}`.
-    /// `children_only` is for folders: it copies the children without the folder.
+    /// The answer is `{"status": "accepted", "monitor_url"}`. Poll `monitor_url` without a token:
+    /// it returns `status`, `percentageComplete` and `resourceId`. If the copy is complete
+    /// immediately, the answer is `{"status": "completed", "item"}`. `children_only` is for
+    /// folders: it copies the children without the folder.
     copy_item: POST graph "/drives/{drive_id}/items/{item_id}/copy" {
         ..item,
         /// new parent: {driveId, id}
@@ -103,9 +108,10 @@ connector! {
 
     /// Changes of an item and its children for incremental sync; returns a next-page link or a delta link
     ///
-    /// Continue with the value of `token` (or `$skiptoken`) in `@odata.nextLink`, later with that in `@odata.deltaLink`. The token
-    /// `latest` starts from now. Drives of work and school accounts support only the root folder. Status 410 means that the
-    /// token is too old: start again without it.
+    /// Continue with the value of `token` (or `$skiptoken`) in `@odata.nextLink`, at the end with
+    /// the value in `@odata.deltaLink`. The token `latest` starts from now. Drives of work and
+    /// school accounts support only the root folder. Status 410 means that the token is too old:
+    /// start again without it.
     track_changes: GET graph "/drives/{drive_id}/items/{item_id}/delta" {
         ..item,
         query?: entries[
@@ -126,7 +132,8 @@ connector! {
 
     /// Search more broadly, including items shared with the user
     ///
-    /// Items outside the user's drive have `remoteItem`. Its `id` and `parentReference.driveId` are the ids for other operations.
+    /// Items outside the user's drive have `remoteItem`. Its `id` and `parentReference.driveId` are
+    /// the ids for other operations.
     search: GET graph "/me/drive/search(q='{q}')" { ..text, ..listing }
     example { q: "budget", query: { "$select": "id,name,remoteItem" } }
     pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken";

@@ -1,4 +1,5 @@
-//! The request of each row, and the answers to a copy. The crate `connector-microsoft` tests `userinfo` further.
+//! The request of each row, and the answers to a copy. The crate `connector-microsoft` tests
+//! `userinfo` further.
 
 use connector_sdk::http::{Body, Error, Method};
 use connector_sdk::testing::{Answer, Gateway, about, examples, forwarded, invoke};
@@ -112,7 +113,7 @@ fn an_id_stays_within_its_segment() {
 }
 
 #[test]
-fn a_copy_or_a_change_needs_a_new_place_or_a_new_name() {
+fn a_copy_or_a_change_needs_a_new_parent_or_a_new_name() {
     let gateway = Gateway::new();
     for operation in ["copy_item", "update_item"] {
         let input = r#"{"drive_id":"d","item_id":"i","name":null,"parent_reference":null}"#;
@@ -128,7 +129,7 @@ fn a_copy_or_a_change_needs_a_new_place_or_a_new_name() {
     );
 }
 
-/// The answer to a copy, if Graph gives this one.
+/// The answer to a copy, if this is Graph's response.
 fn copied(answer: Answer) -> Result<Outcome, Fault> {
     let _gateway = Gateway::new().answer(answer);
     invoke(&CONNECTOR, "copy_item", r#"{"drive_id":"d","item_id":"i","name":"n"}"#)
@@ -150,7 +151,7 @@ fn a_copy_is_one_request_with_the_behaviour_on_conflicts_in_its_query() {
 }
 
 #[test]
-fn a_copy_that_runs_has_a_url_that_tells_its_progress() {
+fn a_running_copy_has_a_url_for_its_progress() {
     let url = "https://contoso.sharepoint.com/_api/v2.0/monitor/4A3407B5-88FC-4504-8B21-0AABD3412717";
     let begun = copied(Answer::new(202, "").header("Location", url));
     let expected = format!(r#"{{"status":"accepted","monitor_url":"{url}"}}"#);

@@ -1,4 +1,4 @@
-//! The new place or name of an item. A request with neither would do nothing.
+//! The new parent or name of an item. A request with neither would do nothing.
 
 use connector_sdk::Fault;
 use connector_sdk::input::Json;

@@ -10,7 +10,8 @@ use crate::UploadFile;
 /// Sends the bytes of a file to the address of its name in a folder.
 ///
 /// # Errors
-/// [`Fault::InvalidInput`] if the content is not base64, if the media type cannot be a header, or if a value cannot be in the path.
+/// [`Fault::InvalidInput`] if the content is not base64, if the media type cannot be a header, or
+/// if a value cannot be in the path.
 pub(crate) fn file(input: UploadFile) -> Result<Outcome, Fault> {
     let bytes = decode(&input.content_base64)?;
     check_media_type(&input.content_type)?;

@@ -10,8 +10,9 @@ use connector_sdk::connector;
 connector! {
     /// Mail folders and messages of a Microsoft account.
     ///
-    /// Entries of `query` and members of `body` and `message` have Microsoft's names. A list has a next page if its answer has
-    /// `@odata.nextLink`. The parameter `$skip` of that URL, or `$skiptoken` if the URL has it, is the entry of `query` for the next page.
+    /// Entries of `query` and members of `body` and `message` have Microsoft's names. A list has a
+    /// next page if its answer has `@odata.nextLink`. The parameter `$skip` of that URL, or
+    /// `$skiptoken` if the URL has it, is the entry of `query` for the next page.
     connector office_mail "Microsoft Outlook mail (Graph)";
     answer_examples "answers.json";
 
@@ -78,8 +79,8 @@ connector! {
 
     /// Create a real message (not a draft) in a folder; it appears there at once
     ///
-    /// The message looks like a received one, unless `singleValueExtendedProperties` of `body` has its own flags
-    /// (`Integer 0x0E07`).
+    /// The message looks like a received one, unless `singleValueExtendedProperties` of `body` has
+    /// its own flags (`Integer 0x0E07`).
     create_message_in_folder: POST graph "/me/mailFolders/{mail_folder_id}/messages" {
         ..folder,
         body: object,

@@ -87,7 +87,7 @@ fn a_refusal_of_microsoft_keeps_its_status_and_body() {
 }
 
 #[test]
-fn a_sent_message_is_kept_unless_the_caller_says_no() {
+fn a_sent_message_is_saved_unless_the_caller_declines() {
     assert_eq!(
         body("send_mail", r#"{"message":{"subject":"s"},"save_to_sent_items":false}"#),
         r#"{"message":{"subject":"s"},"saveToSentItems":false}"#

@@ -1,7 +1,8 @@
 //! Messages that are not drafts.
 //!
-//! Microsoft Graph makes a draft of each message that it creates, unless the message's flags say otherwise. The flags are
-//! the MAPI property `PidTagMessageFlags`, which Graph takes as an extended property.
+//! Microsoft Graph makes a draft of each message that it creates, unless the message has flags that
+//! prevent it. The flags are the MAPI property `PidTagMessageFlags`, which Graph takes as an
+//! extended property.
 
 use connector_sdk::http::{self, Body};
 use connector_sdk::input::FromJson;
@@ -17,7 +18,7 @@ const FLAGS: &str = "Integer 0x0E07";
 /// The flag `mfRead` without `mfUnsent`, so that the message is not a draft.
 const NOT_A_DRAFT: &str = r#"{"id":"Integer 0x0E07","value":"1"}"#;
 
-/// Creates a message with the flags of a received one. Answers with the created message.
+/// Creates a message with the flags of a received one. Returns the created message.
 ///
 /// # Errors
 /// Microsoft's own refusal.
@@ -34,7 +35,8 @@ pub(crate) fn create(mut request: Request) -> Result<Outcome, Fault> {
     Ok(Outcome::ReplyDocument(created))
 }
 
-/// The message with the flags. `None` if it has flags already, or if its properties are not a list, which Microsoft refuses.
+/// The message with the flags. `None` if it has flags already, or if its properties are not a list,
+/// which Microsoft refuses.
 fn with_flags(message: &str) -> Option<String> {
     let members = members(message)?;
     let given = members.iter().find(|(name, value)| name == PROPERTIES && *value != "null");

@@ -1,10 +1,11 @@
-//! Sites, files and lists of Microsoft SharePoint. `connector_microsoft::sites!` has the rows of sites and files.
+//! Sites, files and lists of Microsoft SharePoint. `connector_microsoft::sites!` has the rows of
+//! sites and files.
 
 connector_microsoft::sites! {
     /// Sites, document libraries and lists of SharePoint, as the connected user sees them.
     ///
-    /// Answers are Microsoft Graph's. `@odata.nextLink` of an answer has the parameter `$skiptoken` of the next page, which goes
-    /// into `query`.
+    /// Answers are Microsoft Graph's. `@odata.nextLink` of an answer has the parameter `$skiptoken`
+    /// of the next page, which goes into `query`.
     connector office_sites "Microsoft SharePoint sites (Graph)";
 
     answer_examples "answers.json";

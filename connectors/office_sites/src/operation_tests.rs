@@ -1,4 +1,5 @@
-//! The rows of lists. The crate `connector-microsoft` tests the rows that connectors of sites have in common.
+//! The rows of lists. The crate `connector-microsoft` tests the rows that connectors of sites have
+//! in common.
 
 use connector_sdk::testing::{Answer, Gateway, examples, invoke};
 use connector_sdk::{Fault, Outcome};

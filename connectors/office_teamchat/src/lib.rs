@@ -10,10 +10,12 @@ use connector_sdk::connector;
 connector! {
     /// Teams, channels, chats and messages of a Microsoft account.
     ///
-    /// Entries of `query` have Microsoft's names. A list has a next page if its answer has `@odata.nextLink`. The parameter
-    /// `$skiptoken` of that URL, or `$skip` if the URL has it, is the entry of `query` for the next page.
+    /// Entries of `query` have Microsoft's names. A list has a next page if its answer has
+    /// `@odata.nextLink`. The parameter `$skiptoken` of that URL, or `$skip` if the URL has it, is
+    /// the entry of `query` for the next page.
     ///
-    /// Only `delete_team` needs the scope `Group.ReadWrite.All`. If the operator leaves it out, every other operation works.
+    /// Only `delete_team` needs the scope `Group.ReadWrite.All`. If the operator leaves it out,
+    /// every other operation works.
     connector office_teamchat "Microsoft Teams (Graph)";
     answer_examples "answers.json";
 
@@ -96,9 +98,10 @@ connector! {
 
     /// Post a message to a team channel
     ///
-    /// Each mention needs its tag `<at id="…">name</at>` in `content`. The tag `<attachment id="…"></attachment>` of an attachment
-    /// is appended if `content` does not have it. Content of the type `text` with mentions or attachments is sent as HTML: all but
-    /// these tags is escaped. The gateway does not post the message again after a timeout.
+    /// Each mention needs its tag `<at id="…">name</at>` in `content`. The tag
+    /// `<attachment id="…"></attachment>` of an attachment is appended if `content` does not have
+    /// it. Content of the type `text` with mentions or attachments is sent as HTML: all but these
+    /// tags is escaped. The gateway does not post the message again after a timeout.
     send_channel_message: POST graph "/teams/{team_id}/channels/{channel_id}/messages" {
         team_id: string,
         channel_id: string,
@@ -129,7 +132,7 @@ connector! {
 
     /// Reply to a channel message
     ///
-    /// The fields are those of `send_channel_message`.
+    /// The fields are the same as in `send_channel_message`.
     reply_to_channel_message: POST graph "/teams/{team_id}/channels/{channel_id}/messages/{message_id}/replies" {
         team_id: string,
         channel_id: string,
@@ -156,7 +159,7 @@ connector! {
 
     /// Post a message to a chat
     ///
-    /// The fields are those of `send_channel_message`.
+    /// The fields are the same as in `send_channel_message`.
     send_chat_message: POST graph "/chats/{chat_id}/messages" { chat_id: string, ..message }
         via message::post
         example { chat_id: "19:8b08@thread.v2", content: "Hello" };

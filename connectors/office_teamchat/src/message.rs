@@ -1,6 +1,7 @@
 //! The content of a message.
 //!
-//! Teams shows mentions and attachments only in HTML. A tag with the id of a mention or attachment says where it is shown.
+//! Teams shows mentions and attachments only in HTML. A tag with the id of a mention or attachment
+//! marks its position.
 
 use connector_sdk::http::Body;
 use connector_sdk::json::{quoted, with_member};
@@ -64,7 +65,7 @@ struct Tag {
 }
 
 impl Tag {
-    /// The tags of the items that have an id. Microsoft refuses an item that needs an id and has none.
+    /// The tags of the items that have an id. Microsoft refuses an item without the required id.
     fn all(message: &Document, list: &str, name: &str) -> Vec<Self> {
         let Some(items) = message.pointer(list) else { return Vec::new() };
         let ids = (0..).zip(items.items()).filter_map(|(index, item)| Some((index, item.pointer("/id")?)));
@@ -78,7 +79,8 @@ impl Tag {
     }
 }
 
-/// Text as HTML. The tags of the given mentions and attachments remain tags, and line breaks become `<br>`.
+/// Text as HTML. The tags of the given mentions and attachments remain tags, and line breaks become
+/// `<br>`.
 fn escaped(text: &str, mentions: &[Tag], attachments: &[Tag]) -> String {
     let mut html = String::with_capacity(text.len() + 64);
     let mut rest = text;

@@ -1,5 +1,5 @@
-//! arXiv's categories. arXiv's API has no method for them, so the connector contains the table. Names and descriptions are
-//! arXiv's. Archives that no longer accept papers are left out.
+//! arXiv's categories. arXiv's API has no method for them, so the connector contains the table.
+//! Names and descriptions are arXiv's. Archives that no longer accept papers are left out.
 
 use connector_sdk::{Fault, Outcome};
 
@@ -10,12 +10,14 @@ pub(crate) fn list() -> Result<Outcome, Fault> {
     Ok(Outcome::Reply(TABLE.trim_end().to_owned()))
 }
 
-/// The term of the query language for a category, or for all categories of an archive. `None` for another name.
+/// The term of the query language for a category, or for all categories of an archive. `None` for
+/// another name.
 pub(crate) fn term(name: &str) -> Option<String> {
     if has("id", name) { Some(name.to_owned()) } else { has("archive", name).then(|| format!("{name}.*")) }
 }
 
-/// Returns `true` if a category has this member. The search is for text; the quotes make sure that the whole name matches.
+/// Returns `true` if a category has this member. The search is for text; the quotes make sure that
+/// the whole name matches.
 fn has(member: &str, name: &str) -> bool {
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
     is_name && TABLE.contains(&format!("\"{member}\":\"{name}\""))

@@ -49,8 +49,8 @@ fn terms(given: &[String]) -> Result<Vec<String>, Fault> {
     if unknown.is_empty() { Ok(terms) } else { Err(Fault::InvalidInput(unknown)) }
 }
 
-/// Reads slices until there are `most` papers or the list ends. The list can move between two requests, so papers that are
-/// already known are left out.
+/// Reads slices until there are `most` papers or the list ends. The list can shift between two
+/// requests, so duplicates are left out.
 fn newest(search_query: &str, most: usize) -> Result<(u64, Vec<Paper>), Fault> {
     let mut papers: Vec<Paper> = Vec::new();
     let mut start = 0;

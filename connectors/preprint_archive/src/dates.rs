@@ -1,4 +1,5 @@
-//! Times of submission: as callers write them, and as arXiv's query language writes them (`202601312359`, in GMT).
+//! Times of submission: as callers write them, and as arXiv's query language writes them
+//! (`202601312359`, in GMT).
 
 use connector_sdk::Fault;
 use time::format_description::well_known::Rfc3339;
@@ -32,8 +33,9 @@ impl Minute {
         Self(self.0.saturating_sub(Duration::DAY))
     }
 
-    /// Reads `2026-01-31` or an RFC 3339 date-time, in which the seconds and the offset may be missing. Without an offset,
-    /// the time is in GMT. Seconds are dropped. `None` if the text has another form or the time does not exist.
+    /// Reads `2026-01-31` or an RFC 3339 date-time, in which the seconds and the offset may be
+    /// missing. Without an offset, the time is in GMT. Seconds are dropped. `None` if the text has
+    /// another form or the time does not exist.
     pub(crate) fn parse(text: &str, edge: Edge) -> Option<Self> {
         let (date, time) = text.split_at_checked("2026-01-31".len())?;
         let complete = match (time, edge) {

@@ -6,10 +6,11 @@ use connector_sdk::{Content, Fault, File, Outcome, Request, Response, http};
 use crate::paper::parse_id;
 use crate::{DownloadPaper, service, settings};
 
-/// Bytes of a page in which its title is.
+/// Number of bytes at the beginning of a page that contain its title.
 const TITLE_BYTES: u32 = 4096;
 
-/// Words in the title of arXiv's page, in lower case, if a paper has no PDF. There are several, because arXiv has changed the page.
+/// Words in the title of arXiv's page, in lower case, if a paper has no PDF. There are several,
+/// because arXiv has changed the page.
 const NO_PDF: [&str; 5] = ["no file for", "file unavailable", "pdf unavailable", "no pdf", "withdrawn"];
 
 pub(crate) fn pdf(input: DownloadPaper) -> Result<Outcome, Fault> {
@@ -42,8 +43,8 @@ pub(crate) fn pdf(input: DownloadPaper) -> Result<Outcome, Fault> {
     }))
 }
 
-/// Returns `true` for arXiv's page about a paper without a PDF, for example a withdrawn one. It has status 200. Other pages with
-/// this status, for example that of a proxy, say nothing about the paper.
+/// Returns `true` for arXiv's page about a paper without a PDF, for example a withdrawn one. It has
+/// status 200. Other pages with this status, for example from a proxy, do not describe the paper.
 fn says_no_pdf(response: &Response) -> Result<bool, Error> {
     if !response.header("content-type").is_some_and(|media_type| media_type.starts_with("text/html")) {
         return Ok(false);

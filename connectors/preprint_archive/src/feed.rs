@@ -1,5 +1,5 @@
-//! Reads papers from an Atom feed (RFC 4287) with arXiv's extensions. Elements are recognized by namespace and name, in any
-//! order. Unknown elements are skipped.
+//! Reads papers from an Atom feed (RFC 4287) with arXiv's extensions. Elements are recognized by
+//! namespace and name, in any order. Unknown elements are skipped.
 
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -209,7 +209,7 @@ impl State {
         self.open.last() == Some(&Element::Entry)
     }
 
-    /// Resolves character references and the entities of XML. The text of any other entity is kept.
+    /// Resolves character references and the entities of XML. Any other entity stays as text.
     fn reference(&mut self, reference: &BytesRef<'_>) {
         let character = match reference.resolve_char_ref() {
             Ok(Some(character)) => Some(character),

@@ -117,8 +117,8 @@ fn a_text_that_is_not_a_complete_feed_is_refused() {
     }
 }
 
-/// Reads recorded responses if the environment variable `SPECS_DIR` names their directory. Each file is
-/// `{"status_code", "body"}`.
+/// Reads recorded responses if the environment variable `SPECS_DIR` names their directory. Each
+/// file is `{"status_code", "body"}`.
 #[test]
 fn recorded_responses_are_read() {
     let Ok(directory) = std::env::var("SPECS_DIR") else { return };

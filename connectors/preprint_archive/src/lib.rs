@@ -1,9 +1,14 @@
 //! Preprints of arXiv. arXiv answers with Atom; callers get JSON.
 //!
 //! # Layout
-//! - `search`, `daily`, `download`, `categories`: the operations.
-//! - `feed`: reads papers from Atom. `paper`: a paper and its id.
-//! - `query`: arXiv's query language. `dates`: the times in a query.
+//! - `search`: the search, and the metadata of one paper.
+//! - `daily`: the papers of the last 24 hours.
+//! - `download`: the PDF of a paper.
+//! - `categories`: arXiv's categories.
+//! - `feed`: reads papers from Atom.
+//! - `paper`: a paper and its id.
+//! - `query`: arXiv's query language.
+//! - `dates`: the times in a query.
 //! - `service`: requests to arXiv.
 
 mod categories;
@@ -21,8 +26,9 @@ use connector_sdk::connector;
 connector! {
     /// Metadata, search and PDFs of the preprints of arXiv.
     ///
-    /// arXiv allows one request every three seconds for the whole installation, on a single connection. Calls wait in a queue. A
-    /// call that would wait longer than 15 seconds is refused as rate limited. The gateway keeps no PDFs.
+    /// arXiv allows one request every three seconds for the whole installation, on a single
+    /// connection. Calls wait in a queue. A call that would wait longer than 15 seconds is refused
+    /// as rate limited. The gateway does not store PDFs.
     connector preprint_archive "arXiv";
     answer_examples "answers.json";
 
@@ -34,8 +40,8 @@ connector! {
         links ["arxiv.org", "www.arxiv.org"]
         pacing { interval_ms: 3000, concurrency: 1, max_wait_ms: 15000 };
 
-    /// Address of the operator, for example `mailto:ops@example.org`. The connector adds it to the header `User-Agent`, because
-    /// arXiv asks its users to say who they are.
+    /// Address of the operator, for example `mailto:ops@example.org`. The connector adds it to the
+    /// header `User-Agent`, because arXiv asks its users to say who they are.
     setting contact: string(1..);
     /// Maximum size of a PDF, in MiB.
     setting max_download_mb: integer(1..) default 50;
@@ -51,8 +57,8 @@ connector! {
 
     /// Search by query, category and other criteria; the Atom result is converted to JSON
     ///
-    /// At least one criterion is needed, and a paper must match all criteria. `next_start` of the answer is the `start` of the next
-    /// page. It is null on the last page.
+    /// A call needs at least one criterion, and a paper must match all criteria. `next_start` of
+    /// the answer is the `start` of the next page. It is null on the last page.
     search_papers: read fn search::papers {
         /// arXiv query syntax (ti: au: abs: co: jr: cat: rn: all: with AND, OR, ANDNOT) or plain words
         search_query?: string,
@@ -90,8 +96,9 @@ connector! {
 
     /// Latest papers of given categories published in the last day
     ///
-    /// The time is that of the submission of the first version. A paper appears only after its nightly announcement, so the list
-    /// can be short or empty. The name of an archive, such as `cs`, means all its categories.
+    /// The time of the submission of the first version counts. A paper appears only after its
+    /// nightly announcement, so the list can be short or empty. The name of an archive, such as
+    /// `cs`, means all its categories.
     get_daily_updates: read fn daily::updates {
         categories: [string](1..=20) pattern "^[A-Za-z0-9.-]+$",
         max_results?: integer(1..=2000) default 100,

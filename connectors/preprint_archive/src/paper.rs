@@ -57,7 +57,8 @@ pub(crate) fn split_version(id: &str) -> (&str, Option<u32>) {
 
 /// The id that a caller gave, without the prefix `arXiv:`.
 ///
-/// The pattern in the schema says the same. The id is checked again because it becomes a part of a path.
+/// The pattern in the schema says the same. The id is checked again because it becomes a part of a
+/// path.
 ///
 /// # Errors
 /// [`Fault::InvalidInput`] if it is not an id.

@@ -1,4 +1,5 @@
-//! arXiv's query language: terms such as `ti:"electron"` and `cat:cs.LG`, joined with `AND`, `OR` and `ANDNOT`.
+//! arXiv's query language: terms such as `ti:"electron"` and `cat:cs.LG`, joined with `AND`, `OR`
+//! and `ANDNOT`.
 
 use connector_sdk::{Fault, clock};
 
@@ -14,7 +15,7 @@ const PREFIXES: [&str; 11] =
 /// The criteria that the caller gave, joined with `AND`. `None` if there are no criteria.
 ///
 /// # Errors
-/// [`Fault::InvalidInput`] for a category or date that is not one.
+/// [`Fault::InvalidInput`] for an unknown category or an invalid date.
 pub(crate) fn of(input: &SearchPapers) -> Result<Option<String>, Fault> {
     let mut criteria = Vec::new();
     if let Some(query) = given(input.search_query.as_deref()) {
@@ -89,7 +90,8 @@ pub(crate) fn submitted_between(from: &str, to: &str) -> String {
     format!("submittedDate:[{from} TO {to}]")
 }
 
-/// A query with a prefix is already in the query language. Plain words become phrases, and a paper must contain all of them.
+/// A query with a prefix is already in the query language. Plain words become phrases, and a paper
+/// must contain all of them.
 fn own_query(query: &str) -> String {
     if has_prefix(query) { query.to_owned() } else { from_words(query) }
 }
@@ -101,8 +103,8 @@ fn has_prefix(query: &str) -> bool {
     outside.flat_map(|text| text.split([' ', '(', '\t', '\n', '+'])).any(starts)
 }
 
-/// `cats "big dogs"` becomes `all:"cats" AND all:"big dogs"`. `AND`, `OR` and `ANDNOT` between two words are kept. Parentheses
-/// are kept if all of them match.
+/// `cats "big dogs"` becomes `all:"cats" AND all:"big dogs"`. `AND`, `OR` and `ANDNOT` between two
+/// words stay operators. Parentheses stay if all of them match.
 fn from_words(query: &str) -> String {
     let mut tokens = tokens(query);
     if !is_balanced(&tokens) {

@@ -98,7 +98,8 @@ fn ids(input: &SearchPapers) -> Result<Option<String>, Fault> {
     Ok((!joined.is_empty()).then_some(joined))
 }
 
-/// The position of the next page. `None` after the last result, after an empty page, and beyond the last position.
+/// The position of the next page. `None` after the last result, after an empty page, and beyond the
+/// last position.
 fn next_start(feed: &Feed) -> Option<u64> {
     let next = feed.start + u64::try_from(feed.papers.len()).ok()?;
     let is_further = !feed.papers.is_empty() && next < feed.total_results && next < LAST_RESULT.unsigned_abs();

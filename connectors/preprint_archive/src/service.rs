@@ -19,7 +19,8 @@ pub(crate) fn introduced(request: Request) -> Result<Request, Fault> {
 /// Sends a request whose response is a feed.
 ///
 /// # Errors
-/// [`Fault::InvalidInput`] at `pointer` if the feed reports an error, and [`Fault::Upstream`] if the response is not a feed.
+/// [`Fault::InvalidInput`] at `pointer` if the feed reports an error, and [`Fault::Upstream`] if
+/// the response is not a feed.
 pub(crate) fn query(request: Request, pointer: &str) -> Result<Feed, Fault> {
     let response = http::send(introduced(request)?)?;
     let refused = response.status() == 400;

@@ -5,7 +5,7 @@ import { Mistake, only } from "./mistake.js";
 /** Users need no account. */
 export const none = { tag: "none" };
 
-/** The identity in the answer of an operation `userinfo` that answers with `userinfo({…})`. */
+/** The identity in the answer of an operation `userinfo`, which returns `userinfo({…})`. */
 export const USERINFO = { operation: "userinfo", id: "/data/id", email: "/data/email", name: "/data/name" };
 
 const STANDARD = {
@@ -28,8 +28,8 @@ const STANDARD = {
 };
 
 /**
- * Users grant access by OAuth 2.0. `provider` is its name; the other members say how it differs from the standard: PKCE, client
- * credentials in the form body, spaces between scopes.
+ * Users grant access by OAuth 2.0. `provider` is its name. The other members describe how it
+ * differs from the standard: PKCE, client credentials in the form body, spaces between scopes.
  */
 export function oauth2(client) {
   only(client, ["provider", ...Object.keys(STANDARD)], "`oauth2`");
@@ -48,8 +48,9 @@ export function oauth2(client) {
 }
 
 /**
- * Users bring a key that the service issued to them: `{ header: "X-Key" }`, `{ header: "Authorization", prefix: "Token " }`,
- * `{ query: "key" }` or `{ basic: true }`. `check` is an operation that tests a key.
+ * Users bring a key that the service issued to them: `{ header: "X-Key" }`,
+ * `{ header: "Authorization", prefix: "Token " }`, `{ query: "key" }` or `{ basic: true }`. `check`
+ * is an operation that tests a key.
  */
 export function api_key(key) {
   only(key, ["header", "prefix", "query", "basic", "form_field", "check"], "`api_key`");

@@ -1,4 +1,4 @@
-// The exports of the component that `connector-build` makes of a table.
+// The exports of the component that `connector-build` makes from a table.
 
 import * as clock from "gateway:connector/clock@1.0.0";
 import * as config from "gateway:connector/config@1.0.0";
@@ -17,7 +17,7 @@ setHost({ http, Document, storage, config, log, clock, progress });
 
 export function component(table, lines) {
   if (!(table instanceof Table)) throw new TypeError("the module of a connector exports its table: `export default connector({ … })`");
-  // The text of an exception with its places goes to the log, because a trap would lose it.
+  // The text of an exception with its stack trace goes to the log, because a trap would lose it.
   const report = (error) => {
     const text = error instanceof Error ? `${error.name}: ${error.message}` : `a thrown value: ${String(error)}`;
     const places = placesIn(error?.stack ?? "", lines());
@@ -27,7 +27,7 @@ export function component(table, lines) {
   return {
     describe: () => table.manifest,
     invoke(operation, input) {
-      // The engine's own clock stands still at the time of the build.
+      // The engine's own clock always shows the time of the build.
       Date.now = () => Number(clock.now());
       try {
         return outcome(table.run(operation, input));

@@ -1,6 +1,8 @@
 // Percent-encoding (RFC 3986), and the rule that a path does not lead out of its base URL.
 
-/** `text`, percent-encoded. RFC 3986's unreserved characters and the characters of `keep` remain. */
+/**
+ * `text`, percent-encoded. RFC 3986's unreserved characters and the characters of `keep` remain.
+ */
 export function encode(text, keep = "") {
   const encoded = encodeURIComponent(text).replace(/[!'()*]/g, (character) => hex(character));
   return keep === "" ? encoded : [...keep].reduce((found, character) => found.replaceAll(hex(character), character), encoded);
@@ -16,8 +18,9 @@ function hex(character) {
 }
 
 /**
- * `true` if a path has a segment `.` or `..`. It reads the path as the most lenient server would: percent-encoding is undone,
- * repeatedly if need be; encoded slashes and backslashes are separators; text behind a semicolon is left out of the segment.
+ * `true` if a path has a segment `.` or `..`. It reads the path as the most lenient server would:
+ * percent-encoding is undone, repeatedly if need be; encoded slashes and backslashes are
+ * separators; text behind a semicolon is left out of the segment.
  */
 export function hasDotSegment(path) {
   let plain = path;

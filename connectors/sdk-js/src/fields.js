@@ -1,4 +1,5 @@
-// The fields of a table: a constructor for each type, and the JSON Schema that follows from a field.
+// The fields of a table: a constructor for each type, and the JSON Schema that follows from a
+// field.
 
 import { Mistake, only } from "./mistake.js";
 
@@ -7,7 +8,10 @@ const STRINGS = ["one_of", "pattern", "format", "max_bytes"];
 const COMMON = ["doc", "in", "as", "default", "sent", "assumed", "nullable", "secret"];
 const LISTS = ["joined", "repeated"];
 
-/** A type of a field, with its modifiers. The name is the key in the table; a `?` at the end of the key makes the field optional. */
+/**
+ * A type of a field, with its modifiers. The name is the key in the table; a `?` at the end of the
+ * key makes the field optional.
+ */
 export class Field {
   constructor(kind, modifiers, known, extra = {}) {
     only(modifiers, [...COMMON, ...known], `the type \`${kind}\``);
@@ -20,7 +24,9 @@ export const integer = (modifiers = {}) => new Field("integer", modifiers, BOUND
 export const number = (modifiers = {}) => new Field("number", modifiers, BOUNDS);
 export const boolean = (modifiers = {}) => new Field("boolean", modifiers, []);
 
-/** A list of items of one type. Modifiers of the items, such as `one_of`, are those of the item's type. */
+/**
+ * A list of items of one type. Modifiers of the items, such as `one_of`, belong to the item's type.
+ */
 export function list(item, modifiers = {}) {
   const { one_of, pattern, format } = item;
   return new Field("list", modifiers, [...BOUNDS, ...LISTS, "max_bytes"], { item, one_of, pattern, format });
@@ -37,7 +43,10 @@ export function object(fields, modifiers = {}) {
   return new Field(members ? "members" : "object", modifiers, ["without", "max_bytes"], { members });
 }
 
-/** An object with these names only, whose values are scalars or lists of scalars: `entries(["page", { sort: ["asc", "desc"] }])`. */
+/**
+ * An object with these names only, whose values are scalars or lists of scalars:
+ * `entries(["page", { sort: ["asc", "desc"] }])`.
+ */
 export function entries(names, modifiers = {}) {
   const found = names.flatMap((name) =>
     typeof name === "string" ? [{ name }] : Object.entries(name).map(([name, values]) => ({ name, values })),
@@ -90,7 +99,7 @@ function typed(field) {
   const text = { type: "string", ...keywords(field, false) };
   switch (field.kind) {
     case "string_or_list":
-      // An `enum` beside `"type": ["string", "array"]` would refuse every list.
+      // An `enum` next to `"type": ["string", "array"]` would refuse every list.
       if (field.one_of) return { anyOf: [text, { type: "array", items: text }, ...(field.optional ? [{ type: "null" }] : [])] };
       return { type: types("string", "array"), ...keywords(field, false), items: text };
     case "list":

@@ -1,8 +1,12 @@
-// The functions of the contract that the SDK calls: those of the gateway in a component, and those of `testing` in a test.
+// The functions of the contract that the SDK calls. In a component the gateway provides them, in a
+// test `testing` does.
 
 let functions;
 
-/** Sets the functions: `{ http, Document, storage, config, log, clock, progress }`. Returns those that were set before. */
+/**
+ * Sets the functions: `{ http, Document, storage, config, log, clock, progress }`. Returns those
+ * that were set before.
+ */
 export function setHost(given) {
   const before = functions;
   functions = given;
@@ -14,7 +18,10 @@ export function host() {
   return functions;
 }
 
-/** The error that a function of the contract answered with. The engines of JavaScript wrap it in different ways. */
+/**
+ * The error that a function of the contract answered with. The engines of JavaScript wrap it in
+ * different ways.
+ */
 export function payload(error) {
   if (error instanceof Error && error.payload === undefined) throw error;
   return error?.payload ?? error;

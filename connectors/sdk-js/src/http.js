@@ -8,7 +8,9 @@ export const DOT_SEGMENT =
   "Give a value that does not contain `.` or `..` as a segment, in any encoding: it is a part of a path.";
 export const EMPTY_SEGMENT = "Give a value that is not empty: it is a part of a path.";
 
-/** A request has no response. `tag` is a case of the contract's `http.error`, for example `denied`. */
+/**
+ * A request has no response. `tag` is a case of the contract's `http.error`, for example `denied`.
+ */
 export class HttpError extends Error {
   name = "HttpError";
 
@@ -17,7 +19,7 @@ export class HttpError extends Error {
     Object.assign(this, { error, tag: error.tag });
   }
 
-  /** Throws the error: a result of `sendAll` is asked as a response is. */
+  /** Throws the error: a result of `sendAll` has this method as a response has. */
   successful() {
     throw this;
   }
@@ -31,7 +33,10 @@ function calling(call) {
   }
 }
 
-/** A request to an upstream. The gateway adds the user's credential, and the headers of the connection. */
+/**
+ * A request to an upstream. The gateway adds the user's credential, and the headers of the
+ * connection.
+ */
 export class Request {
   headers = [];
   body = undefined;
@@ -51,12 +56,18 @@ export class Request {
     return new Request("post", upstream, path);
   }
 
-  /** A request to an address that a response of this upstream contained. It has no path and no query. */
+  /**
+   * A request to an address that a response of this upstream contained. It has no path and no
+   * query.
+   */
   static follow(upstream, link) {
     return Object.assign(Request.get(upstream, ""), { link });
   }
 
-  /** Appends `/` and a segment, percent-encoded. A list is joined with commas. Refuses the caller's `field` if it is empty, `.` or `..`. */
+  /**
+   * Appends `/` and a segment, percent-encoded. A list is joined with commas. Refuses the caller's
+   * `field` if it is empty, `.` or `..`.
+   */
   segment(field, value) {
     const segment = [value].flat().map((part) => encode(String(part))).join(",");
     if (segment === "") throw Fault.invalidInput(`/${field}`, EMPTY_SEGMENT);
@@ -111,18 +122,24 @@ export class Request {
   }
 }
 
-/** Sends one request. Any status is a response. Throws an `HttpError` if there is none. */
+/** Sends one request. Any status is a response. Throws an `HttpError` if there is no response. */
 export function send(request) {
   return new Response(calling(() => host().http.send(request.toContract())));
 }
 
-/** Sends at most 32 requests in parallel. Each result is a `Response` or an `HttpError`, in the order of the requests. */
+/**
+ * Sends at most 32 requests in parallel. Each result is a `Response` or an `HttpError`, in the
+ * order of the requests.
+ */
 export function sendAll(requests) {
   const results = host().http.sendAll(requests.map((request) => request.toContract()));
   return results.map(({ tag, val }) => (tag === "ok" ? new Response(val) : new HttpError(val)));
 }
 
-/** A response. Its body stays in the gateway until the connector reads it, and can be read several times. */
+/**
+ * A response. Its body stays in the gateway until the connector reads it, and can be read several
+ * times.
+ */
 export class Response {
   constructor(handle) {
     this.handle = handle;
@@ -142,7 +159,10 @@ export class Response {
     return calling(() => this.handle.headerLink(name)) ?? undefined;
   }
 
-  /** The address at a JSON Pointer of the body, for `Request.follow`; `undefined` if there is nothing, or null. */
+  /**
+   * The address at a JSON Pointer of the body, for `Request.follow`; `undefined` if there is
+   * nothing, or null.
+   */
   bodyLink(pointer) {
     return calling(() => this.handle.bodyLink(pointer)) ?? undefined;
   }
@@ -160,7 +180,7 @@ export class Response {
     return calling(() => this.handle.text());
   }
 
-  /** The body as a value of JavaScript. Numbers lose what JavaScript cannot hold; `document` keeps them. */
+  /** The body as a JavaScript value. Large numbers lose digits; `document` keeps them. */
   json() {
     return this.document().value();
   }
@@ -170,7 +190,10 @@ export class Response {
     return new Document(calling(() => this.handle.document()));
   }
 
-  /** The response itself if its status is below 400. Otherwise throws a fault with the status, the body and `Retry-After`. */
+  /**
+   * The response itself if its status is below 400. Otherwise throws a fault with the status, the
+   * body and `Retry-After`.
+   */
   successful() {
     const { status } = this;
     if (status < 400) return this;
@@ -243,7 +266,7 @@ export class Document {
     return this.handle.text();
   }
 
-  /** The value as one of JavaScript. */
+  /** The value as a JavaScript value. */
   value() {
     return JSON.parse(this.text());
   }

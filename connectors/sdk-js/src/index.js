@@ -1,4 +1,5 @@
-// The SDK for connectors in JavaScript. `README.md` shows a table; `TABLE.md` of the Rust SDK describes each word.
+// The SDK for connectors in JavaScript. `README.md` shows a table; `TABLE.md` of the Rust SDK
+// describes each word.
 
 export * as auth from "./auth.js";
 export { none, oauth2, api_key, USERINFO } from "./auth.js";

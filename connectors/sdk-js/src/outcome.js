@@ -12,7 +12,10 @@ export class Fault extends Error {
     Object.assign(this, { tag, val });
   }
 
-  /** The input is wrong in a way that the fields cannot express (422). `pointer` is a JSON Pointer into the input. */
+  /**
+   * The input is wrong in a way that the fields cannot express (422). `pointer` is a JSON Pointer
+   * into the input.
+   */
   static invalidInput(pointer, detail) {
     return new Fault("invalid-input", [{ pointer, detail }], detail);
   }
@@ -22,12 +25,18 @@ export class Fault extends Error {
     return new Fault("not-found", { detail, members: members && JSON.stringify(members) }, detail);
   }
 
-  /** The request conflicts with the state of the service, or is ambiguous (409). `members` are added to the problem document. */
+  /**
+   * The request conflicts with the state of the service, or is ambiguous (409). `members` are added
+   * to the problem document.
+   */
   static conflict(detail, members) {
     return new Fault("conflict", { detail, members: members && JSON.stringify(members) }, detail);
   }
 
-  /** The service refused or failed. Callers get `status` (400 to 599). `body` is JSON text of the service. */
+  /**
+   * The service refused or failed. Callers get `status` (400 to 599). `body` is JSON text of the
+   * service.
+   */
   static upstream(status, detail, { body, retryAfterSeconds } = {}) {
     return new Fault("upstream", { status, detail, body, retryAfterSeconds }, detail);
   }
@@ -38,7 +47,7 @@ export class Fault extends Error {
   }
 }
 
-/** A file as an answer. `content` is the response that has it, bytes, or text. */
+/** A file as an answer. `content` is a response whose body is the file, bytes, or text. */
 export class File {
   constructor(content, { file_name, content_type, members, digest = false, max_bytes = 0 }) {
     Object.assign(this, { content, file_name, content_type, members, digest, max_bytes });
@@ -52,12 +61,15 @@ export function userinfo({ id, email, username, name, picture, organization }) {
   return { data: orNull({ id, email, username, name, picture, organization: company }), meta: null };
 }
 
-/** What a function returned, in the form of the contract. Any other value than those of the SDK is answered as JSON. */
+/**
+ * The value that a function returned, in the form of the contract. A value that is not a type of
+ * the SDK becomes JSON.
+ */
 export function outcome(value) {
   if (value instanceof Request) return { tag: "forward", val: value.toContract() };
   if (value instanceof Document) return { tag: "reply-document", val: value.handle };
   if (value instanceof File) return { tag: "reply-file", val: fileOf(value) };
-  if (value instanceof Promise) throw new TypeError("a function of the table is not `async`: every function of the gateway answers at once");
+  if (value instanceof Promise) throw new TypeError("a function of the table is not `async`: the functions of the SDK return their results directly");
   if (value instanceof Response) throw new TypeError("a function of the table returned a response; return its `document()`, or a `File` of it");
   const text = JSON.stringify(value);
   if (text === undefined) throw new TypeError("a function of the table returned nothing; return a JSON value");
@@ -76,7 +88,10 @@ function fileOf({ content, file_name, content_type, members, digest, max_bytes }
   };
 }
 
-/** The fault of anything that was thrown. For an exception of JavaScript, `report` gets its text with file and line. */
+/**
+ * The fault of anything that was thrown. For a JavaScript exception, `report` gets its text with
+ * file and line.
+ */
 export function faultOf(error, report) {
   if (error instanceof Fault) return { tag: error.tag, val: error.val };
   if (error instanceof HttpError) return { tag: "http", val: error.error };

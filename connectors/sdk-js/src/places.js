@@ -1,5 +1,6 @@
-// The places of an exception in the author's files. The component has one bundle of all files; `lines` says which line of the bundle
-// came from which file: `[first line of the bundle, file, line of the file]`, sorted.
+// The places of an exception in the author's files. The component has one bundle of all files;
+// `lines` says which line of the bundle came from which file:
+// `[first line of the bundle, file, line of the file]`, sorted.
 
 /** The places in a stack, innermost first, as `file:line`. Places in the SDK are left out. */
 export function placesIn(stack, lines) {

@@ -1,13 +1,18 @@
-// Reads JSON text without changing it: members and items are slices of the text, so that a number stays as the caller wrote it.
+// Reads JSON text without changing it: members and items are slices of the text, so that a number
+// stays as the caller wrote it.
 //
-// The text comes from the gateway, which has parsed and validated it. So the functions check only what they need to find their way.
+// The text comes from the gateway, which has parsed and validated it. So the functions check only
+// what they need to find the end of a value.
 
 const BLANKS = /[ \t\n\r]*/y;
 const STRING = /"(?:[^"\\]|\\.)*"/sy;
 const PLAIN = /[^,}\] \t\n\r]+/y;
 const NESTING = /["{}[\]]/g;
 
-/** The members of an object in their order: names, and values as JSON text. `undefined` for other values. */
+/**
+ * The members of an object in their order: names, and values as JSON text. `undefined` for other
+ * values.
+ */
 export function members(text) {
   const reader = new Reader(text);
   if (reader.next() !== "{") return undefined;
@@ -37,7 +42,10 @@ export function items(text) {
   }
 }
 
-/** The text of a string without quotes and escapes, or the text of a number or boolean. `undefined` for other values. */
+/**
+ * The text of a string without quotes and escapes, or the text of a number or boolean. `undefined`
+ * for other values.
+ */
 export function scalar(text) {
   switch (text[0]) {
     case '"':
@@ -52,7 +60,10 @@ export function scalar(text) {
   }
 }
 
-/** An integer in plain digits; JSON may write it as `1.0` or `1e2`. `undefined` if it has a fraction or more than 18 digits. */
+/**
+ * An integer in plain digits; JSON may write it as `1.0` or `1e2`. `undefined` if it has a fraction
+ * or more than 18 digits.
+ */
 export function integer(text) {
   if (!/[.eE]/.test(text)) return text;
   const [, whole, decimals = "", power = "0"] = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
@@ -63,7 +74,10 @@ export function integer(text) {
   return BigInt(whole + fraction + "0".repeat(zeros)).toString();
 }
 
-/** The text without blanks between its tokens and without unneeded escapes: the shortest form in UTF-8. */
+/**
+ * The text without blanks between its tokens and without unneeded escapes: the shortest form in
+ * UTF-8.
+ */
 export function compact(text) {
   return text.replace(/("(?:[^"\\]|\\.)*")|[ \t\n\r]+/gs, (_, string) => (string ? JSON.stringify(unquoted(string)) : ""));
 }

@@ -1,5 +1,5 @@
-// Recorded calls, which `connector-gateway connectors call --record` writes. Values are kept as JSON text, so that numbers stay as the
-// service wrote them.
+// Recorded calls, which `connector-gateway connectors call --record` writes. Values stay JSON text,
+// so that numbers stay as the service wrote them.
 
 import { Document, HttpError, Request } from "./http.js";
 import { Fault, File } from "./outcome.js";

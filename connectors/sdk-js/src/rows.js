@@ -35,7 +35,10 @@ export const read = call("read");
 export const write = call("write");
 export const destructive = call("destructive");
 
-/** An operation of a table: its clauses, its fields with their places, and its request if it has one. */
+/**
+ * An operation of a table: its clauses, its fields with their places, and its request if it has
+ * one.
+ */
 export function operation(table, name, row) {
   if (!(row instanceof Row)) throw new Mistake('write a row such as `get("api", "/path")` or `read(run)`');
   const { action, clauses, known } = row;
@@ -57,7 +60,7 @@ function requestOf(table, { method, upstream, path }, clauses, declared) {
   if (/[{}]/.test(fixedQuery)) throw new Mistake("the query in a path is fixed; declare the other parameters as fields");
   const names = [...template.matchAll(/\{([^{}]*)\}/g)].map((found) => found[1]).filter((name) => !name.startsWith("settings."));
   const implied = names.filter((name, index) => names.indexOf(name) === index && !declared.some((field) => field.name === name));
-  const fields = [...implied.flatMap((name) => named({ [name]: string() })), ...declared].map((field) => placed(field, method, names));
+  const fields = [...implied.flatMap((name) => named({ [name]: string() })), ...declared].map((field) => withLocation(field, method, names));
   if (!/^(\/(?!\/)|\{settings\.|$)/.test(template)) throw new Mistake("a path begins with one `/`");
   const wire = {
     method,
@@ -72,39 +75,43 @@ function requestOf(table, { method, upstream, path }, clauses, declared) {
   return { fields, wire };
 }
 
-/** A field with its place: as it says, else by its name in the path, its type and the method. */
-function placed(field, method, names) {
+/**
+ * A field with its part of the request: the declared part, else the part that follows from the
+ * path, the type and the method.
+ */
+function withLocation(field, method, names) {
   const inTemplate = names.includes(field.name);
   const isEntries = field.kind === "entries";
   const byMethod = ["get", "head", "delete"].includes(method) ? "query" : "body";
   const byType = isEntries ? (field.name === "headers" ? "header" : "query") : byMethod;
-  const place = field.in ?? (inTemplate ? "path" : byType);
+  const location = field.in ?? (inTemplate ? "path" : byType);
   const refuse = (rule) => {
     throw new Mistake(`\`${field.name}\`: ${rule}`);
   };
-  if (!["path", "query", "body", "header"].includes(place)) refuse("`in` is `path`, `query`, `body` or `header`");
-  if (inTemplate !== (place === "path")) refuse(inTemplate ? "the path has this name, so the field is a part of it" : "the path has no such name");
-  if (place === "path" && field.optional && !field.sent) refuse("the path needs it, so the field is not optional");
+  if (!["path", "query", "body", "header"].includes(location)) refuse("`in` is `path`, `query`, `body` or `header`");
+  if (inTemplate !== (location === "path")) refuse(inTemplate ? "the path has this name, so the field is a part of it" : "the path has no such name");
+  if (location === "path" && field.optional && !field.sent) refuse("the path needs it, so the field is not optional");
   if (field.assumed) refuse("`assumed` is for functions: every default of a request that is not `sent` is assumed by the service");
   const isObject = ["object", "members"].includes(field.item?.kind ?? field.kind);
-  if (isObject && place !== "body") refuse("an object cannot be a part of a path, a parameter or a header");
-  if (isEntries && !["query", "header"].includes(place)) refuse("entries become query parameters or headers");
-  const isWhole = field.name === "body" && ["object", "members"].includes(field.kind) && field.as === undefined && place === "body";
-  if (field.nullable && (place !== "body" || !field.optional || isWhole)) refuse("`nullable` is for an optional member of the body of a request");
-  return Object.assign(field, { place, isWhole, in_path: place === "path", text: isEntries && place === "header" });
+  if (isObject && location !== "body") refuse("an object cannot be a part of a path, a parameter or a header");
+  if (isEntries && !["query", "header"].includes(location)) refuse("entries become query parameters or headers");
+  const isWhole = field.name === "body" && ["object", "members"].includes(field.kind) && field.as === undefined && location === "body";
+  if (field.nullable && (location !== "body" || !field.optional || isWhole)) refuse("`nullable` is for an optional member of the body of a request");
+  return Object.assign(field, { location, isWhole, in_path: location === "path", text: isEntries && location === "header" });
 }
 
 /** The part of a field that the request depends on. */
 function wireField(table, field) {
-  const { name, place, kind } = field;
+  const { name, location, kind } = field;
   const upstreamName = field.as ?? name;
-  const byType = place === "body" ? {} : kind === "entries" && !field.text ? table.lists : { joined: "," };
+  const byType = location === "body" ? {} : kind === "entries" && !field.text ? table.lists : { joined: "," };
   const declared = field.repeated ? { repeated: true } : field.joined !== undefined ? { joined: field.joined } : undefined;
   return {
     name,
-    place: kind === "entries" ? `${place}-entries` : place,
+    location: kind === "entries" ? `${location}-entries` : location,
     upstreamName,
-    // A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
+    // A dotted name is a path inside the body. Annotations such as
+    // `@microsoft.graph.conflictBehavior` are names as they are.
     bodyPath: upstreamName.startsWith("@") ? [upstreamName] : upstreamName.split("."),
     required: !field.optional,
     integer: (field.item?.kind ?? kind) === "integer",
@@ -126,7 +133,7 @@ function defaultQuery({ default_query = {}, default_query_unless = [] }) {
 
 function body(wire, fields, fixedBody) {
   const whole = fields.findIndex((field) => field.isWhole);
-  const members = fields.flatMap((field, index) => (field.place === "body" && index !== whole ? [[index, wire[index].bodyPath]] : []));
+  const members = fields.flatMap((field, index) => (field.location === "body" && index !== whole ? [[index, wire[index].bodyPath]] : []));
   const fixed = Object.entries(fixedBody).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   if (whole >= 0) {
     if (members.length > 0 || fixed.length > 0) throw new Mistake("`body` is the whole request body, so there are no other members");
@@ -136,7 +143,7 @@ function body(wire, fields, fixedBody) {
   return { fixed: fixed.join(","), members: grouped(members, 0).map(([index]) => index) };
 }
 
-/** Brings the fields of one inner object together, and keeps the order otherwise. */
+/** Groups the fields of one inner object, and otherwise keeps the order. */
 function grouped(members, depth) {
   const groups = [];
   for (const member of members) {
@@ -163,7 +170,7 @@ export function pieces(template, settings, field) {
   return found.filter((piece) => piece.text !== "");
 }
 
-/** The settings of a table by their names, and what the manifest says of them. */
+/** The settings of a table by their names, and their part of the manifest. */
 export function settingsOf(declared) {
   const found = {};
   const manifest = Object.entries(declared).map(([name, field]) => {
@@ -178,7 +185,9 @@ export function settingsOf(declared) {
   return { settings: found, manifest };
 }
 
-/** The input of a function: a value of JavaScript for each field. Absent fields have their defaults. */
+/**
+ * The input of a function: a JavaScript value for each field. Absent fields have their defaults.
+ */
 export function readInput(fields, text) {
   const given = new Map(jsonMembers(text).map(({ name, value }) => [name, value]));
   const input = {};

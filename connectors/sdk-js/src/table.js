@@ -74,7 +74,10 @@ export class Table {
     };
   }
 
-  /** Runs an operation on an input, which is JSON text, and returns what its function returns, or its request. */
+  /**
+   * Runs an operation on an input, which is JSON text, and returns what its function returns, or
+   * its request.
+   */
   run(name, input) {
     const found = this.#operations.get(name);
     if (found === undefined) throw Fault.failed(`${this.manifest.identifier} has no operation ${name}`);
@@ -84,7 +87,10 @@ export class Table {
     return found.via ? found.via(request) : request;
   }
 
-  /** A request of a function with the headers that the table gives to its rows. Headers with `when` are left out. */
+  /**
+   * A request of a function with the headers that the table gives to its rows. Headers with `when`
+   * are left out.
+   */
   request(method, upstream, path) {
     const request = new Request(method.toLowerCase(), upstream, path);
     request.headers = this.#headers.filter(({ when }) => when.length === 0).flatMap(headerPair);

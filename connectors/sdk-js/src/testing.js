@@ -1,5 +1,5 @@
-// Tests of connectors without a gateway: `new Gateway()` takes its place, gives the answers that the test has prepared, and keeps
-// the requests.
+// Tests of connectors without a gateway: `new Gateway()` is a stand-in for it. It returns the
+// responses that the test has prepared, and records the requests.
 
 import { readFileSync } from "node:fs";
 
@@ -9,14 +9,15 @@ import { Fault } from "./outcome.js";
 import { items, members, scalar } from "./reader.js";
 import { Recording } from "./recording.js";
 
-/** An answer of a service. A body that is not text is written as JSON. */
+/** A response of a service. A body that is not text is written as JSON. */
 export function answer(status, body = "", headers = {}) {
   return { status, headers, body: typeof body === "string" ? body : JSON.stringify(body) };
 }
 
 /**
- * Runs the operation of a recording, answers its requests from the recording, and checks that it sends the recorded requests and ends
- * as recorded. A file as an answer is not compared, and of a problem only that there is one. Throws an error with the differences.
+ * Runs the operation of a recording, answers its requests from the recording, and checks that it
+ * sends the recorded requests and ends as recorded. The content of a file is not compared. For a
+ * recorded problem, it only checks that the operation fails. Throws an error with the differences.
  */
 export function replay(table, file) {
   try {
@@ -34,7 +35,7 @@ export function replay(table, file) {
 
 /** The gateway that the code under test calls, until the next one is made. */
 export class Gateway {
-  /** The requests that were sent so far, as the contract has them. */
+  /** The requests sent so far, in the form of the contract. */
   requests = [];
   /** The stored values, as bytes. */
   stored = new Map();
@@ -47,7 +48,7 @@ export class Gateway {
   #now = 0;
   #recording;
 
-  /** A recording answers in place of prepared answers. */
+  /** A recording, which replaces the prepared responses. */
   constructor(recording) {
     this.#recording = recording;
     for (const [name, json] of recording?.settings ?? []) this.#settings.set(name, json);
@@ -66,13 +67,13 @@ export class Gateway {
     });
   }
 
-  /** Prepares an answer: `answer(200, { … })`. Requests get the answers in their order. */
+  /** Prepares a response: `answer(200, { … })`. Requests get the responses in this order. */
   answer(prepared) {
     this.#answers.push(prepared);
     return this;
   }
 
-  /** Prepares a failure in place of the next answer, for example `{ tag: "timed-out" }`. */
+  /** Prepares a failure instead of the next response, for example `{ tag: "timed-out" }`. */
   failure(error) {
     this.#answers.push({ error });
     return this;
@@ -89,7 +90,10 @@ export class Gateway {
     return this;
   }
 
-  /** Runs an operation, and returns what its function returned. Its input may be JSON text. Throws its fault. */
+  /**
+   * Runs an operation, and returns what its function returned. Its input may be JSON text. Throws
+   * its fault.
+   */
   invoke(table, operation, input = {}) {
     return table.run(operation, typeof input === "string" ? input : JSON.stringify(input));
   }

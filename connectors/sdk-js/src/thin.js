@@ -1,4 +1,5 @@
-// The request of a row: it follows from the input, which is JSON text, and from the row's description.
+// The request of a row: it follows from the input, which is JSON text, and from the row's
+// description.
 
 import { encode, encodeName, hasDotSegment } from "./encoding.js";
 import { host } from "./host.js";
@@ -65,8 +66,9 @@ class Values {
         path += text;
       }
     }
-    // Only a value with a dot, encoded or not, can make a dot segment: the table's own text was checked.
-    const suspects = this.row.fields.filter((field) => field.place === "path" && /[.\\%]/.test(this.get(field) ?? ""));
+    // Only a value with a dot, encoded or not, can make a dot segment: the table's own text was
+    // checked.
+    const suspects = this.row.fields.filter((field) => field.location === "path" && /[.\\%]/.test(this.get(field) ?? ""));
     if (suspects.length > 0 && hasDotSegment(path)) {
       const climbs = (field) => hasDotSegment(reader.scalar(this.get(field)) ?? "");
       throw refuse(suspects.find(climbs) ?? suspects[0], DOT_SEGMENT);
@@ -79,8 +81,8 @@ class Values {
     for (const field of this.row.fields) {
       const value = this.get(field);
       if (value === undefined) continue;
-      if (field.place === "query") query.parameter(field.upstreamName, value, field);
-      if (field.place === "query-entries") {
+      if (field.location === "query") query.parameter(field.upstreamName, value, field);
+      if (field.location === "query-entries") {
         for (const entry of reader.members(value)) {
           if (entry.value !== "null") query.parameter(entry.name, entry.value, field);
         }
@@ -100,8 +102,8 @@ class Values {
     for (const field of this.row.fields) {
       const value = this.get(field);
       if (value === undefined) continue;
-      if (field.place === "header") headers.push([field.upstreamName, headerValue(field, value)]);
-      if (field.place === "header-entries") {
+      if (field.location === "header") headers.push([field.upstreamName, headerValue(field, value)]);
+      if (field.location === "header-entries") {
         for (const entry of reader.members(value)) {
           if (entry.value !== "null") headers.push([entry.name, headerValue(field, entry.value)]);
         }
@@ -149,7 +151,7 @@ class Values {
   }
 }
 
-/** The path, and the query as far as it is written. */
+/** The path, and the part of the query that is already written. */
 class Query {
   given = new Map();
   #separator = "?";
@@ -182,7 +184,7 @@ function pathValue(field, value, afterSlash) {
   return encode(plain);
 }
 
-/** Commas between items remain as they are. Commas inside an item are percent-encoded. */
+/** Commas between items are not encoded. Commas inside an item are percent-encoded. */
 function joined(field, items) {
   return items.map((item) => encode(text(field, item))).join(encode(field.lists.joined, ","));
 }

@@ -1,4 +1,5 @@
-// The README's connector, and the template of a new connector, in a folder that has the package as an author's folder has it.
+// The README's connector, and the template of a new connector, in a folder that has the package as
+// an author's folder has it.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -11,7 +12,7 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const TEMPLATE = join(ROOT, "../../host/authoring/src/new/templates/javascript");
 
-/** Runs the tests that are among these files, and expects so many to pass. */
+/** Runs the tests that are among these files, and expects this number of tests to pass. */
 function passes(files, count) {
   const folder = mkdtempSync(join(tmpdir(), "connector-"));
   try {
@@ -22,8 +23,8 @@ function passes(files, count) {
       writeFileSync(join(folder, name), content);
     }
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const said = execFileSync(process.execPath, ["--test", "--test-reporter=tap"], { cwd: folder, env, encoding: "utf8" });
-    assert.match(said, new RegExp(`# pass ${count}\n`));
+    const output = execFileSync(process.execPath, ["--test", "--test-reporter=tap"], { cwd: folder, env, encoding: "utf8" });
+    assert.match(output, new RegExp(`# pass ${count}\n`));
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,4 +1,4 @@
-// What functions get and give, and the requests that they send.
+// The inputs and results of functions, and the requests that they send.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -75,7 +75,7 @@ test("a document keeps numbers as they are, and finds values", () => {
   assert.throws(() => Document.parse("{"), SyntaxError);
 });
 
-test("storage, log and clock are those of the gateway", () => {
+test("storage, log and clock belong to the gateway", () => {
   const gateway = new Gateway().now(1234);
   storage.set("k", "ü😀");
   assert.equal(storage.get("k"), "ü😀");

@@ -18,11 +18,11 @@ function neutral(value) {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [snake(name), neutral(member)]));
 }
 
-test("the manifest is that of the same table in Rust", () => {
+test("the manifest is equal to the one of the same table in Rust", () => {
   assert.deepEqual(neutral(table.manifest), shared("manifest.json"));
 });
 
-test("the requests are those of the same table in Rust", () => {
+test("the requests are equal to the ones of the same table in Rust", () => {
   const gateway = new Gateway();
   const cases = shared("cases.json");
   assert.ok(cases.length > 50);

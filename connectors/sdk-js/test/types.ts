@@ -1,4 +1,4 @@
-// What an author's editor says of a table. A line after `@ts-expect-error` must be refused.
+// The type errors that an author's editor shows. A line after `@ts-expect-error` must be refused.
 
 import { Document, connector, entries, get, integer, list, none, object, post, read, send, Request, string, string_or_list } from "../index.js";
 import { Gateway, answer } from "../testing.js";

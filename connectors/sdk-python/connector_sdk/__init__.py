@@ -1,4 +1,7 @@
-"""The SDK for connectors in Python. `README.md` shows a table; `TABLE.md` of the Rust SDK describes each word."""
+"""The SDK for connectors in Python.
+
+`README.md` shows a table; `TABLE.md` of the Rust SDK describes each word.
+"""
 
 from .auth import NONE, USERINFO, api_key, oauth2
 from .fields import boolean, entries, integer, list_of, number, object_of, string, string_or_list

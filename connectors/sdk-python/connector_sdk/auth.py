@@ -17,7 +17,7 @@ class Identity(TypedDict, total=False):
     name: str
 
 
-#: The identity in the answer of an operation `userinfo` that answers with `userinfo(…)`.
+#: The identity in the answer of an operation `userinfo`, which returns `userinfo(…)`.
 USERINFO: Identity = {"operation": "userinfo", "id": "/data/id", "email": "/data/email", "name": "/data/name"}
 
 
@@ -51,7 +51,8 @@ _STANDARD = {
 def oauth2(provider: str, **client: Unpack[OAuth2]) -> dict[str, Any]:
     """Users grant access by OAuth 2.0. `provider` is its name.
 
-    The other arguments say how it differs from the standard: PKCE, client credentials in the form body, spaces between scopes.
+    The other arguments describe how it differs from the standard: PKCE, client credentials in the
+    form body, spaces between scopes.
     """
     only(client, _STANDARD, "`oauth2`")
     found = {"provider": provider, **_STANDARD, **client}
@@ -68,7 +69,8 @@ def oauth2(provider: str, **client: Unpack[OAuth2]) -> dict[str, Any]:
 
 def api_key(*, header: str | None = None, prefix: str = "", query: str | None = None, basic: bool = False,
             form_field: str | None = None, check: str | None = None) -> dict[str, Any]:
-    """Users bring a key that the service issued to them: in a header, in a query parameter, or as user name and password.
+    """Users bring a key that the service issued to them: in a header, in a query parameter, or as
+    user name and password.
 
     `check` is an operation that tests a key.
     """

@@ -1,4 +1,7 @@
-"""Builds the component of a connector: `python -m connector_sdk.build connector.py --output connector.wasm`."""
+"""Builds the component of a connector.
+
+Usage: `python -m connector_sdk.build connector.py --output connector.wasm`.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from tempfile import TemporaryDirectory
 
 CONTRACT = Path(__file__).with_name("connector.wit")
 
-#: The module that componentize-py runs at the build. The directories of the sources have other names in the component.
+#: The module that componentize-py runs at the build. The directories of the sources have other
+#: names in the component.
 ENTRY = """
 import {module} as author
 from connector_sdk.component import component
@@ -29,12 +33,16 @@ WitWorld = component(author.connector, place_of)
 
 
 def build(source: Path, output: Path) -> None:
-    """Writes the component of the connector whose module is `source`. Modules beside it, and installed packages, can be imported."""
+    """Writes the component of the connector whose module is `source`.
+
+    It can import modules in its folder, and installed packages.
+    """
     if not source.is_file():
         raise SystemExit(f"connector-build: there is no file `{source}`")
     parent = source.parent.as_posix()
     with TemporaryDirectory() as folder:
-        # The folder of the SDK may hold other packages, and must not be the folder of the author's sources.
+        # The folder of the SDK may hold other packages, and must not be the folder of the author's
+        # sources.
         shutil.copytree(Path(__file__).parent, Path(folder, "connector_sdk"), ignore=shutil.ignore_patterns("__pycache__"))
         entry = ENTRY.format(module=source.stem, sources="" if parent == "." else f"{parent}/")
         Path(folder, "connector_entry.py").write_text(entry)
@@ -52,7 +60,7 @@ def build(source: Path, output: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="connector-build", description="Builds the component of a connector.")
     parser.add_argument("source", type=Path, help="the module of the connector, for example connector.py")
-    parser.add_argument("--output", "-o", type=Path, help="the component; without it a file beside the working directory's others")
+    parser.add_argument("--output", "-o", type=Path, help="the component; the default is a file in the working directory")
     given = parser.parse_args()
     build(given.source, given.output or Path(f"{given.source.stem}.wasm"))
 

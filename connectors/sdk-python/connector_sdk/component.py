@@ -1,4 +1,7 @@
-"""The exports of the component that `connector_sdk.build` makes of a table. Only a component has the module `wit_world`."""
+"""The exports of the component that `connector_sdk.build` makes from a table.
+
+Only a component has the module `wit_world`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ _LEVELS = {level.name.lower(): level for level in log.Level}
 
 
 def component(connector: Connector, place_of: Callable[[str], str | None]) -> type:
-    """The class with the exports. `place_of` gives the path of a source file, or `None` for a file of the SDK or of Python."""
+    """The class with the exports.
+
+    `place_of` gives the path of a source file, or `None` for a file of the SDK or of Python.
+    """
     if not isinstance(connector, Connector):
         raise TypeError("the module of a connector has its table under the name `connector`: `connector = Connector(…)`")
     manifest = manifest_of(connector.manifest)
@@ -33,7 +39,7 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
             return manifest
 
         def invoke(self, operation: str, input: str) -> Any:
-            # Python's own clock is that of WASI, which the component does not have.
+            # Python's own clock uses WASI, which the component does not have.
             time.time = lambda: clock.now() / 1000
             time.time_ns = lambda: clock.now() * 1_000_000
             try:
@@ -49,7 +55,7 @@ def component(connector: Connector, place_of: Callable[[str], str | None]) -> ty
 
 
 def _defect(error: Exception, place_of: Callable[[str], str | None]) -> str:
-    """The caller's text. The log gets all places, because a trap would lose them."""
+    """The text for the caller. The log gets the stack trace, because a trap would lose it."""
     text = f"{type(error).__name__}: {error}"
     # The module `traceback` would look for the source files, which the component does not have.
     places = []
@@ -79,7 +85,7 @@ def _request(request: Request) -> http.Request:
 
 
 def _outcome(value: Any) -> Any:
-    """What a function returned. Any other value than those of the SDK is answered as JSON."""
+    """What a function returned. A value that is not a type of the SDK becomes JSON."""
     if isinstance(value, Request):
         return outcome.Outcome_Forward(_request(value))
     if isinstance(value, Document):

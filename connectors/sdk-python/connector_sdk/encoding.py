@@ -7,7 +7,10 @@ _ENCODED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
 def encode(text: str, keep: str = "") -> str:
-    """`text`, percent-encoded. RFC 3986's unreserved characters and the characters of `keep` remain."""
+    """`text`, percent-encoded.
+
+    RFC 3986's unreserved characters and the characters of `keep` remain.
+    """
     return quote(text, safe=keep)
 
 
@@ -19,8 +22,9 @@ def encode_name(name: str) -> str:
 def has_dot_segment(path: str) -> bool:
     """`True` if a path has a segment `.` or `..`.
 
-    It reads the path as the most lenient server would: percent-encoding is undone, repeatedly if need be; encoded slashes and
-    backslashes are separators; text behind a semicolon is left out of the segment.
+    It reads the path as the most lenient server would: percent-encoding is undone, repeatedly if
+    need be; encoded slashes and backslashes are separators; text behind a semicolon is left out of
+    the segment.
     """
     before, plain = "", path
     while before != plain:

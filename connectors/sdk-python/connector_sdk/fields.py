@@ -1,4 +1,5 @@
-"""The fields of a table: a function for each type, and the JSON Schema that follows from a field."""
+"""The fields of a table: a function for each type, and the JSON Schema that follows from a field.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from .mistake import Mistake, only
 
-Place = Literal["path", "query", "body", "header"]
+Location = Literal["path", "query", "body", "header"]
 
 
 class Modifiers(TypedDict, total=False):
     doc: str
-    in_: Place
+    in_: Location
     as_: str
     default: Any
     sent: bool
@@ -60,7 +61,10 @@ class Object(Modifiers, total=False):
 
 
 class Field:
-    """A type of a field, with its modifiers. The name is the key in the table; a `?` at the end of the key makes it optional."""
+    """A type of a field, with its modifiers.
+
+    The name is the key in the table; a `?` at the end of the key makes it optional.
+    """
 
     name = ""
     optional = False
@@ -108,7 +112,10 @@ def boolean(**modifiers: Unpack[Modifiers]) -> Field:
 
 
 def list_of(item: Field, **modifiers: Unpack[List]) -> Field:
-    """A list of items of one type. Modifiers of the items, such as `one_of`, are those of the item's type."""
+    """A list of items of one type.
+
+    Modifiers of the items, such as `one_of`, belong to the item's type.
+    """
     return Field("list", modifiers, List, item=item)
 
 
@@ -125,7 +132,9 @@ def object_of(fields: Mapping[str, Field] | None = None, **modifiers: Unpack[Obj
 
 
 def entries(*names: str | Mapping[str, list[str]], **modifiers: Unpack[Lists]) -> Field:
-    """An object with these names only, whose values are scalars or lists of scalars: `entries("page", {"sort": ["asc", "desc"]})`."""
+    """An object with these names only, whose values are scalars or lists of scalars:
+    `entries("page", {"sort": ["asc", "desc"]})`.
+    """
     found: list[tuple[str, list[str] | None]] = []
     for name in names:
         found.extend([(name, None)] if isinstance(name, str) else name.items())
@@ -183,7 +192,7 @@ def _typed(field: Field) -> dict[str, Any]:
 
     text = {"type": "string", **_keywords(field, False)}
     match field.kind:
-        # An `enum` beside `"type": ["string", "array"]` would refuse every list.
+        # An `enum` next to `"type": ["string", "array"]` would refuse every list.
         case "string_or_list" if "one_of" in field:
             null = [{"type": "null"}] if field.optional else []
             return {"anyOf": [text, {"type": "array", "items": text}, *null]}

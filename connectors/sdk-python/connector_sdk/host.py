@@ -1,4 +1,7 @@
-"""The functions of the contract that the SDK calls: those of the gateway in a component, and those of `testing` in a test."""
+"""The functions of the contract that the SDK calls.
+
+In a component the gateway provides them, in a test `testing` does.
+"""
 
 from typing import Any
 

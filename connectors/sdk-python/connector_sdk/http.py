@@ -1,4 +1,4 @@
-"""Requests to the upstreams of the table, responses, and JSON documents that stay in the gateway."""
+"""Requests to the upstreams, responses, and JSON documents that stay in the gateway."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ EMPTY_SEGMENT = "Give a value that is not empty: it is a part of a path."
 
 
 class HttpError(Exception):
-    """A request has no response. `tag` is a case of the contract's `http.error`, for example `denied`."""
+    """A request has no response.
+
+    `tag` is a case of the contract's `http.error`, for example `denied`.
+    """
 
     def __init__(self, tag: str, value: str | int | None = None):
         super().__init__(tag if value is None else f"{tag}: {value}")
@@ -24,12 +27,13 @@ class HttpError(Exception):
         self.value = value
 
     def successful(self) -> NoReturn:
-        """Raises the error: a result of `send_all` is asked as a response is."""
+        """Raises the error: a result of `send_all` has this method as a response has."""
         raise self
 
 
 class Request:
-    """A request to an upstream. The gateway adds the user's credential, and the headers of the connection.
+    """A request to an upstream. The gateway adds the user's credential, and the headers of the
+    connection.
 
     `path` is percent-encoded, and empty or begins with `/`.
     """
@@ -53,7 +57,10 @@ class Request:
 
     @classmethod
     def follow(cls, upstream: str, link: Any) -> Request:
-        """A request to an address that a response of this upstream contained. It has no path and no query."""
+        """A request to an address that a response of this upstream contained.
+
+        It has no path and no query.
+        """
         return cls("get", upstream, link=link)
 
     def segment(self, field: str, value: str | Iterable[str]) -> Request:
@@ -107,7 +114,10 @@ class Request:
 
 
 def send(request: Request) -> Response:
-    """Sends one request. Any status is a response. Raises an `HttpError` if there is none."""
+    """Sends one request.
+
+    Any status is a response. Raises an `HttpError` if there is no response.
+    """
     request.check_target()
     return Response(host().send(request))
 
@@ -121,7 +131,10 @@ def send_all(requests: Iterable[Request]) -> list[Response | HttpError]:
 
 
 class Response:
-    """A response. Its body stays in the gateway until the connector reads it, and can be read several times."""
+    """A response.
+
+    Its body stays in the gateway until the connector reads it, and can be read several times.
+    """
 
     def __init__(self, handle: Any):
         self.handle = handle
@@ -139,7 +152,10 @@ class Response:
         return host().calling(self.handle.header_link, name)
 
     def body_link(self, pointer: str) -> Any:
-        """The address at a JSON Pointer of the body, for `Request.follow`; `None` if there is nothing, or null."""
+        """The address at a JSON Pointer of the body, for `Request.follow`.
+
+        `None` if the body has nothing there, or null.
+        """
         return host().calling(self.handle.body_link, pointer)
 
     def peek(self, length: int) -> bytes:
@@ -153,7 +169,7 @@ class Response:
         return host().calling(self.handle.text)
 
     def json(self) -> Any:
-        """The body as a value of Python."""
+        """The body as a Python value."""
         return self.document().value()
 
     def document(self) -> Document:
@@ -161,7 +177,10 @@ class Response:
         return Document(host().calling(self.handle.document))
 
     def successful(self) -> Response:
-        """The response itself if its status is below 400. Otherwise raises a fault with the status, the body and `Retry-After`."""
+        """The response itself if its status is below 400.
+
+        Otherwise raises a fault with the status, the body and `Retry-After`.
+        """
         status = self.status
         if status < 400:
             return self
@@ -218,5 +237,5 @@ class Document:
         return self.handle.text()
 
     def value(self) -> Any:
-        """The value as one of Python."""
+        """The value as a Python value."""
         return json.loads(self.text())

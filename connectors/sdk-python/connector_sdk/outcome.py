@@ -20,7 +20,10 @@ class Fault(Exception):
 
     @classmethod
     def invalid_input(cls, pointer: str, detail: str) -> Fault:
-        """The input is wrong in a way that the fields cannot express (422). `pointer` is a JSON Pointer into the input."""
+        """The input is wrong in a way that the fields cannot express (422).
+
+        `pointer` is a JSON Pointer into the input.
+        """
         return cls("invalid-input", detail, violations=[{"pointer": pointer, "detail": detail}])
 
     @classmethod
@@ -30,12 +33,18 @@ class Fault(Exception):
 
     @classmethod
     def conflict(cls, detail: str, **members: Any) -> Fault:
-        """The request conflicts with the state of the service, or is ambiguous (409). `members` are added to the problem document."""
+        """The request conflicts with the state of the service, or is ambiguous (409).
+
+        `members` are added to the problem document.
+        """
         return cls("conflict", detail, members=members)
 
     @classmethod
     def upstream(cls, status: int, detail: str, body: str | None = None, retry_after_seconds: int | None = None) -> Fault:
-        """The service refused or failed. Callers get `status` (400 to 599). `body` is JSON text of the service."""
+        """The service refused or failed.
+
+        Callers get `status` (400 to 599). `body` is JSON text of the service.
+        """
         return cls("upstream", detail, status=status, body=body, retry_after_seconds=retry_after_seconds)
 
     @classmethod
@@ -46,7 +55,7 @@ class Fault(Exception):
 
 @dataclass
 class File:
-    """A file as an answer. `content` is the response that has it, bytes, or text."""
+    """A file as an answer. `content` is a response whose body is the file, bytes, or text."""
 
     content: Response | bytes | str
     file_name: str

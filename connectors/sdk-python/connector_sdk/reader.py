@@ -1,6 +1,8 @@
-"""Reads JSON text without changing it: members and items are slices of the text, so that a number stays as the caller wrote it.
+"""Reads JSON text without changing it: members and items are slices of the text, so that a number
+stays as the caller wrote it.
 
-The text comes from the gateway, which has parsed and validated it. So the functions check only what they need to find their way.
+The text comes from the gateway, which has parsed and validated it. So the functions check only what
+they need to find the end of a value.
 """
 
 import json
@@ -19,7 +21,10 @@ def _after_blanks(text: str, at: int) -> int:
 
 
 def members(text: str) -> dict[str, str] | None:
-    """The members of an object in their order: names, and values as JSON text. `None` for other values."""
+    """The members of an object in their order: names, and values as JSON text.
+
+    `None` for other values.
+    """
     if not text.startswith("{"):
         return None
     found: dict[str, str] = {}
@@ -52,7 +57,10 @@ def items(text: str) -> list[str] | None:
 
 
 def scalar(text: str) -> str | None:
-    """The text of a string without quotes and escapes, or the text of a number or boolean. `None` for other values."""
+    """The text of a string without quotes and escapes, or the text of a number or boolean.
+
+    `None` for other values.
+    """
     if text[0] == '"':
         return _plain(json.loads(text))
     return None if text[0] in "[{n" else text
@@ -64,7 +72,10 @@ def _plain(text: str) -> str:
 
 
 def integer(text: str) -> str | None:
-    """An integer in plain digits; JSON may write it as `1.0` or `1e2`. `None` if it has a fraction or more than 18 digits."""
+    """An integer in plain digits.
+
+    JSON may write it as `1.0` or `1e2`. `None` if it has a fraction or more than 18 digits.
+    """
     if not any(character in text for character in ".eE"):
         return text
     found = _INTEGER.fullmatch(text)
@@ -79,7 +90,9 @@ def integer(text: str) -> str | None:
 
 
 def compact(text: str) -> str:
-    """The text without blanks between its tokens and without unneeded escapes: the shortest form in UTF-8."""
+    """The text without blanks between its tokens and without unneeded escapes: the shortest form in
+    UTF-8.
+    """
     return _TOKENS.sub(lambda found: quoted(_plain(json.loads(found[1]))) if found[1] else "", text)
 
 

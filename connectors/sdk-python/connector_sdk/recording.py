@@ -1,4 +1,6 @@
-"""Tests of operations against recordings, which `connector-gateway connectors call --record` writes."""
+"""Tests of operations against recordings, which `connector-gateway connectors call --record`
+writes.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ FORMAT = 1
 
 
 class Recording:
-    """A recorded call. Values are kept as JSON text, so that numbers stay as the service wrote them."""
+    """A recorded call. Values stay JSON text, so that numbers stay as the service wrote them."""
 
     def __init__(self, text: str):
         try:
@@ -139,7 +141,7 @@ def _answered(outcome: Any, recording: Recording) -> str | None:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Compares two values. `True` is no number."""
+    """Compares two values. `True` is not a number."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(value, other[name]) for name, value in one.items())
     if isinstance(one, list) and isinstance(other, list):

@@ -30,7 +30,7 @@ class Pages(TypedDict, total=False):
 
 
 class Clauses(TypedDict, total=False):
-    """What a row says besides its request or its function."""
+    """The parts of a row other than its request or its function."""
 
     fields: Mapping[str, Field]
     example: dict[str, Any]
@@ -108,7 +108,7 @@ class Context:
     rate_limits: Mapping[str, str]
     settings: dict[str, Setting]
     headers: list[Header]
-    #: The separator of lists among entries. `None`: each item is a parameter of its own.
+    #: The separator of lists among entries. `None`: each item is a separate parameter.
     joined: str | None
     via: Callable[[Request], Any] | None = None
     operations: dict[str, Operation] = member(default_factory=dict)
@@ -167,7 +167,9 @@ def _check(context: Context, name: str, doc: str | None, clauses: Clauses) -> No
 
 
 def _placed(field: Field, method: str, names: list[str]) -> Field:
-    """A field with its place: as it says, else by its name in the path, its type and the method."""
+    """A field with its part of the request: the declared part, else the part that follows from the
+    path, the type and the method.
+    """
 
     def refuse(rule: str) -> None:
         raise Mistake(f"`{field.name}`: {rule}")
@@ -180,23 +182,23 @@ def _placed(field: Field, method: str, names: list[str]) -> Field:
         by_default = "header" if field.name == "headers" else "query"
     else:
         by_default = "query" if method in ("get", "head", "delete") else "body"
-    place = field["in_"] or by_default
-    if place not in ("path", "query", "body", "header"):
+    location = field["in_"] or by_default
+    if location not in ("path", "query", "body", "header"):
         refuse("`in_` is `path`, `query`, `body` or `header`")
-    if in_template != (place == "path"):
+    if in_template != (location == "path"):
         refuse("the path has this name, so the field is a part of it" if in_template else "the path has no such name")
-    if place == "path" and field.optional and not field["sent"]:
+    if location == "path" and field.optional and not field["sent"]:
         refuse("the path needs it, so the field is not optional")
     if field["assumed"]:
         refuse("`assumed` is for functions: every default of a request that is not `sent` is assumed by the service")
-    if (field.item or field).is_object and place != "body":
+    if (field.item or field).is_object and location != "body":
         refuse("an object cannot be a part of a path, a parameter or a header")
-    if is_entries and place not in ("query", "header"):
+    if is_entries and location not in ("query", "header"):
         refuse("entries become query parameters or headers")
-    whole = field.name == "body" and field.is_object and "as_" not in field and place == "body"
-    if field["nullable"] and (place != "body" or not field.optional or whole):
+    whole = field.name == "body" and field.is_object and "as_" not in field and location == "body"
+    if field["nullable"] and (location != "body" or not field.optional or whole):
         refuse("`nullable` is for an optional member of the body of a request")
-    field.place, field.whole, field.in_path, field.text = place, whole, place == "path", is_entries and place == "header"
+    field.location, field.whole, field.in_path, field.text = location, whole, location == "path", is_entries and location == "header"
     return field
 
 
@@ -207,15 +209,16 @@ def _wire_field(context: Context, field: Field) -> WireField:
         joined = None
     elif "joined" in field:
         joined = field["joined"]
-    elif field.place == "body":
+    elif field.location == "body":
         joined = None
     else:
         joined = context.joined if is_entries and not field.text else ","
     return WireField(
         name=field.name,
-        place=f"{field.place}-entries" if is_entries else field.place,
+        location=f"{field.location}-entries" if is_entries else field.location,
         upstream_name=upstream_name,
-        # A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
+        # A dotted name is a path inside the body. Annotations such as
+        # `@microsoft.graph.conflictBehavior` are names as they are.
         body_path=[upstream_name] if upstream_name.startswith("@") else upstream_name.split("."),
         required=not field.optional,
         integer=(field.item or field).kind == "integer",
@@ -237,7 +240,7 @@ def _default_query(clauses: RequestClauses) -> list[tuple[str, list[str]]]:
 
 
 def _set_body(wire: Wire, fields: list[Field], fixed_body: dict[str, Any]) -> None:
-    members = [index for index, field in enumerate(fields) if field.place == "body" and not field.whole]
+    members = [index for index, field in enumerate(fields) if field.location == "body" and not field.whole]
     wire.whole = next((index for index, field in enumerate(fields) if field.whole), None)
     if wire.whole is not None and (members or fixed_body):
         raise Mistake("`body` is the whole request body, so there are no other members")
@@ -247,7 +250,7 @@ def _set_body(wire: Wire, fields: list[Field], fixed_body: dict[str, Any]) -> No
 
 
 def _grouped(members: list[tuple[int, list[str]]], depth: int) -> list[int]:
-    """Brings the fields of one inner object together, and keeps the order otherwise."""
+    """Groups the fields of one inner object, and otherwise keeps the order."""
     groups: list[list[tuple[int, list[str]]]] = []
     step = slice(depth, depth + 1)
     for found in members:
@@ -285,7 +288,10 @@ def pieces(template: str, settings: dict[str, Setting], fields: dict[str, int]) 
 
 
 def read_input(fields: list[Field], given: str) -> dict[str, Any]:
-    """The arguments of a function. An absent field has its default, or is `None`. A word of the language gets a `_` at its end."""
+    """The arguments of a function.
+
+    An absent field has its default, or is `None`. A keyword of Python gets a `_` at its end.
+    """
     values = reader.members(given) or {}
     found = {}
     for field in fields:

@@ -1,4 +1,4 @@
-"""What the gateway keeps and tells: the store, the log, the clock, the progress of a job."""
+"""Services of the gateway: the store, the log, the clock, the progress of a job."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from .host import host
 class storage:
     """A small key-value store: at most 1,024 keys of 1 to 256 bytes, and values of at most 64 KiB.
 
-    Each connector has its own store in each tenant. If users connect accounts, each integration has its own store. A failure is a
-    fault.
+    Each connector has its own store in each tenant. If users connect accounts, each integration has
+    its own store. A failure is a fault.
     """
 
     @staticmethod

@@ -98,7 +98,10 @@ class Connector:
         return add
 
     def run(self, name: str, given: str) -> Any:
-        """Runs an operation on an input, which is JSON text. Returns what its function returns, or its request."""
+        """Runs an operation on an input, which is JSON text.
+
+        Returns what its function returns, or its request.
+        """
         found = self._context.operations.get(name)
         if found is None:
             raise Fault.failed(f"{self.identifier} has no operation {name}")
@@ -110,7 +113,10 @@ class Connector:
         return request if found.via is None else found.via(request)
 
     def request(self, method: str, upstream: str, path: str) -> Request:
-        """A request of a function with the headers that the table gives to its rows. Headers with `when` are left out."""
+        """A request of a function with the headers that the table gives to its rows.
+
+        Headers with `when` are left out.
+        """
         request = Request(method, upstream, path)
         request.headers = [pair for header in self._context.headers if not header.when for pair in header.pair()]
         return request
@@ -145,7 +151,8 @@ class Connector:
 def _settings(declared: Mapping[str, Field]) -> tuple[list[dict[str, Any]], dict[str, Setting]]:
     manifest, known = [], {}
     for name, field in declared.items():
-        # `named` refuses defaults of fields without `?`; the operator may always leave a setting out.
+        # `named` refuses defaults of fields without `?`; the operator may always leave a setting
+        # out.
         [setting] = named({f"{name}?": field})
         doc, default = setting["doc"], setting["default"]
         if not doc:

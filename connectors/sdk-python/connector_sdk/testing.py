@@ -1,5 +1,6 @@
-"""Tests of connectors without a gateway: `Gateway()` takes its place, gives the answers that the test has prepared, and keeps the
-requests."""
+"""Tests of connectors without a gateway: `Gateway()` is a stand-in for it. It returns the responses
+that the test has prepared, and records the requests.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from .table import Connector
 
 @dataclass
 class Answer:
-    """An answer of a service. A body that is not text is written as JSON."""
+    """A response of a service. A body that is not text is written as JSON."""
 
     status: int
     body: Any = ""
@@ -27,9 +28,11 @@ class Answer:
 
 
 def replay(connector: Connector, file: str | Path) -> None:
-    """Runs the operation of a recording, answers its requests from the recording, and checks that it sends the recorded requests and
-    ends as recorded. A file as an answer is not compared, and of a problem only that there is one. Raises an `AssertionError` with the
-    differences."""
+    """Runs the operation of a recording, answers its requests from the recording, and checks that
+    it sends the recorded requests and ends as recorded. The content of a file is not compared. For
+    a recorded problem, it only checks that the operation fails. Raises an `AssertionError` with the
+    differences.
+    """
     try:
         recording = Recording(Path(file).read_text(encoding="utf-8"))
         if recording.operation not in connector._context.operations:
@@ -59,12 +62,12 @@ class Gateway:
         set_host(_Host(self))
 
     def answer(self, status: int, body: Any = "", headers: dict[str, str] | None = None) -> Gateway:
-        """Prepares an answer. Requests get the answers in their order."""
+        """Prepares a response. Requests get the responses in this order."""
         self._answers.append(Answer(status, body, headers or {}))
         return self
 
     def failure(self, tag: str, value: str | int | None = None) -> Gateway:
-        """Prepares a failure in place of the next answer, for example `timed-out`."""
+        """Prepares a failure instead of the next response, for example `timed-out`."""
         self._answers.append(HttpError(tag, value))
         return self
 
@@ -78,7 +81,10 @@ class Gateway:
         return self
 
     def invoke(self, connector: Connector, operation: str, given: Any = None) -> Any:
-        """Runs an operation, and returns what its function returned. Its input may be JSON text. Raises its fault."""
+        """Runs an operation, and returns what its function returned.
+
+        Its input may be JSON text. Raises its fault.
+        """
         return connector.run(operation, given if isinstance(given, str) else json.dumps(given or {}))
 
     def refused(self, connector: Connector, operation: str, given: Any = None) -> list[dict[str, str]]:
@@ -93,7 +99,7 @@ class Gateway:
 
 
 class _Host:
-    """The functions of the contract, answered by the test's gateway."""
+    """The functions of the contract, as the test's gateway implements them."""
 
     def __init__(self, gateway: Gateway):
         self.gateway = gateway

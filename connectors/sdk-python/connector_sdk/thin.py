@@ -1,4 +1,6 @@
-"""The request of a row: it follows from the input, which is JSON text, and from the row's description."""
+"""The request of a row: it follows from the input, which is JSON text, and from the row's
+description.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,13 @@ class WireField:
     """The part of a field that the request depends on."""
 
     name: str
-    place: str
+    location: str
     upstream_name: str
     body_path: list[str]
     required: bool
     integer: bool
-    #: The separator of a list. `None`: each item is a parameter of its own, or the list is JSON in a body.
+    #: The separator of a list. `None`: each item is a separate parameter, or the list is JSON in a
+    #: body.
     joined: str | None
     max_bytes: int | None
     default: str | None
@@ -61,7 +64,7 @@ Piece = str | int | Setting
 class Header:
     name: str
     value: list[Piece]
-    #: Query parameters that the header is sent with, and a value of each that does not count.
+    #: Query parameters that the header is sent with, and a value of each for which it is not sent.
     when: list[tuple[str, str | None]]
 
     def pair(self) -> list[tuple[str, str]]:
@@ -81,7 +84,8 @@ class Wire:
     fields: list[WireField]
     default_query: list[tuple[str, list[str]]]
     headers: list[Header]
-    #: The index of the field that is the body; or members that are always sent, and the indices of the fields that are members.
+    #: The index of the field that is the body; or members that are always sent, and the indices of
+    #: the fields that are members.
     whole: int | None = None
     fixed_body: str | None = None
     members: list[int] = field(default_factory=list)
@@ -102,7 +106,7 @@ def row_request(row: Wire, given: str) -> Request:
 
 
 class _Query:
-    """The path, and the query as far as it is written."""
+    """The path, and the part of the query that is already written."""
 
     def __init__(self, path: str):
         self.path = path
@@ -174,8 +178,9 @@ class _Values:
         return path
 
     def _refuse_dots(self, path: str) -> None:
-        # Only a value with a dot, encoded or not, can make a dot segment: the table's own text was checked.
-        in_path = [(field, self.get(field) or "") for field in self.row.fields if field.place == "path"]
+        # Only a value with a dot, encoded or not, can make a dot segment: the table's own text was
+        # checked.
+        in_path = [(field, self.get(field) or "") for field in self.row.fields if field.location == "path"]
         suspects = [(field, value) for field, value in in_path if any(character in value for character in ".\\%")]
         if suspects and has_dot_segment(path):
             climbing = [field for field, value in suspects if has_dot_segment(reader.scalar(value) or "")]
@@ -188,9 +193,9 @@ class _Values:
             value = self.get(field)
             if value is None:
                 continue
-            if field.place == "query":
+            if field.location == "query":
                 query.parameter(field.upstream_name, value, field)
-            elif field.place == "query-entries":
+            elif field.location == "query-entries":
                 for name, entry in reader.members(value).items():
                     if entry != "null":
                         query.parameter(name, entry, field)
@@ -210,9 +215,9 @@ class _Values:
             value = self.get(field)
             if value is None:
                 continue
-            if field.place == "header":
+            if field.location == "header":
                 headers.append((field.upstream_name, _header_value(field, value)))
-            elif field.place == "header-entries":
+            elif field.location == "header-entries":
                 named = reader.members(value).items()
                 headers.extend((name, _header_value(field, entry)) for name, entry in named if entry != "null")
         return headers
@@ -265,7 +270,7 @@ def _path_value(field: WireField, value: str, after_slash: bool) -> str:
 
 
 def _joined(field: WireField, items: list[str]) -> str:
-    """Commas between items remain as they are. Commas inside an item are percent-encoded."""
+    """Commas between items are not encoded. Commas inside an item are percent-encoded."""
     return encode(field.joined, ",").join(encode(_text(field, item)) for item in items)
 
 

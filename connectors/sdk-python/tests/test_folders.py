@@ -1,4 +1,4 @@
-"""The README's connector, and the template of a new connector, in a folder of their own."""
+"""The README's connector, and the template of a new connector, each in a separate folder."""
 
 import os
 import re
@@ -14,7 +14,7 @@ TEMPLATE = ROOT.parents[1] / "host/authoring/src/new/templates/python"
 
 class Folders(unittest.TestCase):
     def passes(self, files: dict[str, str], count: int):
-        """Runs the tests that are among these files, and expects so many."""
+        """Runs the tests that are among these files, and expects this number of tests."""
         with TemporaryDirectory() as folder:
             for name, content in files.items():
                 path = Path(folder, name)

@@ -1,4 +1,4 @@
-"""What functions get and give, and the requests that they send."""
+"""The inputs and results of functions, and the requests that they send."""
 
 import unittest
 

@@ -1,9 +1,10 @@
 //! The allocator of a component: a small arena first, then the ordinary allocator.
 //!
-//! An invocation is short, and the gateway discards its memory as a whole. The first allocations therefore only move a mark through
-//! an arena in the module's initial memory: they neither grow the memory nor keep free lists, and neighbours share their pages.
-//! Only the last block of the arena can grow, shrink or be freed. Blocks that do not fit, for example large answers, come from
-//! the ordinary allocator. It reuses freed blocks, so that they do not count against the memory limit.
+//! An invocation is short, and the gateway discards its memory as a whole. The first allocations
+//! therefore only move a mark through an arena in the module's initial memory. They do not grow the
+//! memory, keep no free lists, and use few pages. Only the last block of the arena can grow, shrink
+//! or be freed. Blocks that do not fit, for example large answers, come from the ordinary
+//! allocator. It reuses freed blocks, so that they do not count against the memory limit.
 
 #![expect(unsafe_code, reason = "an allocator hands out raw memory")]
 
@@ -11,8 +12,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
-/// In bytes. An operation that is one request needs 1 to 4 KiB. Stack, arena and data of such a connector fit in one page of 64 KiB,
-/// which the gateway puts back after each invocation.
+/// In bytes. An operation that is one request needs 1 to 4 KiB. Stack, arena and data of such a
+/// connector fit in one page of 64 KiB, which the gateway resets after each invocation.
 const ARENA: usize = 8 * 1024;
 
 #[global_allocator]
@@ -37,8 +38,9 @@ impl Arena {
     }
 }
 
-// SAFETY: blocks of the arena are between its start and `used`, do not overlap, and are aligned up to 16 like the arena itself.
-// The ordinary allocator takes every other layout. Every block is freed by the allocator that made it.
+// SAFETY: blocks of the arena are between its start and `used`, do not overlap, and are aligned up
+// to 16 like the arena itself. The ordinary allocator takes every other layout. Every block is
+// freed by the allocator that made it.
 unsafe impl GlobalAlloc for Arena {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let start = (self.used.get() + layout.align() - 1) & !(layout.align() - 1);
@@ -62,7 +64,7 @@ unsafe impl GlobalAlloc for Arena {
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let Some(start) = self.offset(block) else {
-            // SAFETY: as in `dealloc`.
+            // SAFETY: see `dealloc`.
             return unsafe { System.realloc(block, layout, size) };
         };
         let is_last = start + layout.size() == self.used.get();
@@ -73,7 +75,8 @@ unsafe impl GlobalAlloc for Arena {
         if size <= layout.size() {
             return block;
         }
-        // SAFETY: the caller promises a size that fits the alignment; both blocks hold at least the bytes that are copied.
+        // SAFETY: the caller promises a size that fits the alignment; both blocks hold at least the
+        // bytes that are copied.
         unsafe {
             let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
             if !new.is_null() {

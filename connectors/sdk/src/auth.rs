@@ -11,8 +11,8 @@ pub enum Auth {
     ApiKey(ApiKey),
 }
 
-/// Returns `true` if an identifier is the name of the scheme's OAuth 2.0 provider. `connector!` refuses such a table while it compiles,
-/// because operators set client credentials under both names.
+/// Returns `true` if an identifier is the name of the scheme's OAuth 2.0 provider. `connector!`
+/// refuses such a table at compile time, because operators set client credentials under both names.
 #[doc(hidden)]
 #[must_use]
 pub const fn is_provider(identifier: &str, auth: &Auth) -> bool {
@@ -25,14 +25,17 @@ pub const fn is_provider(identifier: &str, auth: &Auth) -> bool {
     !left.is_empty() && index == left.len() && index == right.len()
 }
 
-/// An OAuth 2.0 authorization code client (RFC 6749). The fields describe how the provider differs from the standard.
+/// An OAuth 2.0 authorization code client (RFC 6749). The fields describe how the provider differs
+/// from the standard.
 ///
-/// Most providers differ in a few fields: `OAuth2 { provider: "acme", …, ..OAuth2::STANDARD }`. The URLs are `https`. The gateway
-/// sends tokens to them after the operator has granted a host of the same site, usually the host of an upstream.
+/// Most providers differ in a few fields: `OAuth2 { provider: "acme", …, ..OAuth2::STANDARD }`. The
+/// URLs are `https`. The gateway sends tokens to them after the operator has granted a host of the
+/// same site, usually the host of an upstream.
 #[derive(Clone, Copy)]
 pub struct OAuth2 {
-    /// Name of the provider, for example `google`. The gateway uses the provider's client credentials if the operator has set
-    /// none for this connector. The connector's identifier must be another name.
+    /// Name of the provider, for example `google`. The gateway uses the provider's client
+    /// credentials if the operator has set no credentials for this connector. The connector's
+    /// identifier must be another name.
     pub provider: &'static str,
     /// Empty if only the operator knows it.
     pub authorization_url: &'static str,
@@ -42,7 +45,7 @@ pub struct OAuth2 {
     pub refresh_url: Option<&'static str>,
     /// How the gateway revokes a grant. `None` if the provider offers no revocation.
     pub revocation: Option<Revocation>,
-    /// The least set of scopes that the operations need.
+    /// The smallest set of scopes that the operations need.
     pub scopes: &'static [&'static str],
     /// Separator between scopes in the request.
     pub scope_separator: &'static str,
@@ -54,23 +57,26 @@ pub struct OAuth2 {
     pub token_parameters: &'static [(&'static str, &'static str)],
     /// `true` if the provider supports PKCE with S256 (RFC 7636).
     pub pkce: bool,
-    /// How the client proves itself at the token endpoint.
+    /// How the client authenticates at the token endpoint.
     pub client_authentication: ClientAuthentication,
-    /// JSON Pointer to the object in the token response that holds `access_token`. Empty for the response itself.
+    /// JSON Pointer to the object in the token response that holds `access_token`. Empty for the
+    /// response itself.
     pub token_pointer: &'static str,
-    /// Lifetime in seconds of an access token whose response has no `expires_in`. `None` if such a token does not expire.
+    /// Lifetime in seconds of an access token whose response has no `expires_in`. `None` if such a
+    /// token does not expire.
     pub default_lifetime_seconds: Option<u32>,
     /// Name of the form field for the access token, for upstreams with `credential form_field`.
     pub form_field: Option<&'static str>,
-    /// `true` if the gateway may revoke a grant that a newer grant of the same account has replaced. `false` if the provider would
-    /// then also end other grants of the user.
+    /// `true` if the gateway may revoke a grant that a newer grant of the same account has
+    /// replaced. `false` if the provider would then also end other grants of the user.
     pub revokes_replaced_grants: bool,
     /// How the gateway finds the identity of a connected account.
     pub identity: Option<Identity>,
 }
 
 impl OAuth2 {
-    /// A provider that follows the standard: PKCE, client credentials in the form body, spaces between scopes.
+    /// A provider that follows the standard: PKCE, client credentials in the form body, spaces
+    /// between scopes.
     pub const STANDARD: Self = Self {
         provider: "",
         authorization_url: "",
@@ -92,7 +98,7 @@ impl OAuth2 {
     };
 }
 
-/// How the client proves itself at the token endpoint (RFC 6749, section 2.3.1).
+/// How the client authenticates at the token endpoint (RFC 6749, section 2.3.1).
 #[derive(Clone, Copy)]
 pub enum ClientAuthentication {
     /// `client_id` and `client_secret` in the form body.
@@ -108,8 +114,8 @@ pub enum Revocation {
     Form(&'static str),
     /// A POST to this URL with the access token as bearer token.
     Bearer(&'static str),
-    /// A DELETE of this URL, in which `{client_id}` is replaced, with HTTP Basic client authentication and the JSON body
-    /// `{"access_token": …}`.
+    /// A DELETE of this URL, in which `{client_id}` is replaced, with HTTP Basic client
+    /// authentication and the JSON body `{"access_token": …}`.
     Delete(&'static str),
 }
 
@@ -127,7 +133,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity in the answer of an operation `userinfo` that answers with [`Userinfo`](crate::userinfo::Userinfo).
+    /// The identity in the answer of an operation `userinfo`, which returns
+    /// [`Userinfo`](crate::userinfo::Userinfo).
     pub const USERINFO: Self =
         Self { operation: "userinfo", id: "/data/id", email: Some("/data/email"), name: Some("/data/name") };
 }

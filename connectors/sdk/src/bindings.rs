@@ -1,4 +1,5 @@
-//! The contract (`wit/connector.wit`) as Rust: its types, and in a component also the imported functions.
+//! The contract (`wit/connector.wit`) as Rust: its types, and in a component also the imported
+//! functions.
 
 #![allow(
     unsafe_code,

@@ -1,6 +1,8 @@
-//! The operator's settings for this connector (`settings` in the section `connectors.<identifier>` of the configuration).
+//! The operator's settings for this connector (`settings` in the section `connectors.<identifier>`
+//! of the configuration).
 //!
-//! A table declares each setting. `connector!` makes a module `settings` with a function for each, which calls [`get`] or [`find`].
+//! A table declares each setting. `connector!` makes a module `settings` with a function for each,
+//! which calls [`get`] or [`find`].
 //!
 //! ```
 //! # mod archive {
@@ -46,7 +48,7 @@ pub fn get<T: FromJson>(name: &str, default: &str) -> Result<T, Fault> {
 /// The value of a setting that has no default. `None` if the operator has not set it.
 ///
 /// # Errors
-/// As [`get`].
+/// See [`get`].
 pub fn find<T: FromJson>(name: &str) -> Result<Option<T>, Fault> {
     host::config::get(name).map(|json| read(name, &json)).transpose()
 }

@@ -22,7 +22,7 @@ pub(crate) fn describe(connector: &Connector) -> wit::Manifest {
     }
 }
 
-/// Cargo separates authors by colons, and gives empty texts for the keys that Cargo.toml does not have.
+/// Cargo separates authors by colons. A key that Cargo.toml does not have is an empty text.
 fn imprint(imprint: &Imprint) -> wit::Imprint {
     let given = |text: &str| if text.is_empty() { None } else { Some(text.to_owned()) };
     wit::Imprint {

@@ -1,6 +1,7 @@
 //! Percent-encoding (RFC 3986).
 
-/// Appends `text`, percent-encoded. RFC 3986's unreserved characters and the ASCII characters of `keep` remain.
+/// Appends `text`, percent-encoded except for RFC 3986's unreserved characters and the ASCII
+/// characters of `keep`.
 pub(crate) fn push(out: &mut String, text: &str, keep: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut plain = 0;
@@ -8,7 +9,7 @@ pub(crate) fn push(out: &mut String, text: &str, keep: &[u8]) {
         if UNRESERVED[usize::from(byte)] || keep.contains(&byte) {
             continue;
         }
-        // Both ends are beside ASCII characters or encoded bytes, so the slice is valid UTF-8.
+        // The slice begins and ends at an ASCII character or an encoded byte, so it is valid UTF-8.
         out.push_str(text.get(plain..index).unwrap_or_default());
         out.push('%');
         out.push(char::from(HEX[usize::from(byte >> 4)]));
@@ -18,7 +19,8 @@ pub(crate) fn push(out: &mut String, text: &str, keep: &[u8]) {
     out.push_str(text.get(plain..).unwrap_or_default());
 }
 
-/// Appends the name of a query parameter, percent-encoded. `$` and `@` remain, because names of OData begin with them.
+/// Appends the name of a query parameter, percent-encoded. `$` and `@` are not encoded, because
+/// OData names begin with them.
 pub(crate) fn push_name(out: &mut String, name: &str) {
     push(out, name, b"$@");
 }
@@ -61,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_characters_stay() {
+    fn characters_of_keep_stay() {
         let mut out = String::new();
         push(&mut out, "src/main.rs?", b"/");
         assert_eq!(out, "src/main.rs%3F");

@@ -24,17 +24,18 @@ pub(crate) const DOT_SEGMENT: &str =
 /// The violation for an empty value in a path.
 pub(crate) const EMPTY_SEGMENT: &str = "Give a value that is not empty: it is a part of a path.";
 
-/// A request to an upstream of the connector's table. The gateway adds the user's credential as the upstream's statement says,
-/// and the headers of the connection.
+/// A request to an upstream of the connector's table. The gateway adds the user's credential as the
+/// upstream's statement says, and the headers of the connection.
 #[derive(Debug)]
 pub struct Request {
     /// The method.
     pub method: Method,
     /// Name of an upstream of the table.
     pub upstream: String,
-    /// Path below the upstream's base URL, percent-encoded, with its query. Empty if the request follows a `link`.
+    /// Path below the upstream's base URL, percent-encoded, with its query. Empty if the request
+    /// follows a `link`.
     pub path: String,
-    /// The address that the request goes to in place of a path.
+    /// The address of the request, instead of a path.
     pub link: Option<Link>,
     /// At most 64 headers. The gateway refuses the names that it sets itself.
     pub headers: Vec<(String, String)>,
@@ -45,8 +46,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request without headers and body. The gateway appends `path` to the upstream's base URL. It is percent-encoded, and
-    /// empty or begins with `/`.
+    /// A request without headers and body. The gateway appends `path` to the upstream's base URL.
+    /// It is percent-encoded, and empty or begins with `/`.
     pub fn new(method: Method, upstream: &str, path: impl Into<String>) -> Self {
         Self {
             method,
@@ -69,9 +70,11 @@ impl Request {
         Self::new(Method::Post, upstream, path)
     }
 
-    /// A GET request to an address that a response of the same upstream contained. Set `method` for another method.
+    /// A GET request to an address that a response of the same upstream contained. Set `method` for
+    /// another method.
     ///
-    /// The gateway sends the address as it is. A request that also has a path or a query is refused as [`Error::InvalidRequest`].
+    /// The gateway sends the address unchanged. A request that also has a path or a query is
+    /// refused as [`Error::InvalidRequest`].
     #[must_use]
     pub fn follow(upstream: &str, link: Link) -> Self {
         Self { link: Some(link), ..Self::get(upstream, "") }
@@ -88,7 +91,7 @@ impl Request {
     /// Like [`Request::segment`], for a list that the upstream takes joined with commas.
     ///
     /// # Errors
-    /// As [`Request::segment`].
+    /// See [`Request::segment`].
     pub fn joined_segment(mut self, field: &str, values: &[impl AsRef<str>]) -> Result<Self, Fault> {
         self.path.push('/');
         let start = self.path.len();
@@ -108,7 +111,8 @@ impl Request {
         Ok(self)
     }
 
-    /// Appends a query parameter, percent-encoded. `$` and `@` in its name remain, as in rows.
+    /// Appends a query parameter, percent-encoded. `$` and `@` in its name are not encoded, as in
+    /// rows.
     #[must_use]
     pub fn query(mut self, name: &str, value: impl Display) -> Self {
         self.path.push(if self.path.contains('?') { '&' } else { '?' });
@@ -146,7 +150,7 @@ impl Request {
         self
     }
 
-    /// A link is sent as it is, so a path or query beside it would be lost.
+    /// A link is sent unchanged, so a path or query in addition to it would be lost.
     pub(crate) fn check_target(&self) -> Result<(), Error> {
         if self.link.is_some() && !self.path.is_empty() {
             let path = &self.path;
@@ -176,17 +180,21 @@ impl From<Request> for wit::Request {
     }
 }
 
-/// An address that an upstream gave in a response: the next page, a place to upload to, a file to download.
+/// An address that an upstream gave in a response: the next page, a place to upload to, a file to
+/// download.
 ///
-/// The gateway keeps the address. A connector can follow it with [`Request::follow`], and cannot make one up.
+/// The address stays in the gateway. A connector can follow it with [`Request::follow`], but cannot
+/// make one up.
 #[derive(Debug)]
 pub struct Link(pub(crate) host::http::Link);
 
-/// A response of an upstream. The body stays in the gateway until the connector reads it. It can be read several times.
+/// A response of an upstream. The body stays in the gateway until the connector reads it. It can be
+/// read several times.
 #[derive(Debug)]
 pub struct Response(pub(crate) host::http::Response);
 
-/// Sends one request. The gateway follows redirects and retries idempotent requests. Any status is a response.
+/// Sends one request. The gateway follows redirects and retries idempotent requests. Any status is
+/// a response.
 ///
 /// # Errors
 /// [`Error`] says why there is no response. `?` turns it into a [`Fault`].
@@ -197,8 +205,8 @@ pub fn send(request: Request) -> Result<Response, Error> {
     host::http::send(request).map(Response)
 }
 
-/// Sends at most 32 requests in parallel. The results are in the order of the requests. If one has both a link and a path, no
-/// request is sent and every result is [`Error::InvalidRequest`].
+/// Sends at most 32 requests in parallel. The results are in the order of the requests. If one has
+/// both a link and a path, no request is sent and every result is [`Error::InvalidRequest`].
 #[must_use]
 pub fn send_all(requests: Vec<Request>) -> Vec<Result<Response, Error>> {
     if let Some(error) = requests.iter().find_map(|request| request.check_target().err()) {
@@ -230,15 +238,17 @@ impl Response {
         self.0.header_link(name).map(|link| link.map(Link))
     }
 
-    /// The address at a JSON Pointer of the body, for example `/@odata.nextLink`. `None` if the body has nothing there, or null.
+    /// The address at a JSON Pointer of the body, for example `/@odata.nextLink`. `None` if the
+    /// body has nothing there, or null.
     ///
     /// # Errors
-    /// As [`Response::document`], and if the value is not an address that the gateway may follow.
+    /// See [`Response::document`]. Also if the value is not an address that the gateway may follow.
     pub fn body_link(&self, pointer: &str) -> Result<Option<Link>, Error> {
         self.0.body_link(pointer).map(|link| link.map(Link))
     }
 
-    /// The first bytes of the body, at most `length`, without consuming it. `length` is at most 4096.
+    /// The first bytes of the body, at most `length`, without consuming it. `length` is at most
+    /// 4096.
     ///
     /// # Errors
     /// [`Error`] if the body breaks off.
@@ -257,7 +267,7 @@ impl Response {
     /// The body as UTF-8 text. Invalid sequences become U+FFFD.
     ///
     /// # Errors
-    /// As [`Response::bytes`].
+    /// See [`Response::bytes`].
     pub fn text(&self) -> Result<String, Error> {
         self.0.text()
     }
@@ -265,7 +275,7 @@ impl Response {
     /// The body as a JSON document, which stays in the gateway. An empty body is `{}`.
     ///
     /// # Errors
-    /// As [`Response::bytes`], and [`Error::BadAnswer`] if the body is not JSON.
+    /// See [`Response::bytes`]. [`Error::BadAnswer`] if the body is not JSON.
     pub fn document(&self) -> Result<Document, Error> {
         self.0.document().map(json::Document)
     }

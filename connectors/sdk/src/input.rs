@@ -1,4 +1,5 @@
-//! The input of functions. `connector!` makes a type of a row's fields, and reads it with the types here.
+//! The input of functions. `connector!` makes a type from a row's fields, and reads it with the
+//! types in this module.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,8 @@ pub trait Input: Sized {
     /// Reads the fields.
     ///
     /// # Errors
-    /// [`Fault::InvalidInput`] if a field does not fit. The gateway has validated the input by the schema before.
+    /// [`Fault::InvalidInput`] if a field does not fit. The gateway has already validated the input
+    /// with the schema.
     fn read(fields: &Fields<'_>) -> Result<Self, Fault>;
 }
 
@@ -118,7 +120,8 @@ impl FromJson for Json {
     }
 }
 
-/// The table's type `entries[…]`: names, and values as text. A scalar becomes a list with one item. Members that are null are left out.
+/// The table's type `entries[…]`: names, and values as text. A scalar becomes a list with one item.
+/// Members that are null are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entries(pub Vec<(String, Vec<String>)>);
 

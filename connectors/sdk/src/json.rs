@@ -1,5 +1,8 @@
-//! JSON documents that stay in the gateway. A connector can look into them and answer with them, without parsing them in the sandbox.
-//! [`members`], [`items`] and [`string`] read JSON text that is in the sandbox, without copying it. [`with_member`] changes one member of it.
+//! JSON documents that stay in the gateway. A connector can read parts of them and return them,
+//! without parsing them in the sandbox.
+//!
+//! [`members`], [`items`] and [`string`] read JSON text that is in the sandbox, without copying it.
+//! [`with_member`] changes one member.
 
 use std::borrow::Cow;
 
@@ -15,7 +18,7 @@ impl Document {
     /// Parses JSON text (RFC 8259).
     ///
     /// # Errors
-    /// The place where the text is wrong, in words.
+    /// A message that says where the text is wrong.
     pub fn parse(text: &str) -> Result<Self, String> {
         host::json::Document::parse(text).map(Self)
     }
@@ -74,29 +77,34 @@ impl Document {
     }
 }
 
-/// The members of an object in their order: names, and values as JSON text. `None` if `text` is not an object.
+/// The members of an object in their order: names, and values as JSON text. `None` if `text` is not
+/// an object.
 ///
-/// `text` is the text of a [`Document`] or of an input, so it is valid JSON. The function does not check it again.
+/// `text` is the text of a [`Document`] or of an input, so it is valid JSON. The function does not
+/// check it again.
 #[must_use]
 pub fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &str)>> {
     let members = reader::members(text).ok()?;
     Some(members.into_iter().map(|member| (member.name, member.value)).collect())
 }
 
-/// The items of an array, each as JSON text. `None` if `text` is not an array. `text` is valid JSON, as for [`members`].
+/// The items of an array, each as JSON text. `None` if `text` is not an array. `text` is valid
+/// JSON, as for [`members`].
 #[must_use]
 pub fn items(text: &str) -> Option<Vec<&str>> {
     reader::items(text).ok()
 }
 
-/// The text of a string, without quotes and escapes. `None` if `text` is not a string. `text` is valid JSON, as for [`members`].
+/// The text of a string, without quotes and escapes. `None` if `text` is not a string. `text` is
+/// valid JSON, as for [`members`].
 #[must_use]
 pub fn string(text: &str) -> Option<Cow<'_, str>> {
     reader::scalar(text).filter(|_| text.starts_with('"'))
 }
 
-/// An object with a member set to `value`, which is JSON text. A member of this name keeps its place, a new one is the last. The
-/// values of the others stay as they are. `None` if `text` is not an object. `text` is valid JSON, as for [`members`].
+/// An object with a member set to `value`, which is JSON text. An existing member of this name
+/// keeps its position, a new member is the last. The other members do not change. `None` if `text`
+/// is not an object. `text` is valid JSON, as for [`members`].
 #[must_use]
 pub fn with_member(text: &str, name: &str, value: &str) -> Option<String> {
     let mut members = members(text)?;

@@ -1,7 +1,8 @@
 //! The library for authors of connectors.
 //!
-//! A connector is a table. It names the service, the hosts that the connector calls, and has a row for each operation. A row is at
-//! once the route, the JSON Schema, the documentation and the code. This is a whole connector:
+//! A connector is a table. It names the service, the hosts that the connector calls, and has a row
+//! for each operation. A row contains the route, the JSON Schema, the documentation and the code of
+//! its operation. This is a complete connector:
 //!
 //! ```
 //! # mod dictionary {
@@ -19,20 +20,34 @@
 //! # assert_eq!(request.path, "/entries/en/sea%20lion");
 //! ```
 //!
-//! [`connector!`] describes rows. If one request is not enough, a row names a function of yours. This crate's README says how to set
-//! up, build, test and debug a connector.
+//! [`connector!`] describes rows. If one request is not enough, a row names a function that you
+//! write. This crate's README describes how to set up, build, test and debug a connector.
 //!
 //! # Layout
-//! - [`connector!`]: the table. [`auth`]: the constants for its `auth` statement.
-//! - [`http`], [`json`], [`storage`], [`config`], [`log`], [`clock`], [`progress`]: the interfaces of the contract, one in each
-//!   module. A connector imports only the functions that it uses.
-//! - [`Outcome`] and [`Fault`]: the results of an operation. [`input`]: the input of a function.
-//! - [`userinfo`]: the connected account, in the shape that most connectors answer.
+//! - [`connector!`]: the table.
+//! - [`auth`]: the constants for the `auth` statement.
+//! - [`Outcome`] and [`Fault`]: the results of an operation.
+//! - [`input`]: the input of a function.
+//! - [`userinfo`]: the connected account, in the shape that most connectors return.
 //! - [`testing`]: a gateway for unit tests, which run natively.
 //!
-//! Inside: `table` has the types of the constant data that the macro makes. `thin` makes a request of a row and an input, and `reader`
-//! reads the input for it. `texts` has the texts of the manifest. `run` and `describe` are the exports of the component. `allocator` manages its memory. The rules of the
-//! contract are in the crate `contract_rules`.
+//! Each of these modules is an interface of the contract. A connector imports only the functions
+//! that it uses.
+//! - [`http`]: requests to the upstreams.
+//! - [`json`]: JSON documents that stay in the gateway.
+//! - [`storage`]: a small key-value store.
+//! - [`config`]: the operator's settings.
+//! - [`log`]: lines for the operator's log.
+//! - [`clock`]: the gateway's clock.
+//! - [`progress`]: the progress of an operation in the background.
+//!
+//! These modules are internal. The rules of the contract are in the crate `contract_rules`.
+//! - `table`: the types of the constant data that the macro makes.
+//! - `thin`: makes the request of a row for an input.
+//! - `reader`: reads the JSON text of the input.
+//! - `texts`: the texts of the manifest.
+//! - `run` and `describe`: the exports of the component.
+//! - `allocator`: the memory of the component.
 
 pub mod auth;
 #[doc(hidden)]
@@ -63,7 +78,8 @@ pub mod userinfo;
 #[cfg(target_family = "wasm")]
 mod allocator;
 
-/// The functions of the contract: those of the gateway, or natively those of [`testing`].
+/// The functions of the contract. In a component the gateway provides them, natively [`testing`]
+/// does.
 #[cfg(target_family = "wasm")]
 use bindings::gateway::connector as host;
 #[cfg(not(target_family = "wasm"))]

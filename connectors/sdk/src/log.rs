@@ -1,4 +1,5 @@
-//! Lines for the operator's log: at most 4 KiB each, and at most 256 in an invocation. Do not log data of users.
+//! Lines for the operator's log: at most 4 KiB each, and at most 256 in an invocation. Do not log
+//! data of users.
 //!
 //! The SDK also logs a panic of a connector's function, with its file and line.
 
@@ -20,7 +21,7 @@ pub fn warn(message: &str) {
     host::log::write(Level::Warn, message);
 }
 
-/// A line about a failure that the operator can mend.
+/// A line about a failure that the operator can fix.
 pub fn error(message: &str) {
     host::log::write(Level::Error, message);
 }

@@ -13,7 +13,8 @@ pub use wit::{Explanation, Fault, UpstreamFault, Violation};
 /// The result of an invocation that succeeded.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The gateway sends the request and answers with the response. It drops the connector's instance before it calls the upstream.
+    /// The gateway sends the request and returns the response to the caller. It drops the
+    /// connector's instance before it calls the upstream.
     Forward(Request),
     /// JSON text that the connector composed.
     Reply(String),
@@ -24,10 +25,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Answers with a value as JSON.
+    /// An answer with a value as JSON.
     ///
     /// # Errors
-    /// [`Fault::Failed`] if the value cannot be written as JSON, for example a map whose keys are not strings.
+    /// [`Fault::Failed`] if the value cannot be written as JSON, for example a map whose keys are
+    /// not strings.
     pub fn json(value: &impl Serialize) -> Result<Self, Fault> {
         serde_json::to_string(value).map(Self::Reply).map_err(|error| Fault::Failed(error.to_string()))
     }
@@ -37,7 +39,7 @@ impl Outcome {
 /// `{file_name, content_type, size, content_base64}`.
 #[derive(Debug)]
 pub struct File {
-    /// The bytes, or the response that has them.
+    /// The bytes, or the response whose body is the file.
     pub content: Content,
     /// Name that the caller may save it under.
     pub file_name: String,
@@ -45,9 +47,10 @@ pub struct File {
     pub content_type: String,
     /// Further members for the JSON form, as the text of a JSON object. May be empty.
     pub members: String,
-    /// `true` if the JSON form has `sha256`, the digest of the content in lower-case hexadecimal digits.
+    /// `true` if the JSON form has `sha256`, the digest of the content in lower-case hexadecimal
+    /// digits.
     pub digest: bool,
-    /// Maximum size in bytes; a larger file is refused. 0 stands for the gateway's own limit.
+    /// Maximum size in bytes; a larger file is refused. 0 means the gateway's own limit.
     pub max_bytes: u64,
 }
 
@@ -61,31 +64,34 @@ pub enum Content {
 }
 
 impl Fault {
-    /// The input is wrong in one way that the schema cannot express (422). `pointer` is a JSON Pointer into the input, for
-    /// example `/items/0`; the empty pointer is the whole input. `detail` is a sentence that says what to do.
+    /// The input is wrong in one way that the schema cannot express (422). `pointer` is a JSON
+    /// Pointer into the input, for example `/items/0`; the empty pointer is the whole input.
+    /// `detail` is a sentence that says what to do.
     pub fn invalid_input(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::InvalidInput(vec![Violation { pointer: pointer.into(), detail: detail.into() }])
     }
 
-    /// The thing that the caller asked for does not exist (404). `detail` is a sentence that says what happened and what to do.
+    /// The thing that the caller asked for does not exist (404). `detail` is a sentence that says
+    /// what happened and what to do.
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::NotFound(Explanation { detail: detail.into(), members: None })
     }
 
-    /// The request conflicts with the state of the service, or it is ambiguous (409). `detail` is a sentence that says what
-    /// happened and what to do.
+    /// The request conflicts with the state of the service, or it is ambiguous (409). `detail` is a
+    /// sentence that says what happened and what to do.
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::Conflict(Explanation { detail: detail.into(), members: None })
     }
 
-    /// The upstream refused or failed. The caller gets `status` (400 to 599). `detail` is a sentence that says what happened and
-    /// what to do.
+    /// The upstream refused or failed. The caller gets `status` (400 to 599). `detail` is a
+    /// sentence that says what happened and what to do.
     pub fn upstream(status: u16, detail: impl Into<String>) -> Self {
         Self::Upstream(UpstreamFault { status, detail: detail.into(), body: None, retry_after_seconds: None })
     }
 
-    /// Adds members to the problem document of a [`Fault::NotFound`] or [`Fault::Conflict`], for example `{"candidates": […]}`.
-    /// `members` is written as JSON and must be an object of at most 64 KiB. Other faults have no members and stay as they are.
+    /// Adds members to the problem document of a [`Fault::NotFound`] or [`Fault::Conflict`], for
+    /// example `{"candidates": […]}`. `members` is written as JSON and must be an object of at most
+    /// 64 KiB. Other faults have no members and do not change.
     #[must_use]
     pub fn with_members(mut self, members: &impl Serialize) -> Self {
         if let Self::NotFound(explanation) | Self::Conflict(explanation) = &mut self {
@@ -116,10 +122,12 @@ impl From<storage::Error> for Fault {
     }
 }
 
-/// The result of an operation in the form that the gateway takes. Natively it keeps the SDK's own types, so that tests can read it.
+/// The result of an operation in the form that the gateway takes. Natively it keeps the SDK's own
+/// types, so that tests can read it.
 #[cfg(target_family = "wasm")]
 pub type Answer = Result<wit::Outcome, wit::Fault>;
-/// The result of an operation in the form that the gateway takes. Natively it keeps the SDK's own types, so that tests can read it.
+/// The result of an operation in the form that the gateway takes. Natively it keeps the SDK's own
+/// types, so that tests can read it.
 #[cfg(not(target_family = "wasm"))]
 pub type Answer = Result<Outcome, Fault>;
 
@@ -149,8 +157,8 @@ pub(crate) fn answer(result: Result<Outcome, Fault>) -> Answer {
     Ok(outcome)
 }
 
-/// The answer of an operation that only forwards. It constructs no other outcome, so that a module of such
-/// operations does not link the others.
+/// The answer of an operation that only forwards. It constructs no other outcome, so that a module
+/// of such operations does not link the others.
 pub(crate) fn forward(request: Result<RowRequest, Fault>) -> Answer {
     #[cfg(target_family = "wasm")]
     return request.map(|request| wit::Outcome::Forward(request.into()));

@@ -2,8 +2,9 @@
 
 use crate::host;
 
-/// Reports the part that is done: `fraction` from 0 to 1, and a few words. A report replaces the one before. Callers see about one
-/// in a second. In a call whose caller waits, this does nothing.
+/// Reports the part that is done: `fraction` from 0 to 1, and a few words. A report replaces the
+/// previous one. Callers see about one report a second. If the caller waits for the call, this does
+/// nothing.
 pub fn report(fraction: f64, message: &str) {
     host::progress::report(fraction, message);
 }

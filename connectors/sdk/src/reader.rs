@@ -1,7 +1,9 @@
-//! A reader of JSON text that copies nothing: members and items are slices of the text, and strings without escapes are borrowed.
+//! A reader of JSON text that copies nothing: members and items are slices of the text, and strings
+//! without escapes are borrowed.
 //!
-//! The text comes from the gateway, which has parsed and validated it. The reader therefore checks only what it needs to find its
-//! way. An operation that only forwards parses nothing but its input, so a full parser would be most of its code.
+//! The text comes from the gateway, which has parsed and validated it. The reader therefore checks
+//! only what it needs to find the end of a value. An operation that only forwards parses only its
+//! input, so a full parser would be most of its code.
 
 use std::borrow::Cow;
 
@@ -25,7 +27,8 @@ pub(crate) fn items(json: &str) -> Result<Vec<&str>, Fault> {
     reader.items().ok_or_else(|| reader.unexpected("a list"))
 }
 
-/// The text of a string without quotes and escapes, or the text of a number or boolean. `None` for any other value.
+/// The text of a string without quotes and escapes, or the text of a number or boolean. `None` for
+/// any other value.
 pub(crate) fn scalar(json: &str) -> Option<Cow<'_, str>> {
     match json.as_bytes().first() {
         Some(b'"') => unquoted(json),
@@ -34,7 +37,8 @@ pub(crate) fn scalar(json: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// An integer in plain digits. JSON may write it as `1.0` or `1e2`. `None` if it has a fraction or more than 18 digits.
+/// An integer in plain digits. JSON may write it as `1.0` or `1e2`. `None` if it has a fraction or
+/// more than 18 digits.
 pub(crate) fn integer(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains(['.', 'e', 'E']) {
         return Some(Cow::Borrowed(text));
@@ -78,7 +82,8 @@ pub(crate) fn push_quoted(json: &mut String, text: &str) {
     json.push('"');
 }
 
-/// The text without blanks between its tokens, and with strings as [`push_quoted`] writes them: the shortest form in UTF-8.
+/// The text without blanks between its tokens, and with strings as [`push_quoted`] writes them: the
+/// shortest form in UTF-8.
 pub(crate) fn compact(json: &str) -> String {
     let mut reader = Reader { json, at: 0 };
     let mut out = String::with_capacity(json.len());

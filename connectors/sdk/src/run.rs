@@ -1,4 +1,5 @@
-//! From an invocation to the code of its row. The code that `connector!` makes calls these functions. Authors do not.
+//! From an invocation to the code of its row. The code that `connector!` makes calls these
+//! functions. Authors do not.
 
 use crate::bindings::gateway::connector::manifest::Manifest;
 use crate::input::{Fields, Input};
@@ -25,10 +26,11 @@ pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Answer {
     }
 }
 
-/// Like [`invoke`], for a connector whose operations all only forward. Then the module links nothing of the other outcomes.
+/// Like [`invoke`], for a connector with only forwarding operations. Its module does not link the
+/// code for other outcomes.
 ///
 /// # Errors
-/// As [`invoke`].
+/// See [`invoke`].
 pub fn invoke_forward(connector: &Connector, operation: &str, input: &str) -> Result<RowRequest, Fault> {
     match find(connector, operation).and_then(|found| found.row) {
         Some(row) => thin::request(row, input),
@@ -64,7 +66,7 @@ pub fn check<T: Input>(input: &str, function: fn(&T) -> Result<(), Fault>) -> Re
 /// A row whose request goes through a function of the author.
 ///
 /// # Errors
-/// As [`forward`], and the function's fault.
+/// See [`forward`]. Also the function's fault.
 pub fn via(row: &'static Row, input: &str, function: fn(Request) -> Result<Outcome, Fault>) -> Answer {
     report_panics();
     outcome::answer(thin::request(row, input).map(Request::from).and_then(function))
@@ -88,8 +90,8 @@ pub fn call_without_input(function: fn() -> Result<Outcome, Fault>) -> Answer {
     outcome::answer(function())
 }
 
-/// Makes a panic of the author's code a line of the operator's log, with file and line. The panic then ends the invocation as a
-/// trap. A row that only forwards runs no code of the author and needs no hook.
+/// Logs a panic of the author's code for the operator, with file and line. The panic then ends the
+/// invocation as a trap. A row that only forwards runs no code of the author and needs no hook.
 fn report_panics() {
     #[cfg(target_family = "wasm")]
     std::panic::set_hook(Box::new(|panic| crate::log::error(&panic.to_string())));

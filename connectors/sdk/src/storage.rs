@@ -1,5 +1,6 @@
-//! A small key-value store. Each connector has its own store in each tenant. If users connect accounts, each integration has its own
-//! store. A store has at most 1,024 keys of 1 to 256 bytes, and values of at most 64 KiB.
+//! A small key-value store. Each connector has its own store in each tenant. If users connect
+//! accounts, each integration has its own store. A store has at most 1,024 keys of 1 to 256 bytes,
+//! and values of at most 64 KiB.
 
 use crate::host;
 

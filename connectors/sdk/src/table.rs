@@ -1,4 +1,5 @@
-//! The data that `connector!` makes of a table: constants, read in place. Nothing is built before it is needed.
+//! The data that `connector!` makes from a table: constants, which are read in place. Nothing is
+//! built before it is needed.
 
 use crate::bindings::gateway::connector::http::Method;
 pub use crate::bindings::gateway::connector::manifest::{Answer as AnswerKind, CredentialUse, Effect};
@@ -34,7 +35,8 @@ pub struct Connector {
 }
 
 impl Connector {
-    /// A request of a function with the headers that the table gives to its rows. Headers with `when` are left out.
+    /// A request of a function with the headers that the table gives to its rows. Headers with
+    /// `when` are left out.
     ///
     /// # Errors
     /// [`Fault::Failed`] if a setting in a header has another type than the table declares.
@@ -47,7 +49,7 @@ impl Connector {
     }
 }
 
-/// Publisher and licence of a connector. The texts are those of its Cargo.toml and may be empty.
+/// Publisher and licence of a connector. The texts come from its Cargo.toml and may be empty.
 pub struct Imprint {
     /// SPDX expression.
     pub license: &'static str,
@@ -65,11 +67,12 @@ pub struct Upstream {
     pub name: &'static str,
     /// The gateway appends paths to it. Empty if only the operator knows it.
     pub base_url: &'static str,
-    /// `true` if requests carry the user's credential. `None` for the default: `standard` for the first upstream.
+    /// `true` if requests carry the user's credential. `None` for the default: `standard` for the
+    /// first upstream.
     pub credential: Option<CredentialUse>,
     /// Other hosts that redirects and links may lead to.
     pub link_hosts: &'static [&'static str],
-    /// Pause and concurrency of calls.
+    /// Delay and concurrency of calls.
     pub pacing: Option<Pacing>,
 }
 
@@ -106,7 +109,7 @@ pub struct Setting {
     pub documentation: &'static str,
 }
 
-/// An operation: the code, and apart from it the data that the gateway reads once.
+/// An operation: its code, and separately the data that the gateway reads once.
 pub struct Operation {
     /// The name in the path.
     pub path: &'static str,
@@ -191,7 +194,8 @@ pub enum Piece {
     Text(&'static str),
     /// The value of the field with this index.
     Field(usize),
-    /// A setting: its name, and the function that reads it. Only a table with such a piece imports the gateway's settings.
+    /// A setting: its name, and the function that reads it. Only a table with such a piece imports
+    /// the gateway's settings.
     Setting(&'static str, fn() -> Result<Option<String>, Fault>),
 }
 
@@ -200,7 +204,7 @@ pub struct Field {
     /// Its name in the input.
     pub name: &'static str,
     /// The part of the request that takes its value.
-    pub place: Place,
+    pub location: Location,
     /// `true` if the request cannot be made without it.
     pub required: bool,
     /// `true` if its numbers are integers, which may come as `1.0` or `1e2`.
@@ -211,12 +215,12 @@ pub struct Field {
     pub max_bytes: Option<usize>,
     /// JSON text that is sent if the field is absent.
     pub default: Option<&'static str>,
-    /// `true` if null is sent, and does not mean that the field is absent.
+    /// `true` if null is sent. Otherwise null means that the field is absent.
     pub nullable: bool,
 }
 
 /// The part of the request that takes a value.
-pub enum Place {
+pub enum Location {
     /// A part of the path.
     Path(Encoding),
     /// A query parameter of this name.
@@ -236,11 +240,13 @@ pub enum Place {
 /// How a value is written into a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// All characters except RFC 3986's unreserved ones are percent-encoded, so that the value is one segment.
+    /// All characters except RFC 3986's unreserved ones are percent-encoded, so that the value is
+    /// one segment.
     Segment,
-    /// Slashes are kept, so that the value may have several segments.
+    /// Slashes are not encoded, so that the value may have several segments.
     Path,
-    /// Single quotes are doubled before the value is percent-encoded, as in an OData string literal.
+    /// Single quotes are doubled before the value is percent-encoded, as in an OData string
+    /// literal.
     ODataString,
 }
 
@@ -268,7 +274,8 @@ pub struct Header {
     pub name: &'static str,
     /// Its value.
     pub value: &'static [Piece],
-    /// The header is sent only if the caller gave one of these query parameters. If the list is empty, it is always sent.
+    /// The header is sent only if the caller gave one of these query parameters. If the list is
+    /// empty, it is always sent.
     pub when: &'static [Trigger],
 }
 
@@ -276,7 +283,7 @@ pub struct Header {
 pub struct Trigger {
     /// Name of the parameter.
     pub parameter: &'static str,
-    /// A value that does not count, for example `false`.
+    /// A value for which the header is not sent, for example `false`.
     pub unless: Option<&'static str>,
 }
 
@@ -304,7 +311,8 @@ pub enum Body {
     None,
     /// The value of the field with this index, if the caller gives it.
     Whole(usize),
-    /// An object: members that are always sent, as JSON text without braces, then the fields with these indices.
+    /// An object: members that are always sent, as JSON text without braces, then the fields with
+    /// these indices.
     Members {
         /// May be empty.
         fixed: &'static str,

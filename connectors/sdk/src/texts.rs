@@ -1,7 +1,8 @@
 //! The texts of the operations for the manifest: documentation, schemas and examples.
 //!
-//! Each invocation has the constants of the connector in its memory, but only `describe` needs these texts. They are therefore
-//! compressed (RFC 1951), all together, because they resemble each other. A connector with many operations so fits in one page.
+//! Each invocation has the constants of the connector in its memory, but only `describe` needs
+//! these texts. They are therefore compressed (RFC 1951), all together, because they are similar.
+//! This way a connector with many operations fits in one page.
 
 use std::str::Split;
 
@@ -27,7 +28,7 @@ pub struct Texts {
 /// The texts of each operation, in the order of the operations.
 #[must_use]
 pub fn of(connector: &Connector) -> Vec<Texts> {
-    // The macro has made them of text. The gateway refuses a manifest that lacks them.
+    // The macro has compressed valid text. The gateway refuses a manifest that lacks them.
     let bytes = miniz_oxide::inflate::decompress_to_vec(connector.texts).unwrap_or_default();
     let text = String::from_utf8(bytes).unwrap_or_default();
     let mut parts = text.split('\0');
@@ -35,7 +36,7 @@ pub fn of(connector: &Connector) -> Vec<Texts> {
 }
 
 impl Texts {
-    /// A text that an operation does not have is empty.
+    /// `None` for an empty text, which stands for a missing one.
     fn read(parts: &mut Split<'_, char>) -> Self {
         let mut next = || parts.next().unwrap_or_default().to_owned();
         let given = |text: String| if text.is_empty() { None } else { Some(text) };

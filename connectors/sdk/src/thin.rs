@@ -1,5 +1,5 @@
-//! The hot path: an operation that is one request. It reads the input once, borrows from it where possible, and builds the path in
-//! one string.
+//! The hot path: an operation that is one request. It reads the input once, borrows from it where
+//! possible, and builds the path in one string.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use contract_rules::path::has_dot_segment;
 use crate::bindings::gateway::connector::http::{Body as HttpBody, Method};
 use crate::http::{DOT_SEGMENT, EMPTY_SEGMENT};
 use crate::reader::{self, Member};
-use crate::table::{Body, Encoding, Field, Lists, Piece, Place, Row, Trigger};
+use crate::table::{Body, Encoding, Field, Lists, Location, Piece, Row, Trigger};
 use crate::{Fault, Request, encoding};
 
 /// The request of a row. It has a path and never a link.
@@ -55,11 +55,11 @@ struct Values<'a> {
     members: &'a [Member<'a>],
 }
 
-/// The path, and the query as far as it is written.
+/// The path, and the part of the query that is already written.
 struct Query<'a> {
     separator: char,
-    /// Names of the parameters that the caller gave, and their values as JSON text. Filled only if the row has headers or defaults
-    /// that depend on them.
+    /// Names of the parameters that the caller gave, and their values as JSON text. Filled only if
+    /// the row has headers or defaults that depend on them.
     watched: Vec<(Cow<'a, str>, &'a str)>,
     path: String,
 }
@@ -102,24 +102,26 @@ impl<'a> Values<'a> {
                 }
             }
         }
-        // Only a value with a dot, encoded or not, can make a dot segment: `connector!` checks the table's own text.
+        // Only a value with a dot, encoded or not, can make a dot segment: `connector!` checks the
+        // table's own text.
         let suspects = || self.row.fields.iter().filter(|field| self.may_climb(field));
         match suspects().next() {
             Some(first) if has_dot_segment(path) => {
                 let climbs = |field: &&'static Field| {
                     self.get(field).and_then(reader::scalar).is_some_and(|text| has_dot_segment(&text))
                 };
-                // Values that only climb together have no culprit among them.
+                // Several values together make the dot segment, so no single field is to blame.
                 Err(refuse(suspects().find(climbs).unwrap_or(first), DOT_SEGMENT))
             }
             _ => Ok(()),
         }
     }
 
-    /// Returns `true` if the value may contain a dot segment, which would lead out of the path (RFC 3986, section 5.2.4).
+    /// Returns `true` if the value may contain a dot segment, which would lead out of the path (RFC
+    /// 3986, section 5.2.4).
     fn may_climb(&self, field: &'static Field) -> bool {
         let dot = |value: &str| value.bytes().any(|byte| matches!(byte, b'.' | b'\\' | b'%'));
-        matches!(field.place, Place::Path(_)) && self.get(field).is_some_and(dot)
+        matches!(field.location, Location::Path(_)) && self.get(field).is_some_and(dot)
     }
 
     fn query(&self, query: &mut Query<'a>) -> Result<(), Fault> {
@@ -130,14 +132,14 @@ impl<'a> Values<'a> {
             !self.row.default_query.is_empty() || self.row.headers.iter().any(|header| !header.when.is_empty());
         for field in self.row.fields {
             let Some(value) = self.get(field) else { continue };
-            match field.place {
-                Place::Query(name) => {
+            match field.location {
+                Location::Query(name) => {
                     query.parameter(name, value, field)?;
                     if watches {
                         query.watched.push((Cow::Borrowed(name), value));
                     }
                 }
-                Place::QueryEntries => {
+                Location::QueryEntries => {
                     for entry in reader::members(value)? {
                         if entry.value != "null" {
                             query.parameter(&entry.name, entry.value, field)?;
@@ -167,9 +169,9 @@ impl<'a> Values<'a> {
         }
         for field in self.row.fields {
             let Some(value) = self.get(field) else { continue };
-            match field.place {
-                Place::Header(name) => headers.push((name.to_owned(), header_value(field, value)?)),
-                Place::HeaderEntries => {
+            match field.location {
+                Location::Header(name) => headers.push((name.to_owned(), header_value(field, value)?)),
+                Location::HeaderEntries => {
                     for entry in reader::members(value)? {
                         if entry.value != "null" {
                             headers.push((entry.name.into_owned(), header_value(field, entry.value)?));
@@ -201,7 +203,7 @@ impl<'a> Values<'a> {
         json.push_str(fixed);
         let mut open: &[&str] = &[];
         for field in fields.iter().filter_map(|index| self.row.fields.get(*index)) {
-            let Place::Body([outer @ .., name]) = field.place else { continue };
+            let Location::Body([outer @ .., name]) = field.location else { continue };
             let Some(value) = self.get(field) else { continue };
             let common = open.iter().zip(outer).take_while(|(left, right)| left == right).count();
             json.extend(open.iter().skip(common).map(|_| '}'));
@@ -283,18 +285,18 @@ fn push_path_value(path: &mut String, field: &Field, value: &str) -> Result<(), 
         return push_joined(path, field, &reader::items(value)?, separator);
     }
     let text = text(field, value)?;
-    match field.place {
-        Place::Path(Encoding::Path) => {
+    match field.location {
+        Location::Path(Encoding::Path) => {
             let text = if path.ends_with('/') { text.strip_prefix('/').unwrap_or(&text) } else { &text };
             encoding::push(path, text, b"/");
         }
-        Place::Path(Encoding::ODataString) => encoding::push(path, &text.replace('\'', "''"), b"'"),
+        Location::Path(Encoding::ODataString) => encoding::push(path, &text.replace('\'', "''"), b"'"),
         _ => encoding::push(path, &text, b""),
     }
     Ok(())
 }
 
-/// Commas between items remain as they are. Commas inside an item are percent-encoded.
+/// Commas between items are not encoded. Commas inside an item are percent-encoded.
 fn push_joined(path: &mut String, field: &Field, items: &[&str], separator: &str) -> Result<(), Fault> {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -324,7 +326,8 @@ fn header_value(field: &Field, value: &str) -> Result<String, Fault> {
     Ok(text.into_owned())
 }
 
-/// An object that fits its limit only in its compact form is sent in this form, so that the service gets no more bytes than the limit.
+/// An object that fits its limit only in its compact form is sent in this form, so that the service
+/// gets no more bytes than the limit.
 fn as_sent<'a>(field: &Field, value: &'a str) -> Cow<'a, str> {
     match field.max_bytes {
         Some(most) if value.len() > most && value.starts_with(['{', '[']) => Cow::Owned(reader::compact(value)),
@@ -332,7 +335,8 @@ fn as_sent<'a>(field: &Field, value: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// The limit is in bytes of the value: quotes and escapes of a string do not count, and an object counts in its compact form.
+/// The limit is in bytes of the value: quotes and escapes of a string do not count, and an object
+/// counts in its compact form.
 fn too_long(field: &Field, value: &str) -> Result<(), Fault> {
     let length = reader::scalar(value).map_or_else(|| reader::compact(value).len(), |text| text.len());
     match field.max_bytes {

@@ -31,7 +31,8 @@ pub struct Organization {
 }
 
 impl Userinfo {
-    /// The answer `{"data": {"id", "email", "username", "name", "picture", "organization": {"id", "name"}}, "meta": null}`.
+    /// The answer
+    /// `{"data": {"id", "email", "username", "name", "picture", "organization": {"id", "name"}}, "meta": null}`.
     ///
     /// # Errors
     /// [`Fault::Failed`] if the value cannot be written as JSON. All values of this type can.

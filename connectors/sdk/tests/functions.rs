@@ -1,4 +1,5 @@
-//! Functions: links, settings, the table's headers, faults with members; and the parts of a manifest that a row declares.
+//! Functions: links, settings, the table's headers, faults with members; and the parts of a
+//! manifest that a row declares.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -257,21 +258,21 @@ fn the_tests_gateway_refuses_requests_that_break_a_rule() {
 }
 
 #[test]
-fn the_tests_gateway_refuses_a_place_that_is_no_pointer() {
+fn the_tests_gateway_refuses_a_violation_without_a_pointer() {
     let invoked = catch_unwind(|| invoke(&CONNECTOR, "wrong", r#"{"kind":"pointer"}"#));
-    let said = invoked.err().and_then(|failure| failure.downcast::<String>().ok()).expect("it panics with a text");
+    let message = invoked.err().and_then(|failure| failure.downcast::<String>().ok()).expect("it panics with a text");
     assert_eq!(
-        *said,
+        *message,
         "wrong refuses the input at `kind` (Give another kind.): a JSON Pointer is empty or begins with `/`, as in `/data/items`"
     );
 }
 
 #[test]
-fn a_refused_value_of_the_storage_is_told_in_a_sentence() {
+fn a_refused_value_of_the_storage_has_a_message() {
     let _gateway = Gateway::new();
     let refused = invoke(&CONNECTOR, "wrong", r#"{"kind":"value"}"#);
-    let Err(Fault::Failed(said)) = refused else { panic!("{refused:?}") };
-    assert_eq!(said, "The storage refuses the key or the value: a key is 1 to 256 bytes, a value at most 64 KiB");
+    let Err(Fault::Failed(message)) = refused else { panic!("{refused:?}") };
+    assert_eq!(message, "The storage refuses the key or the value: a key is 1 to 256 bytes, a value at most 64 KiB");
 }
 
 #[test]

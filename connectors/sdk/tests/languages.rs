@@ -1,7 +1,8 @@
-//! The manifest of the table in `shared/rows.rs`, and the requests that its rows make of inputs, as JSON files. The tests of the SDKs
-//! for other languages compare the same table in their language with these files.
+//! The manifest of the table in `shared/rows.rs`, and the requests that its rows make from inputs,
+//! as JSON files. The tests of the SDKs for other languages compare the same table in their
+//! language with these files.
 //!
-//! `UPDATE=1 cargo test --workspace --test languages` writes the files anew.
+//! `UPDATE=1 cargo test --workspace --test languages` writes the files again.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

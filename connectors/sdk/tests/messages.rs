@@ -1,5 +1,7 @@
-//! The messages for mistakes in a table. Each file in `ui` is a table with mistakes of one kind; the file beside it holds what the
-//! compiler says. `TRYBUILD=overwrite cargo test -p connector-gateway-sdk --test messages` writes these files anew.
+//! The messages for mistakes in a table. Each `.rs` file in `ui` is a table with mistakes of one
+//! kind. The `.stderr` file of the same name has the compiler's messages.
+//! `TRYBUILD=overwrite cargo test -p connector-gateway-sdk --test messages` writes these files
+//! anew.
 
 #[test]
 fn every_mistake_has_a_message_that_says_what_to_write() {

@@ -1,5 +1,5 @@
-//! The recordings in `shared/recordings`, and the words with which a replay of each fails. The tests of the SDKs for other languages
-//! replay the same files.
+//! The recordings in `shared/recordings`, and the message with which the replay of each fails. The
+//! tests of the SDKs for other languages replay the same files.
 
 #[path = "shared/rows.rs"]
 mod rows;
@@ -19,10 +19,12 @@ fn a_replay_fails_if_the_call_is_not_the_recorded_one() {
     for (name, words) in expected {
         let file = format!("tests/shared/recordings/{name}.json");
         let failure = catch_unwind(|| replay(&CONNECTOR, &file)).err();
-        let said = failure.and_then(|failure| failure.downcast::<String>().ok()).map(|said| *said);
+        let message = failure.and_then(|failure| failure.downcast::<String>().ok()).map(|message| *message);
         match words {
-            None => assert_eq!(said, None, "{name}"),
-            Some(words) => assert!(said.clone().is_some_and(|said| said.contains(&words)), "{name}: {said:?}"),
+            None => assert_eq!(message, None, "{name}"),
+            Some(words) => {
+                assert!(message.clone().is_some_and(|message| message.contains(&words)), "{name}: {message:?}")
+            }
         }
     }
 }

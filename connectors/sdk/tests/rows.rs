@@ -1,4 +1,5 @@
-//! The requests that rows make of inputs. Each row is that of a real service, and shows one feature of rows.
+//! The requests that rows make from inputs. Each row is from a real service, and shows one feature
+//! of rows.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -130,7 +131,7 @@ fn paths_keep_their_slashes_but_cannot_climb() {
 }
 
 #[test]
-fn a_default_query_gives_way() {
+fn a_default_query_is_replaced() {
     assert_eq!(path("list_users", "{}"), "/users?customer=my_customer");
     assert_eq!(path("list_users", r#"{"query":{"customer":"C1"}}"#), "/users?customer=C1");
     assert_eq!(path("list_users", r#"{"query":{"domain":"d"}}"#), "/users?domain=d");

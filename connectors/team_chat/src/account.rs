@@ -6,7 +6,8 @@ use connector_sdk::{Document, Fault, Outcome, Request};
 
 use crate::slack;
 
-/// Answers with the user and workspace of the token, and with the user's profile if the grant has the scope for it.
+/// Returns the user and workspace of the token, and the user's profile if the grant has the scope
+/// for it.
 pub(crate) fn userinfo() -> Result<Outcome, Fault> {
     let token = slack::answer(Request::new(Method::Post, "userinfo", ""))?;
     let Some(id) = token.string("/user_id") else {

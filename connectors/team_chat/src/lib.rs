@@ -1,8 +1,10 @@
 //! Channels, messages and people of Slack.
 //!
 //! # Layout
-//! - `slack`: requests to Slack's Web API. `problem`: Slack's error codes.
-//! - `message`: the content of a message. `account`: the identity of the connected user.
+//! - `slack`: requests to Slack's Web API.
+//! - `problem`: Slack's error codes.
+//! - `message`: the content of a message.
+//! - `account`: the identity of the connected user.
 
 mod account;
 mod message;
@@ -14,8 +16,9 @@ use connector_sdk::connector;
 connector! {
     /// Channels, messages and people of a Slack workspace, as the connected user sees them.
     ///
-    /// Answers are Slack's. `response_metadata.next_cursor` of an answer is the `cursor` of the next page; it is empty on the last
-    /// page. Only users of an Enterprise organization need `team_id`.
+    /// Answers are Slack's. `response_metadata.next_cursor` of an answer is the `cursor` of the
+    /// next page; it is empty on the last page. Only users of an Enterprise organization need
+    /// `team_id`.
     connector team_chat "Slack";
     answer_examples "answers.json";
 
@@ -39,7 +42,8 @@ connector! {
             "users:read",
             "users:read.email",
         ],
-        // Operations act for the user, so the connector asks for the user's token, not for a bot's token.
+        // Operations act for the user, so the connector requests the user's token, not a bot's
+        // token.
         scope_parameter: "user_scope",
         scope_separator: ",",
         token_pointer: "/authed_user",
@@ -152,7 +156,8 @@ connector! {
 
     /// Post a message
     ///
-    /// A message needs one of `text`, `blocks`, `attachments` and `markdown_text`. The gateway does not post it again after a timeout.
+    /// A message needs one of `text`, `blocks`, `attachments` and `markdown_text`. The gateway does
+    /// not post it again after a timeout.
     chat_post_message: POST api "/chat.postMessage" {
         ..conversation,
         ..content,

@@ -1,11 +1,12 @@
-//! Requests to Slack's Web API. If a method fails, Slack answers with status 200 and `{"ok": false, "error": code}`.
+//! Requests to Slack's Web API. If a method fails, Slack answers with status 200 and
+//! `{"ok": false, "error": code}`.
 
 use connector_sdk::http::{self, Body, Error};
 use connector_sdk::{Document, Fault, Outcome, Request};
 
 use crate::problem;
 
-/// Sends the request of a row and answers with Slack's response.
+/// Sends the request of a row and returns Slack's response as the answer.
 pub(crate) fn call(request: Request) -> Result<Outcome, Fault> {
     answer(request).map(Outcome::ReplyDocument)
 }
@@ -13,7 +14,8 @@ pub(crate) fn call(request: Request) -> Result<Outcome, Fault> {
 /// Sends a request and returns Slack's response.
 ///
 /// # Errors
-/// The fault of [`problem::of`] if the method failed, and [`Error::BadAnswer`] if the response has no `ok`.
+/// The fault of [`problem::of`] if the method failed, and [`Error::BadAnswer`] if the response has
+/// no `ok`.
 pub(crate) fn answer(request: Request) -> Result<Document, Fault> {
     let request = match request.body {
         // Without a charset Slack answers with the warning `missing_charset`.

@@ -1,4 +1,5 @@
-//! Calendars and events of Google Calendar. Each operation is the method of Google's API with the same name.
+//! Calendars and events of Google Calendar. Each operation is the method of Google's API with the
+//! same name.
 
 use connector_sdk::connector;
 
@@ -61,7 +62,8 @@ connector! {
 
     /// Free and busy times of a set of calendars
     ///
-    /// Google needs `timeMin` and `timeMax`. `groupExpansionMax` is at most 100, and `calendarExpansionMax` at most 50.
+    /// Google needs `timeMin` and `timeMax`. `groupExpansionMax` is at most 100, and
+    /// `calendarExpansionMax` at most 50.
     freebusy_query: read POST api "/freeBusy" { body: object }
         example {
             body: {
@@ -129,7 +131,7 @@ connector! {
 
     /// Events of a calendar
     ///
-    /// `maxResults` is at most 2500. Without it, Google answers with at most 250 events.
+    /// `maxResults` is at most 2500. Without it, Google returns at most 250 events.
     events_list: GET api "/calendars/{calendar_id}/events" {
         ..calendar,
         query?: entries[

@@ -114,7 +114,7 @@ fn userinfo_is_the_common_shape() {
 }
 
 #[test]
-fn google_is_asked_for_a_refresh_token() {
+fn the_authorization_requests_a_refresh_token() {
     let Auth::OAuth2(client) = &CONNECTOR.auth else { panic!("OAuth 2.0") };
     assert_eq!(client.authorization_parameters, [("access_type", "offline"), ("prompt", "consent")]);
     assert!(client.pkce && matches!(client.revocation, Some(Revocation::Form("https://oauth2.googleapis.com/revoke"))));

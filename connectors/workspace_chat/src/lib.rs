@@ -1,12 +1,13 @@
-//! Spaces, messages and members of Google Chat. Each operation is the method of Google's API with the same name.
+//! Spaces, messages and members of Google Chat. Each operation is the method of Google's API with
+//! the same name.
 
 use connector_sdk::connector;
 
 connector! {
     /// Spaces of Google Chat, their messages and their members, as the connected user sees them.
     ///
-    /// Entries of `query` and members of `body` have Google's names. Of a resource name such as `spaces/abc`, an operation takes
-    /// the last part, `abc`.
+    /// Entries of `query` and members of `body` have Google's names. Of a resource name such as
+    /// `spaces/abc`, an operation takes the last part, `abc`.
     connector workspace_chat "Google Chat";
     answer_examples "answers.json";
 
@@ -45,7 +46,7 @@ connector! {
 
     /// Spaces the caller belongs to; group chats and direct messages are absent until the first message
     ///
-    /// `pageSize` is at most 1000. Without it, Google answers with at most 100 spaces.
+    /// `pageSize` is at most 1000. Without it, Google returns at most 100 spaces.
     spaces_list: GET api "/spaces" {
         query?: entries[filter, pageSize, pageToken],
     }
@@ -64,7 +65,8 @@ connector! {
 
     /// Create a message in a space
     ///
-    /// A message has at most 32,000 bytes, text and cards included. The size is that of `body` as compact JSON in UTF-8.
+    /// A message has at most 32,000 bytes, text and cards included. The size of `body` as compact
+    /// JSON in UTF-8 counts.
     messages_create: POST api "/spaces/{space_id}/messages" {
         ..space,
         query?: entries[
@@ -76,7 +78,7 @@ connector! {
 
     /// Messages of a space, including those of blocked members and spaces
     ///
-    /// `pageSize` is at most 1000. Without it, Google answers with at most 25 messages.
+    /// `pageSize` is at most 1000. Without it, Google returns at most 25 messages.
     messages_list: GET api "/spaces/{space_id}/messages" {
         ..space,
         query?: entries[filter, markupSyntax, orderBy, pageSize, pageToken, showDeleted],
@@ -105,7 +107,7 @@ connector! {
 
     /// Memberships of a space; member address and name are not returned
     ///
-    /// `pageSize` is at most 1000. Without it, Google answers with at most 100 memberships.
+    /// `pageSize` is at most 1000. Without it, Google returns at most 100 memberships.
     memberships_list: GET api "/spaces/{space_id}/members" {
         ..space,
         query?: entries[filter, pageSize, pageToken, showGroups, showInvited, useAdminAccess],

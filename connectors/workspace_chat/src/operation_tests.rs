@@ -71,7 +71,8 @@ fn every_list_has_pages() {
     );
 }
 
-/// The body of the request that a message with a text of this many bytes makes. `None` if the message is refused at `pointer`.
+/// The body of the request that a message with a text of this many bytes makes. `None` if the
+/// message is refused at `pointer`.
 fn message(operation: &str, input: impl Fn(&str) -> String, bytes: usize, pointer: &str) -> Option<String> {
     // Two bytes in UTF-8, and six as an escape.
     let text = "ü".repeat(bytes / 2) + &"x".repeat(bytes % 2);

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::flow::Style;
 
-/// A change of a document. The names are those of Google's `Request`.
+/// A change of a document. It has the names of Google's `Request`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum Change {
@@ -47,17 +47,17 @@ pub(crate) struct Range {
 }
 
 impl Change {
-    /// Sets the members of a paragraph style. The others stay.
+    /// Sets members of a paragraph style. Other members do not change.
     pub(crate) fn paragraph(range: Range, style: Style) -> Self {
         Self::UpdateParagraphStyle { range, fields: style.fields(), paragraph_style: style }
     }
 
-    /// Sets the members of a text style. The others stay.
+    /// Sets members of a text style. Other members do not change.
     pub(crate) fn text(range: Range, style: Style) -> Self {
         Self::UpdateTextStyle { range, fields: style.fields(), text_style: style }
     }
 
-    /// Makes normal paragraphs without bullets of the paragraphs in a range.
+    /// Turns the paragraphs in a range into normal paragraphs without bullets.
     pub(crate) fn plain_paragraphs(range: Range) -> [Self; 2] {
         [
             // Google adds an indent where it deletes bullets, so the style is reset after that.
@@ -66,13 +66,13 @@ impl Change {
         ]
     }
 
-    /// Makes normal text of the text in a range.
+    /// Turns the text in a range into normal text.
     pub(crate) fn plain_text(range: Range) -> Self {
         Self::UpdateTextStyle { range, text_style: Style::default(), fields: "*".to_owned() }
     }
 }
 
-/// A document as it was read. It stays in the gateway.
+/// A document that was read. It stays in the gateway.
 pub(crate) struct Content {
     document: Document,
     /// The structural elements of the body.
@@ -86,7 +86,8 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Reads a document. `field` is the input field with its id, and `role` is its name in an error.
+    /// Reads a document. `field` is the input field with its id, and `role` is its name in an
+    /// error.
     ///
     /// # Errors
     /// [`Fault::Upstream`] that names the document, if Google refuses it.
@@ -113,7 +114,8 @@ pub(crate) fn index(document: &Document, pointer: &str) -> Option<i64> {
     document.pointer(pointer)?.text().parse().ok()
 }
 
-/// The fault for a response that does not have Google's documented form. `problem` is a clause that says what is wrong.
+/// The fault for a response that does not have Google's documented form. `problem` is a clause that
+/// says what is wrong.
 pub(crate) fn not_understood(problem: &str) -> Fault {
     Error::BadAnswer(format!("Google's response is not in the documented form: {problem}")).into()
 }
@@ -121,8 +123,8 @@ pub(crate) fn not_understood(problem: &str) -> Fault {
 /// Applies changes to a document in their order, all or none, and returns Google's response.
 ///
 /// # Errors
-/// [`Fault::Conflict`] if the document is no longer at `revision`. [`Fault::Upstream`] that names the document, if Google refuses the
-/// changes otherwise.
+/// [`Fault::Conflict`] if the document is no longer at `revision`. [`Fault::Upstream`] that names
+/// the document, if Google refuses the changes otherwise.
 pub(crate) fn apply(
     field: &str,
     id: &str,
@@ -162,7 +164,7 @@ pub(crate) fn revision(response: &Document) -> Option<String> {
     response.string("/writeControl/requiredRevisionId")
 }
 
-/// Google refuses a change of another revision than the last one with this status.
+/// The status with which Google refuses a change of a revision that is not the latest.
 fn is_outdated(body: Option<&str>) -> bool {
     let body = body.and_then(|body| Document::parse(body).ok());
     body.and_then(|body| body.string("/error/status")).as_deref() == Some("FAILED_PRECONDITION")

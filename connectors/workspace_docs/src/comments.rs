@@ -1,4 +1,4 @@
-//! Comments of a document, which are those of its file in Drive.
+//! Comments of a document. Google stores them with the file in Drive.
 
 use connector_sdk::json;
 use connector_sdk::{Fault, Outcome, Request, Violation, http};
@@ -88,7 +88,7 @@ fn is_earlier(comment: &RawValue, before: OffsetDateTime) -> bool {
     modified.and_then(|modified| parse_time(&modified)).is_none_or(|modified| modified < before)
 }
 
-/// A reply says something or does something.
+/// Checks that a reply has content or an action.
 pub(crate) fn check_reply(reply: &CreateReply) -> Result<(), Fault> {
     if reply.content.is_none() && reply.action.is_none() {
         return Err(Fault::invalid_input("", "Give `content`, `action` or both."));

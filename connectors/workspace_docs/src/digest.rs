@@ -144,7 +144,7 @@ pub(crate) fn summarize(input: SummarizeComments) -> Result<Outcome, Fault> {
     summary.answer(&input.document_id, token.is_some())
 }
 
-/// The comments that were read so far.
+/// The comments read so far.
 #[derive(Default)]
 struct Summary {
     entries: Vec<Entry>,
@@ -247,7 +247,7 @@ fn name(author: Option<Person>) -> String {
     name.unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// A key that sorts texts that are not a time after all times.
+/// A sort key: texts that are not a time come after all times.
 fn age(time: &str) -> (bool, Option<OffsetDateTime>) {
     let time = comments::parse_time(time);
     (time.is_none(), time)
@@ -258,7 +258,8 @@ fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The begin of a collapsed text, cut between two words if it is too long. A word that is too long alone is cut itself.
+/// The beginning of a collapsed text, cut between two words if it is too long. A single word that
+/// is too long is cut inside.
 fn excerpt(text: &str) -> String {
     let Some((end, _)) = text.char_indices().nth(EXCERPT) else { return text.to_owned() };
     let (start, rest) = text.split_at(end);

@@ -25,7 +25,8 @@ pub(crate) fn document(input: ExportDocument) -> Result<Outcome, Fault> {
 /// The text without a byte order mark, as a member of the file.
 fn text_member(text: &str) -> String {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-    // Allocated once: a text of the maximum size fits into the memory of an invocation twice, but not more often.
+    // Allocated once: a text of the maximum size fits into the memory of an invocation twice, but
+    // not more often.
     let mut members = Vec::with_capacity(text.len() + text.len() / 16 + 16);
     members.extend_from_slice(b"{\"text\":");
     match serde_json::to_writer(&mut members, text) {

@@ -1,4 +1,4 @@
-//! Content that is to be written into a document: paragraphs and tables in their order.
+//! Content to be written into a document: paragraphs and tables in their order.
 
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
@@ -11,7 +11,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// Returns `true` if the flow has a line end of its own.
+    /// Returns `true` if the flow has its own line end.
     pub(crate) fn has_line_end(&self) -> bool {
         let paragraphs = self.blocks.iter().filter(|block| matches!(block, Block::Paragraph(_))).count();
         paragraphs > usize::from(self.ending != Ending::Own)
@@ -24,9 +24,11 @@ pub(crate) enum Ending {
     /// Its own line end.
     #[default]
     Own,
-    /// The line end that is already at the place where the flow is put. This paragraph takes the flow's style.
+    /// The line end that already exists at the target position. This paragraph gets the flow's
+    /// style.
     Shared,
-    /// The text is a part of the paragraph at the place where the flow is put. This paragraph keeps its style.
+    /// The text becomes a part of the paragraph at the target position. This paragraph keeps its
+    /// style.
     Part,
 }
 
@@ -43,13 +45,13 @@ pub(crate) struct Paragraph {
     pub(crate) item: Option<Item>,
 }
 
-/// The place of a paragraph in a list.
+/// The position of a paragraph in a list.
 #[derive(Clone)]
 pub(crate) struct Item {
-    /// Name of the list. Neighbours of one name are one list.
+    /// Name of the list. Adjacent paragraphs with the same name are one list.
     pub(crate) list: String,
     pub(crate) level: usize,
-    /// Google's name for the bullets of the list. That of the first item counts.
+    /// Google's name for the bullets of the list. The value of the first item counts.
     pub(crate) preset: &'static str,
 }
 
@@ -83,13 +85,13 @@ pub(crate) struct Table {
 }
 
 impl Paragraph {
-    /// Appends text. Text in the same style as the text before it continues that piece.
+    /// Appends text. If the last piece is text in the same style, the text is added to it.
     pub(crate) fn push_text(&mut self, text: &str, style: &Style) {
-        let kept: String = text.chars().filter(|character| is_kept(*character)).collect();
+        let accepted: String = text.chars().filter(|character| is_kept(*character)).collect();
         match self.pieces.last_mut() {
-            _ if kept.is_empty() => {}
-            Some(Piece::Text { text, style: last }) if last == style => text.push_str(&kept),
-            _ => self.pieces.push(Piece::Text { text: kept, style: style.clone() }),
+            _ if accepted.is_empty() => {}
+            Some(Piece::Text { text, style: last }) if last == style => text.push_str(&accepted),
+            _ => self.pieces.push(Piece::Text { text: accepted, style: style.clone() }),
         }
     }
 

@@ -1,8 +1,12 @@
 //! Finds the indices of a flow, and makes the changes that write it.
 //!
-//! All text is inserted at once. Then come the parts that are not text, from the last to the first, so that each is inserted at its
-//! index in the text. Styles follow in the indices that are then valid. Bullets are last, again from the last to the first, because
-//! Google removes the tabs that give an item its level.
+//! The changes are in this order:
+//! - One change inserts all text.
+//! - The parts that are not text follow, from the last to the first, so that each is inserted at
+//!   its index in the text.
+//! - Styles follow, with the indices that are then valid.
+//! - Bullets are last, again from the last to the first, because Google removes the tabs that set
+//!   an item's level.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -19,10 +23,10 @@ pub(crate) struct Layout {
     pub(crate) counts: Counts,
 }
 
-/// Numbers of what a flow has.
+/// The size of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
-    /// UTF-16 code units of text with the line ends, those in tables included.
+    /// UTF-16 code units of text with all line ends, also in tables.
     pub(crate) characters: i64,
     /// Paragraphs outside of tables.
     pub(crate) paragraphs: usize,
@@ -30,12 +34,12 @@ pub(crate) struct Counts {
     pub(crate) images: usize,
 }
 
-/// The style of the text beside the place where a flow is put.
+/// The style of the text next to the target position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Surroundings {
     /// Normal text in normal paragraphs.
     Plain,
-    /// Any style. Inserted text takes it over, so the style is reset.
+    /// Any style. Inserted text inherits it, so the style is reset.
     Styled,
 }
 
@@ -68,16 +72,16 @@ struct Walk {
     text_units: i64,
     /// UTF-16 code units of `text` up to the end of the last line end in it.
     lines_units: i64,
-    /// The index after what was written so far, after the insertions and before the bullets.
+    /// The index after the content written so far, after the insertions and before the bullets.
     cursor: i64,
-    /// The index in the text of the line end of the paragraph before. A table is inserted in front of it. `None` if no text
-    /// paragraph is before.
+    /// The index in the text of the previous paragraph's line end. A table is inserted before it.
+    /// `None` if there is no previous text paragraph.
     line_end: Option<i64>,
     /// The content that is inserted into the text.
     insertions: Vec<Vec<Change>>,
     styles: Vec<Change>,
     lists: Vec<List>,
-    /// `true` if the block before is an item of the last list.
+    /// `true` if the previous block is an item of the last list.
     in_list: bool,
     /// Number of tabs, which Google removes.
     tabs: i64,
@@ -134,7 +138,8 @@ impl Walk {
             self.in_list = false;
             return;
         }
-        // The shared line end is the last one of the document or cell, so the range is without it if it can be.
+        // The shared line end is the last one of the document or cell, so the range is without it
+        // if it can be.
         let end = if ending == Ending::Shared { end.max(start + 1) } else { self.cursor };
         let whole = range(start, end);
         if !paragraph.style.is_empty() {
@@ -143,7 +148,8 @@ impl Walk {
         self.item(paragraph.item, whole);
     }
 
-    /// Ends a paragraph. `with_break` says that the line end after a page break is that of the paragraph.
+    /// Ends a paragraph. With `with_break`, the line end that Google inserts after a page break
+    /// ends the paragraph.
     fn end_line(&mut self, ending: Ending, with_break: bool) {
         match ending {
             Ending::Own if with_break => {
@@ -164,7 +170,7 @@ impl Walk {
         }
     }
 
-    /// Adds a paragraph to the list of its neighbour, or begins a list.
+    /// Adds a paragraph to the list of the previous paragraph, or starts a list.
     fn item(&mut self, item: Option<Item>, whole: Range) {
         let Some(item) = item else {
             self.in_list = false;
@@ -179,7 +185,8 @@ impl Walk {
 
     fn table(&mut self, table: Table) {
         let (rows, columns) = (table.rows.len(), table.columns);
-        // Google inserts a line end before the table. It ends the paragraph before, whose own line end is then after the table.
+        // Google inserts a line end before the table. It ends the previous paragraph, whose own
+        // line end is then after the table.
         let location = Location { index: self.at + self.line_end.unwrap_or(self.text_units) };
         let mut changes = vec![Change::InsertTable { location, rows, columns }];
         let mut length = table_length(rows, columns);
@@ -245,12 +252,13 @@ fn range(start_index: i64, end_index: i64) -> Range {
     Range { start_index, end_index }
 }
 
-/// Number of indices of an empty table: its begin and end, one for each row, and two for each cell.
+/// Number of indices of an empty table: its beginning and end, one for each row, and two for each
+/// cell.
 fn table_length(rows: usize, columns: usize) -> i64 {
     i64::try_from(2 + rows * (1 + 2 * columns)).unwrap_or(i64::MAX)
 }
 
-/// Offset of a cell's first paragraph from the begin of a table whose cells before are empty.
+/// Offset of a cell's first paragraph from the beginning of a table whose previous cells are empty.
 fn cell_offset(columns: usize, row: usize, column: usize) -> i64 {
     i64::try_from(3 + row * (1 + 2 * columns) + 2 * column).unwrap_or(i64::MAX)
 }

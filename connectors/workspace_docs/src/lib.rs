@@ -1,12 +1,16 @@
-//! Documents of Google Docs. Files and comments are those of Google Drive.
+//! Documents of Google Docs. Their files and comments are in Google Drive.
 //!
 //! # Layout
-//! - `files`: the list of documents, and new documents. `export`: a document as a file.
-//! - `copy`: content from one document into another. `markdown`: content from markdown. Both make a `flow` of the content.
-//! - `flow`: content that is to be written. `layout` finds its indices and makes the requests of it. `batch` has the types of the
-//!   requests, and sends them.
+//! - `files`: the list of documents, and new documents.
+//! - `export`: a document as a file.
+//! - `copy`: copies content from one document into another.
+//! - `markdown`: writes content from markdown.
+//! - `flow`: content to be written into a document. `copy` and `markdown` make it.
 //! - `source`: reads a part of a document as a flow.
-//! - `comments`: the list of comments, and replies. `digest`: counts and excerpts of all comments of a document.
+//! - `layout`: finds the indices of a flow, and makes the changes that write it.
+//! - `batch`: reads documents, and sends changes.
+//! - `comments`: the list of comments, and replies.
+//! - `digest`: counts and excerpts of all comments of a document.
 
 mod batch;
 mod comments;
@@ -60,7 +64,8 @@ connector! {
 
     /// Documents in storage
     ///
-    /// The answer is `{files, nextPageToken, incompleteSearch}`. Documents in the trash are left out.
+    /// The answer is `{files, nextPageToken, incompleteSearch}`. Documents in the trash are left
+    /// out.
     list_documents: read fn files::list {
         /// Drive search expression, for example name contains 'plan'
         q?: string,
@@ -74,8 +79,9 @@ connector! {
 
     /// Create a document
     ///
-    /// The answer is the document with the members `parentFolderId` and `webViewLink`. If Google has created the document, and then
-    /// cannot give it back, the answer is `{documentId, title, parentFolderId, webViewLink}`.
+    /// The answer is the document with the members `parentFolderId` and `webViewLink`. If Google
+    /// has created the document, and then cannot give it back, the answer is
+    /// `{documentId, title, parentFolderId, webViewLink}`.
     create_document: write fn files::create {
         title: string,
         /// Drive folder that gets the document
@@ -98,13 +104,15 @@ connector! {
 
     /// Copy a range of content from one document into another
     ///
-    /// The content keeps its styles, lists, tables, pictures and page breaks. Indices are those of the first tab's body. A
-    /// paragraph that is copied in part takes the paragraph style of the place where it is put. A range that begins or ends in a
-    /// table has the whole table.
+    /// The content keeps its styles, lists, tables, pictures and page breaks. Indices refer to the
+    /// first tab's body. A paragraph that is copied in part gets the paragraph style at the target
+    /// position. A range that begins or ends in a table has the whole table.
     ///
-    /// The answer is `{source_id, destination_id, copied: {characters, paragraphs, tables, images}, skipped: [{type, index}],
-    /// revision_id}`. `skipped` names what Google's API cannot write, with its index in the source. `paragraphs` are those outside
-    /// of tables. If the destination changes meanwhile, nothing is written and the call is a conflict.
+    /// The answer is
+    /// `{source_id, destination_id, copied: {characters, paragraphs, tables, images}, skipped: [{type, index}], revision_id}`.
+    /// `skipped` names what Google's API cannot write, with its index in the source. `paragraphs`
+    /// counts paragraphs outside of tables. If the destination changes meanwhile, nothing is
+    /// written and the call is a conflict.
     copy_content: write fn copy::content {
         /// document to copy from
         source_id: string,
@@ -127,12 +135,13 @@ connector! {
 
     /// Replace a document's content from markdown
     ///
-    /// Replaces the body of the first tab. Headers, footers, footnotes, other tabs and comments stay. Headings, lists, tables,
-    /// links and code become those of the document. A picture becomes its alternative text with a link to the picture. HTML
-    /// stays as text.
+    /// Replaces the body of the first tab. Headers, footers, footnotes, other tabs and comments
+    /// stay. Headings, lists, tables, links and code become formats of the document. A picture
+    /// becomes its alternative text with a link to the picture. HTML stays as text.
     ///
-    /// The answer is `{document_id, revision_id, paragraphs, characters, replies}`. `paragraphs` are those outside of tables. If
-    /// the document changes meanwhile, nothing is written and the call is a conflict.
+    /// The answer is `{document_id, revision_id, paragraphs, characters, replies}`. `paragraphs`
+    /// counts paragraphs outside of tables. If the document changes meanwhile, nothing is written
+    /// and the call is a conflict.
     replace_content_with_markdown: write fn markdown::replace {
         document_id: string(1..),
         /// CommonMark with tables and strikethrough
@@ -142,7 +151,8 @@ connector! {
 
     /// Comments of a document
     ///
-    /// The answer is `{kind, comments, nextPageToken}`. With `modified_before` a page can have fewer comments than `page_size`.
+    /// The answer is `{kind, comments, nextPageToken}`. With `modified_before` a page can have
+    /// fewer comments than `page_size`.
     list_comments: read fn comments::list {
         ..file,
         page_size?: integer(1..=100) default 30,
@@ -157,9 +167,9 @@ connector! {
 
     /// Digest of all comments of a document
     ///
-    /// The answer has counts, the most active authors, the latest and the oldest open comments, and the texts that most comments
-    /// are about. The texts are excerpts of the comments. The digest reads at most 2,000 comments; `truncated` is true if there
-    /// are more.
+    /// The answer has counts, the most active authors, the latest and the oldest open comments, and
+    /// the texts that most comments are about. The texts are excerpts of the comments. The digest
+    /// reads at most 2,000 comments; `truncated` is true if there are more.
     summarize_comments: read fn digest::summarize { ..file }
     example { document_id: "1aBcD" };
 
@@ -201,14 +211,4 @@ connector! {
 }
 
 #[cfg(test)]
-mod comment_tests;
-#[cfg(test)]
-mod copy_tests;
-#[cfg(test)]
-mod markdown_tests;
-#[cfg(test)]
-mod operation_tests;
-#[cfg(test)]
-mod sample;
-#[cfg(test)]
-mod simulation;
+mod tests;

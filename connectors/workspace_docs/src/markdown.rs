@@ -9,19 +9,20 @@ use crate::batch::{self, Change, Content, Range};
 use crate::flow::{BULLETS, Block, Ending, Flow, Item, NUMBERS, Paragraph, Style, Table};
 use crate::layout::{self, Surroundings};
 
-/// Indent of a quote, in points. That of one step in the editor of Google Docs.
+/// Indent of a quote, in points. Equal to one indentation step in the editor of Google Docs.
 const INDENT: usize = 36;
 
 /// Font of code.
 const MONOSPACED: &str = r#"{"fontFamily":"Courier New"}"#;
 
-/// A line below a paragraph, which is all that Google's API has for a rule.
+/// A line below a paragraph. Google's API has no other form of a horizontal rule.
 const LINE: &str = r#"{"color":{"color":{"rgbColor":{"red":0.7,"green":0.7,"blue":0.7}}},"width":{"magnitude":1,"unit":"PT"},"padding":{"magnitude":1,"unit":"PT"},"dashStyle":"SOLID"}"#;
 
 /// A line break inside of a paragraph.
 const LINE_BREAK: &str = "\u{B}";
 
-/// Schemes of the links that a document can have. Others lead nowhere from a document, for example relative ones.
+/// Schemes of the links that a document can have. Other links have no meaning in a document, for
+/// example relative ones.
 const SCHEMES: [&str; 5] = ["http:", "https:", "mailto:", "tel:", "ftp:"];
 
 #[derive(Serialize)]
@@ -71,15 +72,15 @@ struct Writer {
     blocks: Vec<Block>,
     /// The paragraph that text goes into.
     open: Option<Paragraph>,
-    /// The lists around, outermost first: `true` for those with numbers.
+    /// The enclosing lists, outermost first: `true` for a numbered list.
     lists: Vec<bool>,
     /// Number of outermost lists so far, which names them.
     list_number: usize,
-    /// The item around, if it has no paragraph yet.
+    /// The enclosing item, if it has no paragraph yet.
     new_item: Option<Item>,
-    /// Number of items around.
+    /// Number of enclosing items.
     items: usize,
-    /// Number of quotes around.
+    /// Number of enclosing quotes.
     quotes: usize,
     /// The text so far of a block of code or HTML.
     verbatim: Option<String>,
@@ -89,20 +90,20 @@ struct Writer {
     table: Option<Rows>,
 }
 
-/// How text is marked. The numbers count the marks around.
+/// The marks of text. Each number counts the enclosing marks of one kind.
 #[derive(Default)]
 struct Marks {
     strong: usize,
     emphasis: usize,
     strikethrough: usize,
     code: usize,
-    /// The links and pictures around, outermost first.
+    /// The enclosing links and pictures, outermost first.
     links: Vec<Link>,
 }
 
 struct Link {
     url: String,
-    /// `written` at the begin of the link.
+    /// `written` at the beginning of the link.
     written: usize,
 }
 
@@ -135,7 +136,7 @@ impl Writer {
                 rule.style.set("borderBottom", LINE);
                 self.blocks.push(Block::Paragraph(rule));
             }
-            // The parser makes these for extensions that are not enabled.
+            // The parser makes these events only for extensions that are not enabled.
             Event::FootnoteReference(_) | Event::TaskListMarker(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
         }
     }
@@ -173,7 +174,7 @@ impl Writer {
             Tag::Strikethrough => self.marks.strikethrough += 1,
             Tag::Link { link_type: LinkType::Email, dest_url, .. } => self.link(format!("mailto:{dest_url}")),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(dest_url.into_string()),
-            // The parser makes the others for extensions that are not enabled.
+            // The parser makes the other events only for extensions that are not enabled.
             _ => {}
         }
     }
@@ -215,8 +216,8 @@ impl Writer {
         }
     }
 
-    /// Begins a block of text. In an item that has text already, the block is a further line of it, because a paragraph
-    /// between two items would begin the numbers anew.
+    /// Begins a block of text. If an item already has text, the block becomes a further line of it,
+    /// because a paragraph between two items would restart the numbers.
     fn begin(&mut self, style: Style) {
         if self.open.is_some() {
             self.text(LINE_BREAK);
@@ -227,11 +228,12 @@ impl Writer {
         self.open = Some(paragraph);
     }
 
-    /// An empty paragraph at this place: an item, or in quotes, or neither.
+    /// An empty paragraph in the current context: an item, in quotes, or neither.
     fn paragraph(&mut self) -> Paragraph {
         let item = self.new_item.take();
         let mut style = Style::default();
-        // Bullets have an indent by themselves. Other paragraphs in an item follow a list, a table or a rule in it.
+        // Bullets have an indent by themselves. Other paragraphs in an item follow a list, a table
+        // or a rule in it.
         let indent = if item.is_some() { 0 } else { self.quotes + self.items };
         if indent > 0 {
             let indent = format!(r#"{{"magnitude":{},"unit":"PT"}}"#, indent * INDENT);
@@ -248,7 +250,8 @@ impl Writer {
         self.written += text.len();
     }
 
-    /// Writes the lines of a block of code or HTML: paragraphs, or in an item lines of its paragraph.
+    /// Writes the lines of a block of code or HTML: paragraphs, or in an item lines of its
+    /// paragraph.
     fn verbatim(&mut self) {
         let Some(text) = self.verbatim.take() else { return };
         for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {
@@ -266,14 +269,14 @@ impl Writer {
         self.blocks.extend(self.open.take().map(Block::Paragraph));
     }
 
-    /// Ends a block of text. That of an item remains open for further lines.
+    /// Ends a block of text. The block of an item stays open for further lines.
     fn close_outside_of_items(&mut self) {
         if self.items == 0 {
             self.close();
         }
     }
 
-    /// Ends the text of an item. An item without text is a bullet all the same.
+    /// Ends the text of an item. An item without text is also a bullet.
     fn end_item_text(&mut self) {
         if self.new_item.is_some() {
             self.text("");
@@ -319,7 +322,7 @@ impl Marks {
         if self.code > 0 {
             style.set("weightedFontFamily", MONOSPACED);
         }
-        // A picture in a link leads where the link leads.
+        // A picture in a link has the target of the link.
         let mut links = self.links.iter().map(|link| link.url.as_str());
         let url = links.find(|url| SCHEMES.iter().any(|scheme| begins_with(url, scheme)));
         if let Some(Ok(url)) = url.map(serde_json::to_string) {
@@ -329,7 +332,7 @@ impl Marks {
     }
 }
 
-/// Schemes have no case.
+/// The case of a scheme does not matter.
 fn begins_with(url: &str, scheme: &str) -> bool {
     url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
 }

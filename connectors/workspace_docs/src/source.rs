@@ -110,7 +110,7 @@ struct Cell<'a> {
 pub(crate) struct Reader<'a> {
     pub(crate) content: &'a Content,
     pub(crate) range: Range,
-    /// `true` if the flow stays in its document, where links to headings and bookmarks lead to the same places.
+    /// `true` if the flow stays in its document, where links to headings and bookmarks stay valid.
     pub(crate) same_document: bool,
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -137,7 +137,8 @@ impl Reader<'_> {
         Ok(flow)
     }
 
-    /// The number of the first element that ends after the begin of the range. Elements are in the order of their indices.
+    /// The index of the first element that ends after the beginning of the range. Elements are in
+    /// the order of their indices.
     fn first(&self) -> u32 {
         let (mut low, mut high) = (0, self.content.elements.length());
         while low < high {
@@ -152,7 +153,7 @@ impl Reader<'_> {
         low
     }
 
-    /// The ending of a flow whose last element this is. `None` for an element that is not a paragraph.
+    /// The ending of a flow with this last element. `None` for an element that is not a paragraph.
     fn ending(&self, element: &Element<'_>) -> Option<Ending> {
         element.paragraph.as_ref()?;
         Some(if element.end_index <= self.range.end_index {
@@ -170,7 +171,7 @@ impl Reader<'_> {
             return Ok(Some(Block::Paragraph(paragraph)));
         }
         if let Some(grid) = element.table {
-            // A range that begins or ends in a table has the whole table.
+            // A range that begins or ends in a table includes the whole table.
             let outer = self.range;
             self.range = Range { start_index: element.start_index, end_index: element.end_index };
             let table = self.table(grid);
@@ -258,20 +259,21 @@ impl Reader<'_> {
         Ok(text.get(first..last).unwrap_or_default())
     }
 
-    /// The members of a style that can be written. Google does not take the ids of headings and positions of tab stops, and in a
-    /// table it takes no `pageBreakBefore`, which can only be false there.
+    /// The members of a style that can be written. Google does not take the ids of headings and
+    /// positions of tab stops, and in a table it takes no `pageBreakBefore`, which can only be
+    /// false there.
     fn style(&self, style: Option<&RawValue>) -> Style {
-        let mut kept = Style::default();
+        let mut writable = Style::default();
         for (name, value) in style.and_then(|style| json::members(style.get())).unwrap_or_default() {
             let is_read_only = matches!(name.as_ref(), "headingId" | "tabStops");
             let is_default = name == "pageBreakBefore" && value == "false";
-            // A link to a heading, bookmark or tab leads nowhere in another document.
+            // A link to a heading, bookmark or tab is not valid in another document.
             let is_dead = name == "link" && !self.same_document && !has_url(value);
             if !is_read_only && !is_default && !is_dead {
-                kept.set(&name, value);
+                writable.set(&name, value);
             }
         }
-        kept
+        writable
     }
 
     fn item(&self, bullet: Bullet) -> Item {
@@ -296,7 +298,7 @@ impl Reader<'_> {
     }
 }
 
-/// Google's name for bullets that look like those of a list's level.
+/// Google's name for the bullets of a list's level.
 fn preset(level: &Document) -> &'static str {
     let symbol = level.string("/glyphSymbol").unwrap_or_default();
     match level.string("/glyphType").as_deref() {

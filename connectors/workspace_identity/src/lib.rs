@@ -25,13 +25,15 @@ connector! {
 
     /// The provider's userinfo claims of the connected account
     ///
-    /// The answer is Google's: id, email, verified_email, name, given_name, family_name, picture, hd (Workspace accounts only),
-    /// locale. This endpoint names the claims `id` and `verified_email`, not `sub` and `email_verified`.
+    /// The answer is Google's: id, email, verified_email, name, given_name, family_name, picture,
+    /// hd (Workspace accounts only), locale. This endpoint names the claims `id` and
+    /// `verified_email`, not `sub` and `email_verified`.
     userinfo: GET userinfo "" example {};
 
     /// Granted scopes and remaining life of the stored access token, without showing the token
     ///
-    /// The answer has the members audience, user_id, email, verified_email, scopes (a list) and expires_in (seconds).
+    /// The answer has the members audience, user_id, email, verified_email, scopes (a list) and
+    /// expires_in (seconds).
     token_info: read fn token::info example {};
 }
 

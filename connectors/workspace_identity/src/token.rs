@@ -14,7 +14,8 @@ struct TokenInfo {
     expires_in: Option<i64>,
 }
 
-/// Google takes the token in the query or in a form. The upstream declares the form, so that no log of URLs has the token.
+/// Google takes the token in the query or in a form. The upstream declares the form, so that no log
+/// of URLs has the token.
 pub(crate) fn info() -> Result<Outcome, Fault> {
     let response = http::send(Request::post("oauth2", "/tokeninfo"))?;
     // The request consists of the token alone, so only the token can be wrong.

@@ -39,7 +39,8 @@ impl<'a> Address<'a> {
     }
 }
 
-/// A name without its quotes. `None` if a character is outside of quotes that does not belong there, such as a comma.
+/// A name without its quotes. `None` if a character is outside of quotes that does not belong
+/// there, such as a comma.
 fn name(text: &str) -> Option<String> {
     let mut name = String::new();
     let mut is_quoted = false;

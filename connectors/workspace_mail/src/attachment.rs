@@ -9,7 +9,8 @@ use connector_sdk::{Violation, json};
 
 use crate::gmail::Object;
 
-/// Part of the base64 text that is decoded at a time, to check it without a copy of the whole content. A multiple of 4.
+/// Part of the base64 text that is decoded at a time, to check it without a copy of the whole
+/// content. A multiple of 4.
 const CHECKED: usize = 4096;
 
 /// Maximum length of a media type. RFC 6838 allows 127 bytes for each of its two names.
@@ -26,8 +27,8 @@ pub(crate) struct Attachment<'a> {
 }
 
 impl<'a> Attachment<'a> {
-    /// Reads a file object, which the input has at `pointer`. Other members are ignored, so that the gateway's own file objects can
-    /// be attached.
+    /// Reads a file object, which the input has at `pointer`. Other members are ignored, so that
+    /// the gateway's own file objects can be attached.
     ///
     /// # Errors
     /// The first member that is wrong.

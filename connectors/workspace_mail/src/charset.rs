@@ -2,8 +2,8 @@
 
 use charset::Charset;
 
-/// Decodes a body with the charset that a `Content-Type` names. Without a known charset it is UTF-8. Bytes that are not a character
-/// become U+FFFD.
+/// Decodes a body with the charset that a `Content-Type` names. Without a known charset it is
+/// UTF-8. Bytes that are not a character become U+FFFD.
 pub(crate) fn decode(bytes: &[u8], content_type: Option<&str>) -> String {
     let named = content_type.and_then(name).and_then(|name| Charset::for_label_no_replacement(name.as_bytes()));
     match named {

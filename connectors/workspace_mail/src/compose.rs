@@ -1,4 +1,5 @@
-//! The operations that write a message. They check the parts that the caller gives, and Gmail gets the whole message.
+//! The operations that write a message. They check the parts that the caller gives, and Gmail gets
+//! the whole message.
 
 use connector_sdk::http::Method;
 use connector_sdk::input::{Json, OneOrMany};
@@ -13,7 +14,8 @@ use crate::{CreateDraft, MessagesSend, UpdateDraft};
 /// Gmail's path of drafts.
 const DRAFTS: &str = "/users/me/drafts";
 
-/// Maximum length of a Message-ID. With the name of its header it fits in a line (RFC 5322, section 2.1.1).
+/// Maximum length of a Message-ID. With the name of its header it fits in a line (RFC 5322, section
+/// 2.1.1).
 const MAX_MESSAGE_ID: usize = 900;
 
 /// The fields that all operations here have.
@@ -28,7 +30,7 @@ struct Content {
     in_reply_to: Option<String>,
 }
 
-/// The content of an operation's input. Each operation has an input type of its own.
+/// The content of an operation's input. Each operation has its own input type.
 macro_rules! content {
     ($input:ident) => {
         Content {

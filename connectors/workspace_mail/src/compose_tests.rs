@@ -128,7 +128,7 @@ fn many_recipients_are_folded() {
 }
 
 #[test]
-fn html_has_its_text_beside_it() {
+fn html_comes_with_its_plain_text() {
     let message = draft(&json!({"body": "<p>Grüße &amp; mehr</p>\n<p>Zwei</p>"}));
     let parsed = parse_mail(message.as_bytes()).expect("a message");
     assert_eq!(shape(&parsed), "multipart/alternative[text/plain text/html]");
@@ -144,7 +144,7 @@ fn plain_text_is_one_part_with_the_line_ends_of_mail() {
 }
 
 #[test]
-fn attachments_follow_the_body_and_inline_files_are_beside_the_html() {
+fn attachments_follow_the_body_and_inline_files_follow_the_html() {
     let file = |name: &str, bytes: &[u8], id: Value| json!({"file_name": name, "content_base64": STANDARD.encode(bytes), "content_id": id});
     let picture: Vec<u8> = (0..=255).cycle().take(1_000).collect();
     let long_name = format!("{}.png", "name ".repeat(30));

@@ -64,7 +64,8 @@ fn response(request: Request) -> Result<String, Fault> {
     Ok(http::send(request)?.successful()?.document()?.text())
 }
 
-/// The response `text` with the bodies of its message decoded. `message` is a part of `text`. All other characters stay as they are.
+/// The response `text` with the bodies of its message decoded. `message` is a part of `text`. All
+/// other characters do not change.
 fn decoded(text: &str, message: &str) -> Result<String, Fault> {
     let message = object(message)?;
     let mut replacements = Vec::new();
@@ -87,18 +88,20 @@ fn decoded(text: &str, message: &str) -> Result<String, Fault> {
     Ok(answer)
 }
 
-/// A whole message as text. Bytes that are not UTF-8 are read as Latin-1, whose characters have the same numbers.
+/// A whole message as text. Bytes that are not UTF-8 are read as Latin-1, whose characters have the
+/// same numbers.
 fn raw(message: Vec<u8>) -> String {
     String::from_utf8(message).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect())
 }
 
-/// Decodes the bodies that are text, of a part and of all parts in it. Parts within parts need no stack.
+/// Decodes the bodies that are text, of a part and of all parts in it. Parts within parts need no
+/// stack.
 fn bodies<'a>(payload: &'a str, replacements: &mut Vec<Replacement<'a>>) -> Result<(), Fault> {
     let mut parts = vec![payload];
     while let Some(part) = parts.pop() {
         let part = object(part)?;
         if part.get("mimeType").map(string).transpose()?.is_some_and(|kind| is_text(&kind))
-            // A body without data is a file, which has a request of its own.
+            // A body without data is a file, which needs a separate request.
             && let Some(data) = part.get("body").map(object).transpose()?.and_then(|body| body.get("data"))
         {
             let content_type = content_type(part.get("headers").unwrap_or("[]"))?;

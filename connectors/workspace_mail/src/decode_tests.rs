@@ -8,7 +8,8 @@ use connector_sdk::{Fault, Outcome};
 
 use crate::CONNECTOR;
 
-/// A draft as Gmail answers it: text in Latin-1, HTML in UTF-8, a picture, and a text file that has a request of its own.
+/// A draft as Gmail answers it: text in Latin-1, HTML in UTF-8, a picture, and a text file that
+/// needs a separate request.
 fn draft() -> String {
     let body = |bytes: &[u8]| format!(r#"{{"size":{},"data":"{}"}}"#, bytes.len(), URL_SAFE_NO_PAD.encode(bytes));
     let (text, html, picture) = (body(b"caf\xE9 >>> ???"), body("<p>Zo\u{eb}</p>".as_bytes()), body(b"\x89PNG"));

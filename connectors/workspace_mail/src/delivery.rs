@@ -1,4 +1,4 @@
-//! How a request takes a message to Gmail: in JSON, or as it is if it is large.
+//! How a request sends a message to Gmail: in JSON, or as an upload if it is large.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
@@ -55,7 +55,7 @@ pub(crate) fn with_message(
 
 /// A resource with a message, or without one if it follows in an upload.
 fn json(resource: Resource, message: Option<&str>, thread_id: Option<&str>) -> String {
-    // A third more for base64.
+    // Base64 adds a third.
     let mut json = String::with_capacity(message.map_or(0, str::len) / 3 * 4 + 1024);
     json.push_str(match resource {
         Resource::Draft => r#"{"message":{"#,

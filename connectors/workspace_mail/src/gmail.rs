@@ -21,7 +21,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The fault for a response that does not have Gmail's documented form. `problem` is a clause that says what is wrong.
+/// The fault for a response that does not have Gmail's documented form. `problem` is a clause that
+/// says what is wrong.
 pub(crate) fn not_understood(problem: &str) -> Fault {
     Error::BadAnswer(format!("Gmail's response is not in the documented form: {problem}")).into()
 }

@@ -40,7 +40,8 @@ pub(crate) fn is_html(text: &str) -> bool {
     starts.filter_map(|start| tag_name(text.get(start + 1..)?)).any(|(_, name)| TAGS.contains(&name.as_str()))
 }
 
-/// The text of HTML without its tags. Blocks begin on a new line, and a paragraph has an empty line before it.
+/// The text of HTML without its tags. Blocks begin on a new line, and a paragraph has an empty line
+/// before it.
 pub(crate) fn text(html: &str) -> String {
     let mut text = Text { written: String::with_capacity(html.len()), is_preformatted: false };
     let mut rest = html;
@@ -68,7 +69,8 @@ pub(crate) fn text(html: &str) -> String {
     text.written.trim().to_owned()
 }
 
-/// The name of a tag in lower case, and `true` if it is an end tag. `markup` is the text after a `<`.
+/// The name of a tag in lower case, and `true` if it is an end tag. `markup` is the text after a
+/// `<`.
 fn tag_name(markup: &str) -> Option<(bool, String)> {
     let (is_end, inner) = markup.strip_prefix('/').map_or((false, markup), |inner| (true, inner));
     let length = inner.bytes().take_while(u8::is_ascii_alphanumeric).count();
@@ -77,8 +79,9 @@ fn tag_name(markup: &str) -> Option<(bool, String)> {
     (name.starts_with(|first: char| first.is_ascii_alphabetic()) && ends).then(|| (is_end, name.to_ascii_lowercase()))
 }
 
-/// The text after a tag. A `>` in the quotes of an attribute does not end the tag. If quotes are left open, they count as any other
-/// character from then on, so that the text is read in linear time.
+/// The text after a tag. A `>` in the quotes of an attribute does not end the tag. If quotes are
+/// left open, they count as any other character from then on, so that the text is read in linear
+/// time.
 fn after_tag<'a>(tag: &'a str, has_quotes: &mut bool) -> Option<&'a str> {
     if *has_quotes {
         let mut quote = None;
@@ -109,7 +112,8 @@ struct Text {
 }
 
 impl Text {
-    /// Appends text between two tags. Blanks and line breaks become one blank, as a browser shows them.
+    /// Appends text between two tags. Blanks and line breaks become one blank, as a browser shows
+    /// them.
     fn push(&mut self, text: &str) {
         for character in decode_html_entities(text).chars() {
             if self.is_preformatted || !character.is_ascii_whitespace() {

@@ -13,7 +13,8 @@ const LABELS: &str = "/users/me/labels";
 /// Number of labels that are read at a time.
 const PARALLEL: usize = 5;
 
-/// The members of a label in the answer, in Gmail's spelling: the type of each, and its value if Gmail leaves it out.
+/// The members of a label in the answer, in Gmail's spelling: the type of each, and its value if
+/// Gmail leaves it out.
 const MEMBERS: [(&str, Kind, Option<&str>); 7] = [
     ("id", Kind::String, None),
     ("name", Kind::String, None),

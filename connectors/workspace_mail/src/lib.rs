@@ -1,10 +1,16 @@
 //! Messages, drafts and labels of Gmail.
 //!
 //! # Layout
-//! - `compose`: the operations that write a message. `attachment`, `address`: the parts that callers give. `mime`: the text of the
-//!   message. `html`: HTML, and its text without tags. `delivery`: the request that takes the message to Gmail.
-//! - `decode`: the operations that read a message. `charset`: the text of a body.
-//! - `labels`: the counts of labels, and the colours of a new one. `gmail`: responses.
+//! - `compose`: the operations that write a message.
+//! - `attachment`: the files that callers attach.
+//! - `address`: the addresses that callers give.
+//! - `mime`: the text of a message.
+//! - `html`: HTML, and its text without tags.
+//! - `delivery`: the request that sends a message to Gmail.
+//! - `decode`: the operations that read a message.
+//! - `charset`: the text of a body.
+//! - `labels`: the counts of labels, and the colours of a new one.
+//! - `gmail`: Gmail's responses.
 
 mod address;
 mod attachment;
@@ -84,9 +90,10 @@ connector! {
 
     /// Create a draft
     ///
-    /// A draft has at least one recipient, a subject or a body. If `body` has a tag of HTML, it is sent as HTML, beside its text
-    /// without tags. An attachment with a `content_id` is a part of the HTML, which refers to it as `cid:` and the id; other
-    /// members of an attachment are ignored. A message has at most 36,700,160 bytes.
+    /// A draft has at least one recipient, a subject or a body. If `body` has a tag of HTML, it is
+    /// sent as HTML, together with its text without tags. An attachment with a `content_id` is a
+    /// part of the HTML, which refers to it as `cid:` and the id; other members of an attachment
+    /// are ignored. A message has at most 36,700,160 bytes.
     create_draft: write fn compose::create_draft { ..message }
     example {
         to: ["kim@example.com"],
@@ -119,7 +126,8 @@ connector! {
 
     /// Replace the content of a draft
     ///
-    /// A field that is not given is empty afterwards. The other rules are those of create_draft.
+    /// A field that is absent from the call becomes empty. Otherwise the rules of create_draft
+    /// apply.
     update_draft: destructive fn compose::update_draft { draft_id: string(1..), ..message }
     example { draft_id: "r-123", to: ["kim@example.com"], subject: "Minutes, second version", body: "See below." };
 
@@ -174,7 +182,7 @@ connector! {
 
     /// Send a message without a draft
     ///
-    /// A message has at least one recipient. The other rules are those of create_draft.
+    /// A message has at least one recipient. Otherwise the rules of create_draft apply.
     messages_send: write fn compose::messages_send { ..message }
     example { to: ["kim@example.com"], subject: "Hello", body: "Hello" };
 

@@ -1,6 +1,7 @@
 //! The text of a message (RFC 5322, RFC 2045 to 2047, and RFC 2231 for names of files).
 //!
-//! Every body is in base64. Gmail adds the date, the Message-ID, and the sender if there is none.
+//! Every body is in base64. Gmail adds the date, the Message-ID, and the sender if the message has
+//! no sender.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -16,7 +17,8 @@ use crate::html;
 /// Maximum length of a line of base64 (RFC 2045, section 6.8).
 const LINE: usize = 76;
 
-/// Maximum length of a word that a header has in plain text. Longer words are encoded, so that every line can be folded.
+/// Maximum length of a word that a header has in plain text. Longer words are encoded, so that
+/// every line can be folded.
 const MAX_WORD: usize = 70;
 
 /// A message whose parts have been checked.
@@ -76,11 +78,12 @@ impl Message<'_> {
         Part::Multipart { subtype: "mixed", parts: body.into_iter().chain(attached).collect() }
     }
 
-    /// An upper bound for the size of most messages, so that a large one is not copied while it grows.
+    /// An upper bound for the size of most messages, so that a large one is not copied while it
+    /// grows.
     fn most_bytes(&self) -> usize {
         let lines = |length: usize| length + length / LINE * 2 + 4;
         let files = self.attachments.iter().map(|file| 1024 + file.file_name.len() * 4 + lines(file.content.len()));
-        // HTML has its text beside it, and base64 makes a third more of both.
+        // HTML is sent together with its plain text, and base64 adds a third to both.
         let body = self.body.map_or(0, |body| lines(body.len() * 3));
         let recipients = self.to.len() + self.cc.len() + self.bcc.len();
         4096 + recipients * 128 + self.subject.map_or(0, |subject| subject.len() * 2) + body + files.sum::<usize>()
@@ -127,8 +130,9 @@ impl Part<'_> {
                 Ok(())
             }
             Self::Multipart { subtype, parts } => {
-                // A line of base64 has no `=` at its beginning and no `_`, and a header's line does not begin with `--`. So no line
-                // of a part is a boundary. The multipart parts within one another have different subtypes.
+                // A line of base64 has no `=` at its beginning and no `_`, and a header's line does
+                // not begin with `--`. So no line of a part is a boundary. The multipart parts
+                // within one another have different subtypes.
                 write!(message, "Content-Type: multipart/{subtype}; boundary=\"=_{subtype}\"\r\n")?;
                 for part in parts {
                     write!(message, "\r\n--=_{subtype}\r\n")?;

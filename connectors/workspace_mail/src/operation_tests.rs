@@ -1,4 +1,5 @@
-//! The request of each row, and the operations on labels. The crate `connector-google` tests `userinfo` further.
+//! The request of each row, and the operations on labels. The crate `connector-google` tests
+//! `userinfo` further.
 
 use connector_sdk::auth::Auth;
 use connector_sdk::http::{Body, Error};
@@ -162,7 +163,7 @@ fn at_most_five_labels_are_read_at_a_time() {
     }
     let gateway = gateway.answer(Answer::json(500, "{}"));
     assert!(matches!(totals(), Err(Fault::Upstream(fault)) if fault.status == 500));
-    // The list and the first five: the others were not asked for.
+    // The list and the first five: the others were not requested.
     assert_eq!(gateway.requests().len(), 6);
 }
 

@@ -1,12 +1,13 @@
-//! Meeting spaces, conferences and their recordings of Google Meet. Each operation is the method of Google's API with the same name.
+//! Meeting spaces, conferences and their recordings of Google Meet. Each operation is the method of
+//! Google's API with the same name.
 
 use connector_sdk::connector;
 
 connector! {
     /// Meeting spaces of Google Meet, and the records of past conferences: participants, recordings and transcripts.
     ///
-    /// Entries of `query` and members of `body` have Google's names. Of a resource name such as `spaces/abc`, an operation takes
-    /// the last part, `abc`.
+    /// Entries of `query` and members of `body` have Google's names. Of a resource name such as
+    /// `spaces/abc`, an operation takes the last part, `abc`.
     connector workspace_meet "Google Meet";
     answer_examples "answers.json";
 
@@ -46,7 +47,7 @@ connector! {
 
     /// Conference records, newest start time first
     ///
-    /// `pageSize` is at most 100. Without it, Google answers with at most 25 records.
+    /// `pageSize` is at most 100. Without it, Google returns at most 25 records.
     conference_records_list: GET api "/conferenceRecords" { ..selection }
     example { query: { pageSize: 25, filter: "space.meeting_code = \"abc-mnop-xyz\"" } }
     pages "/conferenceRecords" next cursor "/nextPageToken" into "/query/pageToken";
@@ -57,7 +58,7 @@ connector! {
 
     /// Participants of a conference record
     ///
-    /// `pageSize` is at most 250. Without it, Google answers with at most 100 participants.
+    /// `pageSize` is at most 250. Without it, Google returns at most 100 participants.
     participants_list: GET api "/conferenceRecords/{conference_record_id}/participants" { ..conference, ..selection }
     example { conference_record_id: "f3b9a2c1", query: { pageSize: 100 } }
     pages "/participants" next cursor "/nextPageToken" into "/query/pageToken";
@@ -71,7 +72,7 @@ connector! {
 
     /// Sessions of a participant
     ///
-    /// `pageSize` is at most 250. Without it, Google answers with at most 100 sessions.
+    /// `pageSize` is at most 250. Without it, Google returns at most 100 sessions.
     participant_sessions_list:
         GET api "/conferenceRecords/{conference_record_id}/participants/{participant_id}/participantSessions" {
             ..conference,
@@ -97,7 +98,7 @@ connector! {
 
     /// Recordings of a conference record
     ///
-    /// `pageSize` is at most 100. Without it, Google answers with at most 10 recordings.
+    /// `pageSize` is at most 100. Without it, Google returns at most 10 recordings.
     recordings_list: GET api "/conferenceRecords/{conference_record_id}/recordings" { ..conference, ..paging }
     example { conference_record_id: "f3b9a2c1" }
     pages "/recordings" next cursor "/nextPageToken" into "/query/pageToken";
@@ -123,7 +124,7 @@ connector! {
 
     /// Transcripts of a conference record
     ///
-    /// `pageSize` is at most 100. Without it, Google answers with at most 10 transcripts.
+    /// `pageSize` is at most 100. Without it, Google returns at most 10 transcripts.
     transcripts_list: GET api "/conferenceRecords/{conference_record_id}/transcripts" { ..conference, ..paging }
     example { conference_record_id: "f3b9a2c1" }
     pages "/transcripts" next cursor "/nextPageToken" into "/query/pageToken";
@@ -134,7 +135,7 @@ connector! {
 
     /// Spoken entries of a transcript
     ///
-    /// `pageSize` is at most 100. Without it, Google answers with at most 10 entries.
+    /// `pageSize` is at most 100. Without it, Google returns at most 10 entries.
     transcript_entries_list: GET api "/conferenceRecords/{conference_record_id}/transcripts/{transcript_id}/entries" {
         ..transcript,
         ..paging,

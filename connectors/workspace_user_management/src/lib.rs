@@ -1,7 +1,8 @@
 //! Groups, members and users of a Google Workspace directory.
 //!
 //! # Layout
-//! - `group`: the check of a group's update. `password`: a user's new password.
+//! - `group`: the check of a group's update.
+//! - `password`: a user's new password.
 
 mod group;
 mod password;
@@ -11,7 +12,8 @@ use connector_sdk::connector;
 connector! {
     /// Groups, their members, and users of a Google Workspace domain.
     ///
-    /// Every operation needs an account with administrator privileges in the domain. Google answers other accounts with the status
+    /// Every operation needs an account with administrator privileges in the domain. Google answers
+    /// other accounts with the status
     /// 403. Entries of `query` have Google's names.
     connector workspace_user_management "Google Workspace directory (Admin SDK)";
     answer_examples "answers.json";
@@ -79,8 +81,9 @@ connector! {
 
     /// Reset a user's password, optionally forcing a change at next login; needs administrator privileges
     ///
-    /// A password consists of ASCII characters. The answer has the members id, primaryEmail, changePasswordAtNextLogin, suspended
-    /// and isAdmin of the user. No answer and no error shows the password.
+    /// A password consists of ASCII characters. The answer has the members id, primaryEmail,
+    /// changePasswordAtNextLogin, suspended and isAdmin of the user. No answer and no error shows
+    /// the password.
     reset_user_password: write fn password::reset {
         ..user,
         password: string(8..=100) pattern r"^[\x00-\x7F]*$" secret,
@@ -94,8 +97,8 @@ connector! {
 
     /// List groups of the domain with filtering, pagination and sorting
     ///
-    /// Without `customer`, `domain` and `userKey`, the operation lists the groups of the account's organization. `maxResults` is at
-    /// most 200, which is also the default.
+    /// Without `customer`, `domain` and `userKey`, the operation lists the groups of the account's
+    /// organization. `maxResults` is at most 200, which is also the default.
     list_groups: GET api "/groups" {
         query?: entries[customer, domain, maxResults, orderBy, pageToken, query, sortOrder, userKey],
     }
@@ -131,8 +134,8 @@ connector! {
 
     /// List users of the domain
     ///
-    /// Without `customer` and `domain`, the operation lists the users of the account's organization. `maxResults` is at most 500.
-    /// Without it, Google answers with at most 100 users.
+    /// Without `customer` and `domain`, the operation lists the users of the account's
+    /// organization. `maxResults` is at most 500. Without it, Google returns at most 100 users.
     list_users: GET api "/users" {
         query?: entries[
             customFieldMask, customer, domain, event, maxResults, orderBy, pageToken, projection, query, showDeleted,

@@ -1,4 +1,5 @@
-//! The request of each row, and the reset of a password. The crate `connector-google` tests `userinfo` further.
+//! The request of each row, and the reset of a password. The crate `connector-google` tests
+//! `userinfo` further.
 
 use connector_sdk::http::{Body, Error, Method};
 use connector_sdk::testing::{Answer, Gateway, about, examples, forwarded, invoke, pages, refused};
@@ -120,7 +121,8 @@ fn a_password_of_other_characters_is_not_sent() {
     }
 }
 
-/// The fault of a reset that Google answers with a status and a message. The message may name the password of [`INPUT`].
+/// The fault of a reset if Google responds with this status and message. The message may name the
+/// password of [`INPUT`].
 fn refusal(status: u16, message: &str) -> Fault {
     let message = message.replace('"', "\\\"").replace('<', "\\u003c");
     let body = format!(
@@ -150,10 +152,12 @@ fn a_password_that_google_refuses_is_a_violation_with_googles_message() {
 
 #[test]
 fn googles_other_refusals_keep_their_status_and_hide_the_password() {
-    for (status, said) in [(400, "400"), (403, "administrator"), (404, "`kim@acme.test`"), (409, "409"), (503, "503")] {
+    for (status, expected) in
+        [(400, "400"), (403, "administrator"), (404, "`kim@acme.test`"), (409, "409"), (503, "503")]
+    {
         let Fault::Upstream(fault) = refusal(status, &format!("Not {PASSWORD}")) else { panic!("{status}") };
         assert_eq!(fault.status, status);
-        assert!(fault.detail.contains(said), "{}", fault.detail);
+        assert!(fault.detail.contains(expected), "{}", fault.detail);
         let body = fault.body.expect("Google's error");
         assert!(body.contains(r#""message":"Not ***""#) && body.contains(r#""reason":"invalid""#), "{body}");
     }

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use crate::ResetUserPassword;
 
-/// The members of the user that the operation answers with.
+/// The members of the user in the answer.
 const ANSWERED: [&str; 5] = ["id", "primaryEmail", "changePasswordAtNextLogin", "suspended", "isAdmin"];
 
-/// Takes the password's place in Google's error.
+/// Replaces the password in Google's error.
 const MASK: &str = "***";
 
 /// The only members of the user that change.
@@ -22,11 +22,11 @@ struct Change<'a> {
     change_password_at_next_login: bool,
 }
 
-/// Sets the password, and answers with the members [`ANSWERED`] of the user.
+/// Sets the password, and returns the members [`ANSWERED`] of the user.
 ///
 /// # Errors
-/// [`Fault::InvalidInput`] if the password has other characters than ASCII, or if Google refuses it. Google's other errors keep
-/// their status.
+/// [`Fault::InvalidInput`] if the password has other characters than ASCII, or if Google refuses
+/// it. Google's other errors keep their status.
 pub(crate) fn reset(input: ResetUserPassword) -> Result<Outcome, Fault> {
     let ResetUserPassword { user_key, password, change_password_at_next_login } = input;
     if !password.is_ascii() {

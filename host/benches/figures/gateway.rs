@@ -53,7 +53,7 @@ fn start_at(upstream: &str, further: impl FnOnce(Setup) -> Setup) -> Outcome<Gat
     let setup = Setup::new()
         .guest(GUEST)
         .upstream(GUEST, "api", upstream)
-        // Many calls wait at once in the memory section, and they wait longer than the default timeout.
+        // Many calls wait at the same time in the memory section, and they wait longer than the default timeout.
         .config("limits = { concurrency = 20000, timeout_s = 60 }")
         .cold();
     let gateway = further(setup).start();

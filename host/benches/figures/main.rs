@@ -1,4 +1,4 @@
-//! `make bench`: the gateway's performance figures, each measured beside a peer in the same run. A full run writes them to
+//! `make bench`: the gateway's performance figures, each compared with a peer in the same run. A full run writes them to
 //! `host/docs/figures.md`.
 //!
 //!     make bench T="[--quick] [SECTION]"
@@ -99,7 +99,7 @@ fn run(settings: &Settings) -> Outcome<()> {
     let mut failed = Vec::new();
     for (name, section) in SECTIONS.into_iter().filter(|(name, _)| asked_for(name)) {
         eprintln!("{name}");
-        // A thread of its own, because the library that starts processes panics when it cannot.
+        // A separate thread, because the library that starts processes panics when it cannot.
         match thread::scope(|scope| scope.spawn(|| section(&runtime, settings)).join()) {
             Ok(Ok(measured)) => figures.extend(measured),
             Ok(Err(error)) => failed.push(format!("{name}: {error}")),
@@ -107,7 +107,7 @@ fn run(settings: &Settings) -> Outcome<()> {
         }
     }
     let report = format!("{}\n{}\n", table::text(&figures), machine::facts());
-    print!("{report}");
+    println!("{report}\n{RATIOS}");
     if !failed.is_empty() {
         return Err(failed.join("\n").into());
     }
@@ -122,13 +122,17 @@ fn load_runtime() -> Outcome<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
+/// How to read the ratios of the table.
+const RATIOS: &str = "If gateway and peer took turns, a ratio is the median of the ratios of paired rounds. It need not follow from the \
+     two values next to it, which are the medians of all rounds.";
+
 /// Writes the page of the documentation.
 fn write_page(report: &str) -> Outcome<()> {
     let commit = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output()?;
     let commit = String::from_utf8(commit.stdout)?;
     let page = format!(
-        "# Figures\n\nAs `make bench` printed them at commit {}. Each figure stands beside a peer that was measured in the same run. \
-         Absolute figures depend on the machine. All programs in Rust are optimised as `make dist` does it, by a profile of the \
+        "# Figures\n\nAs `make bench` printed them at commit {}. Each figure is compared with a peer that was measured in the same run. \
+         Absolute figures depend on the machine. {RATIOS} All programs in Rust are optimised as `make dist` does it, by a profile of the \
          gateway's calls.\n\n```text\n{report}```\n",
         commit.trim()
     );

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use support::process::Process;
-use support::provider::free_port;
+use support::upstream::free_port;
 
 use crate::role::Peer;
 use crate::settings::Outcome;

@@ -31,7 +31,7 @@ struct Case<'a> {
     document: &'a [u8],
     fields: &'a [&'a str],
     filter: Option<Filter<'a>>,
-    /// The goal beside serde_json's `Value`.
+    /// The goal, compared with serde_json's `Value`.
     goal: f64,
     /// The same shape as a program of `jq`; `None` if `jq` is not measured.
     program: Option<&'static str>,
@@ -79,13 +79,13 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         let theirs = speed(settings, case.document, || case.with_values(case.document))?;
         case.compare(&shape.apply(case.document)?, &case.with_values(case.document)?, "serde_json")?;
         let figure = |ours| Figure::new(format!("shaping: {}", case.name), Unit::BytesPerSecond, ours);
-        figures.push(figure(ours).beside("serde_json Value", theirs).goal(Goal::Ratio(case.goal)));
+        figures.push(figure(ours).against("serde_json Value", theirs).goal(Goal::Ratio(case.goal)));
         if let Some(program) = case.program
             && let Some((answer, theirs)) = jq(program, &large)?
         {
             case.compare(&shape.apply(&large)?, &answer, "jq")?;
             let ours = speed(settings, &large, || Ok(shape.apply(&large)?))?;
-            figures.push(figure(ours).beside("jq", theirs).goal(Goal::Ratio(JQ_GOAL)));
+            figures.push(figure(ours).against("jq", theirs).goal(Goal::Ratio(JQ_GOAL)));
         }
     }
     Ok(figures)

@@ -12,7 +12,7 @@ use crate::settings::Outcome;
 use crate::throughput::CONNECTIONS;
 use crate::variants::Scene;
 
-/// The argument that asks for this.
+/// The argument that starts the training.
 pub(crate) const NAME: &str = "train";
 
 /// Time for each kind of call.

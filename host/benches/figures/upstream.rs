@@ -1,4 +1,4 @@
-//! The role `upstream`: a service on loopback that answers at once, or when it is released.
+//! The role `upstream`: a service on loopback that answers immediately, or when it is released.
 //!
 //! - `/items/{anything}`: an item, see [`item`]
 //! - `/items/events`: a list of 100 kB

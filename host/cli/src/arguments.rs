@@ -27,7 +27,12 @@ pub struct Arguments {
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
     /// Serve until SIGTERM, SIGINT or SIGHUP
-    Serve,
+    Serve {
+        /// Begin with an empty database although there is a master key. Without it, the gateway does not start, because the database
+        /// may have been lost
+        #[arg(long)]
+        new_database: bool,
+    },
     /// Make, list and revoke API keys, and replace the master key
     #[command(subcommand)]
     Keys(KeysCommand),

@@ -38,7 +38,7 @@ type AnyError = Box<dyn std::error::Error>;
 
 fn with_configuration(arguments: &Arguments) -> Result<(), AnyError> {
     let mut config = load(arguments.config.as_deref())?;
-    if !matches!(arguments.command, Command::Serve) {
+    if !matches!(arguments.command, Command::Serve { .. }) {
         // Commands print their remarks. Their log is only for errors.
         config.log = Targets::new().with_default(LevelFilter::ERROR);
         if let Command::Connectors(ConnectorsCommand::Author(command)) = &arguments.command {
@@ -67,9 +67,9 @@ fn program(arguments: &Arguments) -> String {
 
 async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError> {
     match &arguments.command {
-        Command::Serve => {
+        Command::Serve { new_database } => {
             let ready = Box::new(connector_gateway::print_welcome);
-            serve(config, Extras { carrier: None, ready }).await?;
+            serve(config, Extras { carrier: None, new_database: *new_database, ready }).await?;
         }
         Command::Keys(command) => {
             let store = database::open(&config).await?;

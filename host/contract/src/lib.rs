@@ -4,10 +4,12 @@
 //! - `check`: all rules of a manifest; they are those of the crate `contract-rules`, which authors use too
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
+//! - `owner`: the party that can fix a problem
 //! - [`words`]: sentences and names in messages to people
 
 mod check;
 mod names;
+mod owner;
 pub mod site;
 pub mod words;
 
@@ -32,3 +34,4 @@ pub use check::check;
 pub use contract_rules::manifest::Violation;
 pub use contract_rules::schema::NULLABLE;
 pub use contract_rules::{address, header, limit, name, pointer};
+pub use owner::Owner;

@@ -79,7 +79,7 @@ impl<F: Fn(&Outline) + Send + Sync> Carrier for Watcher<F> {
                 Err(error) => (Err(error.clone()), Err(error)),
                 Ok(mut response) => {
                     let read = response.body.peek(usize::MAX).await.map(<[u8]>::len);
-                    let end = read.map(|bytes| (response.status_said.as_u16(), bytes));
+                    let end = read.map(|bytes| (response.upstream_status.as_u16(), bytes));
                     (Ok(response), end)
                 }
             };

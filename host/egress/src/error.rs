@@ -5,8 +5,8 @@ use std::time::Duration;
 use contract_rules::limit::PATH_BYTES;
 use memory::Exhausted;
 
-/// Why a request has no response, or a response no body. Messages never contain a secret: they name the host of an address, but
-/// neither its path nor its query.
+/// Why a request has no response, or a response no body. Messages never contain a secret: they name
+/// the host of an address, but neither its path nor its query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
     /// The request breaks a rule. The connector that composed it must change it.
@@ -31,7 +31,7 @@ pub enum EgressError {
         detail: String,
     },
     /// The connection or the TLS handshake failed, or the connection broke.
-    #[error("no answer from {host}: {detail}")]
+    #[error("no response from {host}: {detail}")]
     Unreachable {
         /// The host that was called.
         host: String,
@@ -49,7 +49,7 @@ pub enum EgressError {
         detail: String,
     },
     /// The deadline passed.
-    #[error("the upstream did not answer before the deadline: try again, or raise `limits.timeout_s`")]
+    #[error("the upstream did not respond before the deadline: try again, or raise `limits.timeout_s`")]
     TimedOut,
     /// The queue in front of the upstream is too long.
     #[error("too many calls are waiting for this upstream: try again in {} s", whole_seconds(*retry_after))]
@@ -58,13 +58,13 @@ pub enum EgressError {
         retry_after: Duration,
     },
     /// The body is larger than the limit.
-    #[error("the upstream's answer is larger than {limit} bytes: ask for less, or raise the limit")]
+    #[error("the upstream's response is larger than {limit} bytes: request less, or raise the limit")]
     TooLarge {
         /// The limit, in bytes.
         limit: u64,
     },
     /// The memory for calls is used up.
-    #[error("the gateway has no memory left for the upstream's answer: try again")]
+    #[error("the gateway has no memory left for the upstream's response: try again")]
     NoMemory,
     /// The upstream redirects to an address that must not be followed.
     #[error("redirect not followed: {detail}")]
@@ -73,26 +73,13 @@ pub enum EgressError {
         detail: String,
     },
     /// The response broke off, cannot be decoded, or has a link that is not an address.
-    #[error("the answer of `{upstream}` cannot be read: {detail}")]
-    BadAnswer {
-        /// Name of the upstream that answered.
+    #[error("the response of `{upstream}` cannot be read: {detail}")]
+    BadResponse {
+        /// Name of the upstream that sent the response.
         upstream: String,
         /// The fault of the response.
         detail: String,
     },
-}
-
-/// The person who can fix an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// The caller of the gateway, by waiting or by a smaller request.
-    Caller,
-    /// The operator of the gateway, by configuration.
-    Operator,
-    /// The author of the connector.
-    Connector,
-    /// The provider of the upstream.
-    Provider,
 }
 
 impl From<Exhausted> for EgressError {
@@ -102,20 +89,6 @@ impl From<Exhausted> for EgressError {
 }
 
 impl EgressError {
-    /// The person who can fix the error.
-    pub fn owner(&self) -> Owner {
-        match self {
-            Self::InvalidRequest { .. } => Owner::Connector,
-            Self::NotConfigured { .. } | Self::Denied { .. } | Self::Unresolved { .. } | Self::NoMemory => {
-                Owner::Operator
-            }
-            Self::PathTooLong | Self::RateLimited { .. } | Self::TooLarge { .. } => Owner::Caller,
-            Self::Unreachable { .. } | Self::TimedOut | Self::BadRedirect { .. } | Self::BadAnswer { .. } => {
-                Owner::Provider
-            }
-        }
-    }
-
     /// Returns `true` if the same request may succeed later.
     pub fn retryable(&self) -> bool {
         matches!(
@@ -124,7 +97,7 @@ impl EgressError {
                 | Self::Unresolved { .. }
                 | Self::TimedOut
                 | Self::RateLimited { .. }
-                | Self::BadAnswer { .. }
+                | Self::BadResponse { .. }
                 | Self::NoMemory
         )
     }

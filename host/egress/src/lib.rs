@@ -10,7 +10,7 @@
 //!   `link`: addresses that an upstream gave.
 //! - `send`: the life of one request, top to bottom; `redirect`: the next step after a redirect; `retry`: repeated attempts.
 //! - `carrier`: a place between the gateway and the network, for tools of connectors' authors.
-//! - `journal`: what the requests of one call have met; `tracing`: the attempts in the trace of a call.
+//! - `call_record`: what happened to the requests of one call; `tracing`: the attempts in the trace of a call.
 //! - `pacing`: the queue in front of an upstream; `budget`: a limit on the number of calls in a period.
 //! - `response`: the response, read with bounded memory; `throttle`: refusals that are rate limits.
 //! - `mask`: masks secrets that a response echoes; `needle`: one spelling of such a secret.
@@ -21,6 +21,7 @@
 
 mod address;
 mod budget;
+mod call_record;
 mod carrier;
 mod client;
 mod connector;
@@ -28,7 +29,6 @@ mod credential;
 mod error;
 mod headers;
 mod host;
-mod journal;
 mod link;
 mod location;
 mod mask;
@@ -49,12 +49,12 @@ mod upstream;
 
 pub use address::{Lookup, is_loopback, system_lookup};
 pub use budget::{Budget, Budgets, Left};
+pub use call_record::CallRecord;
 pub use carrier::{Carrier, Outline, Watcher};
 pub use client::{Egress, Settings};
 pub use credential::{Credential, CredentialUse, FormField};
-pub use error::{EgressError, Owner, whole_seconds};
+pub use error::{EgressError, whole_seconds};
 pub use headers::Headers;
-pub use journal::Journal;
 pub use link::Link;
 pub use mask::{MaskStream, Masker, SHORTEST_SECRET};
 pub use request::{Body, Request, Target};

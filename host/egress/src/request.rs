@@ -10,10 +10,10 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 use url::form_urlencoded;
 
+use super::call_record::CallRecord;
 use super::credential::{Credential, CredentialUse};
 use super::error::EgressError;
 use super::headers::Headers;
-use super::journal::Journal;
 use super::link::Link;
 use super::tracing::Tracing;
 use super::upstream::Upstream;
@@ -40,7 +40,7 @@ pub struct Request {
     /// Waits for the time that a rate limit (429) asks for, and tries again. Otherwise the caller gets the rate limit.
     pub waits_for_rate_limit: bool,
     /// Notes what the request meets. `None` if nobody asks later.
-    pub journal: Option<Arc<Journal>>,
+    pub record: Option<Arc<CallRecord>>,
     /// Traces the attempts. `None` if the call is not traced.
     pub trace: Option<Arc<dyn Tracing>>,
 }

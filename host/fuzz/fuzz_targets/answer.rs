@@ -107,7 +107,7 @@ async fn read(egress: &Egress, upstream: &Upstream) {
         deadline: Instant::now() + Duration::from_millis(200),
         limit: LIMIT,
         waits_for_rate_limit: false,
-        journal: None,
+        record: None,
         trace: None,
     };
     let response = match egress.send(upstream, &request).await {

@@ -21,7 +21,7 @@ fuzz_target!(|text: &str| {
             let message = ConfigError::Invalid { problems }.to_string();
             let named = message.split("gateway.toml:").skip(1).filter_map(|rest| rest.split(':').next()?.parse().ok());
             named.for_each(|line: usize| assert!((1..=lines).contains(&line), "line {line} of {lines}: {message}"));
-            // A name of a key is told, so the secret must be a value.
+            // The message may name a key, so the secret must be a value.
             if let Some((before, after)) = text.split_once(SECRET)
                 && before.ends_with("client_secret = \"")
                 && after.starts_with('"')

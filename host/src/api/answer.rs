@@ -4,14 +4,20 @@ use bytes::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, VARY};
 use hyper::{Response, StatusCode};
 use serde_json::Value;
+use tokio::time::Instant;
 
+use crate::body::{Body, full};
 use crate::gateway::TaggedText;
-use crate::pipeline::body::{Body, full};
 use store::digest::sha256_hex;
+
+/// An extension of a response: the deadline of the call. An answer that was not sent by then is
+/// given up.
+#[derive(Clone, Copy)]
+pub(super) struct AnswerDeadline(pub(super) Instant);
 
 /// A JSON document.
 pub(super) fn json_answer(document: &Value) -> Response<Body> {
-    typed(document.to_string(), "application/json")
+    answer_of_type(document.to_string(), "application/json")
 }
 
 /// A JSON document about one user, which no cache may store.
@@ -21,40 +27,46 @@ pub(super) fn private_answer(document: &Value) -> Response<Body> {
 
 /// The text of a JSON document about one user, which no cache may store.
 pub(super) fn private_text(document: impl Into<Bytes>) -> Response<Body> {
-    let mut response = typed(document, "application/json");
+    let mut response = answer_of_type(document, "application/json");
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
 /// A body of any media type.
-pub(super) fn typed(bytes: impl Into<Bytes>, content_type: &'static str) -> Response<Body> {
+pub(super) fn answer_of_type(bytes: impl Into<Bytes>, content_type: &'static str) -> Response<Body> {
     let mut response = Response::new(full(bytes));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 
 /// Adds the tag to a document.
-pub(super) fn with_tag(document: String) -> TaggedText {
+pub(super) fn tagged_text(document: String) -> TaggedText {
     // Weak, because an answer may be compressed on its way.
     let tag = format!("W/\"{}\"", sha256_hex(document.as_bytes()));
     TaggedText { text: document.into(), tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"\"")) }
 }
 
-/// A JSON document that the caller may keep and ask about again: 304 if the request names its tag in `If-None-Match`.
-pub(super) fn tagged(request: &HeaderMap, document: &TaggedText) -> Response<Body> {
-    tagged_as(request, document, "application/json")
+/// A JSON document that the caller may keep and ask about again: 304 if the request names its tag
+/// in `If-None-Match`.
+pub(super) fn tagged_answer(request: &HeaderMap, document: &TaggedText) -> Response<Body> {
+    tagged_answer_of_type(request, document, "application/json")
 }
 
-/// As [`tagged`], with another media type.
-pub(super) fn tagged_as(request: &HeaderMap, document: &TaggedText, content_type: &'static str) -> Response<Body> {
+/// As [`tagged_answer`], with another media type.
+pub(super) fn tagged_answer_of_type(
+    request: &HeaderMap,
+    document: &TaggedText,
+    content_type: &'static str,
+) -> Response<Body> {
     let mut response = if document.tag.to_str().is_ok_and(|tag| names_tag(request, tag)) {
         let mut response = Response::new(full(Bytes::new()));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        // The document itself is compressed for callers who take that, and then says so (RFC 9110, section 15.4.5).
+        // The document itself is compressed for callers who take that, and then says so (RFC 9110,
+        // section 15.4.5).
         response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
         response
     } else {
-        typed(document.text.clone(), content_type)
+        answer_of_type(document.text.clone(), content_type)
     };
     let headers = response.headers_mut();
     headers.insert(ETAG, document.tag.clone());

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hyper::header::{AUTHORIZATION, HeaderMap};
 
-use super::problem::{self, Problem};
 use crate::auth::{AuthError, Caller, JwtError, Scope};
 use crate::gateway::Gateway;
+use crate::problem::{self, Problem};
 use contract::words::sentence;
 use store::{Holder, KeyId};
 
-/// A caller that may call the endpoint. Only [`authorize`] makes one, so that no handler can run without it.
+/// A caller that may call the endpoint. Only [`authorize`] makes one, so that no handler can run
+/// without it.
 #[derive(Clone)]
 pub(super) struct AuthorizedCaller(Arc<Caller>);
 
@@ -56,7 +57,7 @@ pub(super) async fn authorize(
         caller.require(scope).map_err(|missing| {
             let name = missing.0.name();
             problem::MISSING_SCOPE
-                .because(format!("This token lacks the scope `{name}`; use one that has it."))
+                .with_detail(format!("This token lacks the scope `{name}`; use one that has it."))
                 .with("scope", name)
                 .challenge(&format!("Bearer error=\"insufficient_scope\", scope=\"{name}\""))
         })?;
@@ -67,16 +68,16 @@ pub(super) async fn authorize(
 fn unauthenticated(error: &AuthError) -> Problem {
     match error {
         AuthError::Unavailable(cause) => problem::store_problem(cause, "The API keys cannot be read now; try again."),
-        AuthError::Jwt(JwtError::KeysUnavailable) => {
-            problem::ISSUER_UNAVAILABLE.because(format!("{} Try again.", sentence(&error.to_string()))).retry_after(5)
-        }
+        AuthError::Jwt(JwtError::KeysUnavailable) => problem::ISSUER_UNAVAILABLE
+            .with_detail(format!("{} Try again.", sentence(&error.to_string())))
+            .retry_after(5),
         AuthError::Missing => refused(error).challenge("Bearer"),
         _ => refused(error).challenge("Bearer error=\"invalid_token\""),
     }
 }
 
 fn refused(error: &AuthError) -> Problem {
-    problem::UNAUTHENTICATED.because(format!(
+    problem::UNAUTHENTICATED.with_detail(format!(
         "{} Send an API key as `Authorization: Bearer cgw_…`; `connector-gateway keys create` makes one.",
         sentence(&error.to_string())
     ))

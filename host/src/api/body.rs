@@ -10,14 +10,16 @@ use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, 
 use memory::{Exhausted, MemoryBudget};
 use tokio::time::{Instant, timeout_at};
 
-use super::problem::{self, Problem};
 use crate::gateway::Gateway;
 use crate::media_type::{essence, is_json};
+use crate::problem::{self, Problem};
 
-/// The most bytes that are read and dropped after a call is answered without the whole of its body.
+/// The most bytes that are read and dropped after the answer to a call whose body was not read
+/// completely.
 const LINGER_BYTES: usize = 64 << 20;
 
-/// The most bytes of a body that is copied rather than kept as it was read. Connections read 8 KiB at once.
+/// The most bytes of a body that is copied rather than kept as it was read. Connections read 8 KiB
+/// at a time.
 const SMALL_BYTES: usize = 4 << 10;
 
 /// The longest time for reading and dropping.
@@ -28,9 +30,10 @@ pub(super) struct RequestBody {
     incoming: Incoming,
     /// The time until which the caller may send it.
     deadline: Instant,
-    /// The caller sends it when it is told to (RFC 9110, section 10.1.1). The first attempt to read tells it.
+    /// The caller waits for the response 100 before it sends the body (RFC 9110, section 10.1.1).
+    /// The first read sends that response.
     is_held_back: bool,
-    /// It was read to its end. A body without a declared length does not tell so itself.
+    /// It was read to its end. A body without a declared length does not know its end.
     has_ended: bool,
 }
 
@@ -65,9 +68,10 @@ impl RequestBody {
         self.has_ended || self.incoming.is_end_stream()
     }
 
-    /// Reads and drops what a handler has left. A connection that closed while its caller still sends could be reset before the
-    /// caller reads the answer, and one that closed after the answer could break off the next request. Returns `false` if a part
-    /// of the body is left all the same, so that the connection has to close.
+    /// Reads and drops what a handler has left. A connection that closed while its caller still
+    /// sends could be reset before the caller reads the answer, and one that closed after the
+    /// answer could break off the next request. Returns `false` if a part of the body is still
+    /// unread, so that the connection has to close.
     pub(super) async fn drop_rest(mut self) -> bool {
         if self.is_held_back {
             return false;
@@ -87,12 +91,13 @@ impl RequestBody {
     }
 }
 
-/// Reads a body of at most `limit_mb` MiB, until its deadline. `advice` is the second half of the sentence that the body is too
-/// large.
+/// Reads a body of at most `limit_mb` MiB, until its deadline. `advice` is the second half of the
+/// sentence that the body is too large.
 ///
 /// # Errors
-/// 415 if it is encoded, 413 over the limit, 503 if the memory for calls is used up, 408 at the deadline, 400 if the caller stops sending.
-pub(super) async fn read(
+/// 415 if it is encoded, 413 over the limit, 503 if the memory for calls is used up, 408 at the
+/// deadline, 400 if the caller stops sending.
+pub(super) async fn read_body(
     headers: &HeaderMap,
     body: &mut RequestBody,
     limit_mb: usize,
@@ -103,12 +108,12 @@ pub(super) async fn read(
         && !encoding.as_bytes().eq_ignore_ascii_case(b"identity")
     {
         return Err(problem::UNSUPPORTED_MEDIA_TYPE
-            .because("The body has a Content-Encoding, which the gateway does not decode; send the body as it is.")
+            .with_detail("The body has a Content-Encoding, which the gateway does not decode; send the body as it is.")
             .header(ACCEPT_ENCODING, HeaderValue::from_static("identity")));
     }
     let limit = limit_mb << 20;
     let too_large =
-        || problem::BODY_TOO_LARGE.because(format!("The body is over the limit of {limit_mb} MB; {advice}."));
+        || problem::BODY_TOO_LARGE.with_detail(format!("The body is over the limit of {limit_mb} MB; {advice}."));
     if body.incoming.size_hint().lower() > limit as u64 {
         return Err(too_large());
     }
@@ -117,10 +122,10 @@ pub(super) async fn read(
         Ok(Err(Unread::TooLarge)) => Err(too_large()),
         Ok(Err(Unread::NoMemory(exhausted))) => Err(problem::no_memory(exhausted)),
         Ok(Err(Unread::BrokenOff)) => {
-            Err(problem::BAD_REQUEST.because("The body did not arrive completely; send it again."))
+            Err(problem::BAD_REQUEST.with_detail("The body did not arrive completely; send it again."))
         }
         Err(_) => Err(problem::BAD_REQUEST
-            .because("The body did not arrive in time; send it faster.")
+            .with_detail("The body did not arrive in time; send it faster.")
             .status(StatusCode::REQUEST_TIMEOUT)
             .retryable(true)),
     }
@@ -139,8 +144,8 @@ impl From<Exhausted> for Unread {
     }
 }
 
-/// Reads a whole body of at most `limit` bytes. Memory is taken as pieces arrive, so that a caller who announces much and sends
-/// little holds little.
+/// Reads a whole body of at most `limit` bytes. Memory is taken as pieces arrive, so that a caller
+/// who announces much and sends little holds little.
 async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
     let announced = body.incoming.size_hint().exact().and_then(|bytes| bytes.try_into().ok()).unwrap_or(limit);
     let mut held = memory.part_before_admission();
@@ -158,7 +163,8 @@ async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) ->
             continue;
         };
         if whole.capacity() < size {
-            // Room for more than the piece, so that a body is not moved for each piece. The room is counted too.
+            // Room for more than the piece, so that a body is not moved for each piece. The room is
+            // counted too.
             let room = announced.min(2 * size).max(size);
             held.grow_to(room)?;
             whole.reserve_exact(room - whole.len());
@@ -169,7 +175,8 @@ async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) ->
         whole.extend_from_slice(&piece);
     }
     Ok(held.of(match first {
-        // A copy of a small body, because the piece is a part of the connection's memory, which a call that waits must not keep.
+        // A copy of a small body, because the piece is a part of the connection's memory, which a
+        // call that waits must not keep.
         Some(piece) if whole.is_empty() && piece.len() <= SMALL_BYTES => Bytes::copy_from_slice(&piece),
         Some(piece) if whole.is_empty() => piece,
         _ => whole.into(),
@@ -179,19 +186,19 @@ async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) ->
 /// Reads a body whose media type is JSON, or an empty body without a media type.
 ///
 /// # Errors
-/// As [`read`], and 415 for any other media type.
-pub(super) async fn read_json(
+/// As [`read_body`], and 415 for any other media type.
+pub(super) async fn read_json_body(
     headers: &HeaderMap,
     body: &mut RequestBody,
     gateway: &Gateway,
 ) -> Result<Bytes, Problem> {
     let (limit_mb, advice) = (gateway.config.max_body_mb, "send less, or have `max_body_mb` raised");
     let content_type = headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?"));
-    let body = read(headers, body, limit_mb, advice, gateway.egress.memory()).await?;
+    let body = read_body(headers, body, limit_mb, advice, gateway.egress.memory()).await?;
     if content_type.is_some_and(|value| is_json(essence(value))) || body.is_empty() && content_type.is_none() {
         return Ok(body);
     }
-    Err(problem::UNSUPPORTED_MEDIA_TYPE.because(match content_type {
+    Err(problem::UNSUPPORTED_MEDIA_TYPE.with_detail(match content_type {
         Some(given) => format!("The body's media type is {given}; send JSON with Content-Type: application/json."),
         None => "The body has no media type; send JSON with Content-Type: application/json.".to_owned(),
     }))

@@ -1,4 +1,4 @@
-//! Answers in fewer bytes: gzip and zstd, where the caller asks for it and it is worth it.
+//! Compresses answers with gzip or zstd, if the caller accepts it and the answer gets smaller.
 
 use std::io::{self, Write};
 
@@ -14,15 +14,15 @@ use hyper::header::{
 };
 use memory::{Held, MemoryBudget};
 
+use crate::body::{Body, full, rejoined};
 use crate::media_type::{essence, is_json};
-use crate::pipeline::body::{Body, full, rejoined};
 use egress::EgressError;
 
-/// A smaller answer fits in one packet, so that nothing is won.
+/// A smaller answer fits in one packet, so compression gains nothing.
 const LEAST_BYTES: usize = 1024;
 
-/// The level of zstd that takes the least time, and the distance in which it looks for repetitions: 2^17 bytes. Both keep its memory
-/// small.
+/// The level of zstd that takes the least time, and the distance in which it looks for repetitions:
+/// 2^17 bytes. Both keep its memory small.
 const ZSTD_LEVEL: i32 = 1;
 const ZSTD_WINDOW_LOG: u32 = 17;
 
@@ -34,11 +34,15 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding that a header `Accept-Encoding` asks for. zstd is preferred, because it takes less time. `None` if the caller
-    /// takes neither.
-    pub(super) fn of(accepted: Option<&HeaderValue>) -> Option<Self> {
+    /// The encoding for a header `Accept-Encoding`. zstd is preferred, because it takes less time.
+    /// `None` if the caller accepts neither.
+    pub(super) fn negotiated(accepted: Option<&HeaderValue>) -> Option<Self> {
         let accepted = accepted?;
-        if takes(accepted, "zstd") { Some(Self::Zstd) } else { takes(accepted, "gzip").then_some(Self::Gzip) }
+        if accepts_encoding(accepted, "zstd") {
+            Some(Self::Zstd)
+        } else {
+            accepts_encoding(accepted, "gzip").then_some(Self::Gzip)
+        }
     }
 
     /// An upper bound of the memory that an encoder takes until the answer is sent.
@@ -58,7 +62,7 @@ impl Encoding {
 }
 
 /// Returns `true` if a header `Accept-Encoding` names an encoding.
-pub(super) fn takes(accepted: &HeaderValue, name: &str) -> bool {
+pub(super) fn accepts_encoding(accepted: &HeaderValue, name: &str) -> bool {
     accepted.to_str().unwrap_or_default().split(',').any(|one| {
         let mut parts = one.split(';').map(str::trim);
         let is_named = parts.next().is_some_and(|named| named.eq_ignore_ascii_case(name));
@@ -66,9 +70,9 @@ pub(super) fn takes(accepted: &HeaderValue, name: &str) -> bool {
     })
 }
 
-/// Returns the answer in this encoding, if it is text and not too small. An answer that streams still streams. Large pieces are
-/// encoded beside the threads that serve.
-pub(super) async fn encoded(response: Response<Body>, encoding: Encoding, memory: &MemoryBudget) -> Response<Body> {
+/// Returns the answer in this encoding, if it is text and not too small. An answer that streams
+/// still streams. Large pieces are encoded on other threads than those that serve.
+pub(super) async fn compressed(response: Response<Body>, encoding: Encoding, memory: &MemoryBudget) -> Response<Body> {
     if !is_text(response.headers()) || response.body().size_hint().exact().is_some_and(|size| size < LEAST_BYTES as u64)
     {
         return response;
@@ -83,7 +87,7 @@ pub(super) async fn encoded(response: Response<Body>, encoding: Encoding, memory
     if first.len() < LEAST_BYTES && body.is_end_stream() {
         return Response::from_parts(parts, full(first));
     }
-    // Callers who do not read their answers hold an encoder each.
+    // A caller that does not read its answer keeps an encoder.
     let mut held = memory.part();
     let (Ok(()), Ok(encoder)) = (held.grow_to(encoding.memory()), Encoder::new(encoding)) else {
         return Response::from_parts(parts, rejoined([Ok(first)], body));
@@ -100,7 +104,8 @@ pub(super) async fn encoded(response: Response<Body>, encoding: Encoding, memory
     Response::from_parts(parts, StreamBody::new(pieces).boxed_unsync())
 }
 
-/// Returns `true` if the media type is one of text, which gets smaller. Images, archives and the like are compressed already.
+/// Returns `true` if the media type is one of text, which gets smaller. Images, archives and the
+/// like are compressed already.
 fn is_text(headers: &HeaderMap) -> bool {
     if headers.contains_key(CONTENT_ENCODING) || headers.contains_key(CONTENT_RANGE) {
         return false;
@@ -145,7 +150,7 @@ impl State {
 }
 
 fn broken(error: &io::Error) -> EgressError {
-    EgressError::BadAnswer { upstream: "the gateway".to_owned(), detail: format!("it cannot be encoded: {error}") }
+    EgressError::BadResponse { upstream: "the gateway".to_owned(), detail: format!("it cannot be encoded: {error}") }
 }
 
 enum Encoder {
@@ -195,25 +200,25 @@ mod tests {
 
     use super::*;
 
-    fn of(accepted: &'static str) -> Option<Encoding> {
-        Encoding::of(Some(&HeaderValue::from_static(accepted)))
+    fn negotiated(accepted: &'static str) -> Option<Encoding> {
+        Encoding::negotiated(Some(&HeaderValue::from_static(accepted)))
     }
 
     #[test]
     fn the_encoding_is_one_that_the_caller_names() {
-        assert_eq!(of("gzip, deflate, br, zstd"), Some(Encoding::Zstd));
-        assert_eq!(of("GZIP;q=0.5"), Some(Encoding::Gzip));
-        assert_eq!(of("zstd;q=0, gzip"), Some(Encoding::Gzip));
+        assert_eq!(negotiated("gzip, deflate, br, zstd"), Some(Encoding::Zstd));
+        assert_eq!(negotiated("GZIP;q=0.5"), Some(Encoding::Gzip));
+        assert_eq!(negotiated("zstd;q=0, gzip"), Some(Encoding::Gzip));
         for neither in ["identity", "*", "br", "gzip;q=0", ""] {
-            assert_eq!(of(neither), None, "{neither}");
+            assert_eq!(negotiated(neither), None, "{neither}");
         }
-        assert_eq!(Encoding::of(None), None);
+        assert_eq!(Encoding::negotiated(None), None);
     }
 
     async fn encode(content_type: &'static str, body: String, encoding: Encoding) -> (Option<String>, Vec<u8>) {
         let mut response = Response::new(full(body));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        let encoded = encoded(response, encoding, &MemoryBudget::unlimited()).await;
+        let encoded = compressed(response, encoding, &MemoryBudget::unlimited()).await;
         let name = encoded.headers().get(CONTENT_ENCODING).map(|value| value.to_str().unwrap().to_owned());
         (name, encoded.into_body().collect().await.unwrap().to_bytes().to_vec())
     }
@@ -235,7 +240,7 @@ mod tests {
         let text = "[1, 2, 3] ".repeat(1000);
         let mut response = Response::new(full(text.clone()));
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let answer = encoded(response, Encoding::Zstd, &MemoryBudget::new(100 << 10)).await;
+        let answer = compressed(response, Encoding::Zstd, &MemoryBudget::new(100 << 10)).await;
         assert!(!answer.headers().contains_key(CONTENT_ENCODING));
         assert_eq!(answer.into_body().collect().await.unwrap().to_bytes(), text);
     }

@@ -5,32 +5,32 @@ use std::sync::Arc;
 use hyper::Response;
 use serde_json::json;
 
-use super::answer::{tagged, with_tag};
+use super::answer::{tagged_answer, tagged_text};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem};
 use super::records::{ConnectorsRecord, RefusedRecord};
 use super::route::HttpCall;
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::registry::{Connector, Registry};
 use contract::words::{nearest, shortened};
 
 /// Answers the list.
-pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let document = record(&call.gateway.registry, caller.may(Scope::Admin));
-    let document = with_tag(json!(document).to_string());
-    Ok(tagged(&call.head.headers, &document))
+pub(super) async fn list_connectors(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let document = connectors_record(&call.gateway.registry, caller.may(Scope::Admin));
+    let document = tagged_text(json!(document).to_string());
+    Ok(tagged_answer(&call.head.headers, &document))
 }
 
 /// The live connectors and the refused files. The reasons of refusals are for admins.
-pub fn record(registry: &Registry, with_reasons: bool) -> ConnectorsRecord {
+pub fn connectors_record(registry: &Registry, with_reasons: bool) -> ConnectorsRecord {
     let live = registry.live();
     let mut connectors: Vec<_> = live.values().collect();
     connectors.sort_by_key(|connector| &connector.manifest().identifier);
     ConnectorsRecord {
         connectors: connectors.into_iter().map(|connector| (&**connector).into()).collect(),
-        refused: registry.refused().iter().map(|refused| RefusedRecord::of(refused, with_reasons)).collect(),
+        refused: registry.refused().iter().map(|refused| RefusedRecord::of_refused(refused, with_reasons)).collect(),
     }
 }
 
@@ -38,20 +38,20 @@ pub fn record(registry: &Registry, with_reasons: bool) -> ConnectorsRecord {
 ///
 /// # Errors
 /// 404 if there is no such connector. The problem names the nearest one.
-pub(super) fn live(gateway: &Gateway, identifier: &str) -> Result<Arc<Connector>, Problem> {
-    gateway.registry.get(identifier).ok_or_else(|| unknown(gateway, identifier))
+pub(super) fn live_connector(gateway: &Gateway, identifier: &str) -> Result<Arc<Connector>, Problem> {
+    gateway.registry.get(identifier).ok_or_else(|| unknown_connector(gateway, identifier))
 }
 
 /// The problem of an identifier that no live connector has.
-pub(super) fn unknown(gateway: &Gateway, identifier: &str) -> Problem {
+pub(super) fn unknown_connector(gateway: &Gateway, identifier: &str) -> Problem {
     let file = format!("{identifier}.wasm");
     if gateway.registry.missing().is_some_and(|missing| missing.contains(&file)) {
-        return problem::STARTING.because(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
+        return problem::STARTING.with_detail(format!("`{identifier}` is not loaded yet; try again.")).retry_after(1);
     }
     let live = gateway.registry.live();
     let nearest = nearest(identifier, live.keys().map(String::as_str));
     let identifier = shortened(identifier);
-    problem::UNKNOWN_CONNECTOR.because(match nearest {
+    problem::UNKNOWN_CONNECTOR.with_detail(match nearest {
         Some(known) => format!("There is no connector `{identifier}`; did you mean `{known}`?"),
         None => format!("There is no connector `{identifier}`; GET /connectors lists them."),
     })

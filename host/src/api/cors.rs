@@ -1,6 +1,7 @@
 //! Calls from pages in a browser (CORS): which of them may read the answers.
 //!
-//! Off unless `allowed_origins` is set, and only for callers with a JWT: an API key in a page would be everybody's.
+//! Off unless `allowed_origins` is set, and only for callers with a JWT: everyone can read an API
+//! key in a page.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -12,8 +13,8 @@ use url::Url;
 
 use super::route::Route;
 use crate::auth::is_jwt;
+use crate::body::{Body, full};
 use crate::config::Config;
-use crate::pipeline::body::{Body, full};
 
 /// Headers that a page may send.
 const SENT: HeaderValue = HeaderValue::from_static(
@@ -30,7 +31,8 @@ const READ: HeaderValue = HeaderValue::from_static(
 /// Time for which a browser keeps the answer to a preflight request, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// The origin of a page that may read the answer. `None` if the call does not come from such a page.
+/// The origin of a page that may read the answer. `None` if the call does not come from such a
+/// page.
 pub(super) fn allowed_origin(config: &Config, headers: &HeaderMap) -> Option<HeaderValue> {
     // Without the setting, nothing is looked up.
     if config.allowed_origins.is_empty() {
@@ -42,22 +44,23 @@ pub(super) fn allowed_origin(config: &Config, headers: &HeaderMap) -> Option<Hea
     (is_for_pages && config.allowed_origins.contains(&origin)).then(|| given.clone())
 }
 
-/// The answer to a preflight request: a browser asks before a call if the page may send it. `None` if this is no such request.
-pub(super) fn preflight(method: &Method, headers: &HeaderMap, route: &Route) -> Option<Response<Body>> {
-    if *method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+/// The answer to a preflight request, with which a browser checks whether a page may send a call.
+/// `None` if this is no such request.
+pub(super) fn preflight_answer(method: &Method, request: &HeaderMap, route: &Route) -> Option<Response<Body>> {
+    if *method != Method::OPTIONS || !request.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
         return None;
     }
     let mut response = Response::new(full(""));
     *response.status_mut() = StatusCode::NO_CONTENT;
-    let answered = response.headers_mut();
-    answered.extend(HeaderValue::try_from(route.allowed()).ok().map(|methods| (ACCESS_CONTROL_ALLOW_METHODS, methods)));
-    answered.insert(ACCESS_CONTROL_ALLOW_HEADERS, SENT);
-    answered.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+    let headers = response.headers_mut();
+    headers.extend(HeaderValue::try_from(route.allowed()).ok().map(|methods| (ACCESS_CONTROL_ALLOW_METHODS, methods)));
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, SENT);
+    headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     Some(response)
 }
 
 /// Lets the page read an answer.
-pub(super) fn allow(origin: HeaderValue, headers: &mut HeaderMap) {
+pub(super) fn let_page_read(origin: HeaderValue, headers: &mut HeaderMap) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, READ);
     headers.append(VARY, HeaderValue::from_static("Origin"));

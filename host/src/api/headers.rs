@@ -3,77 +3,84 @@
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
-use super::problem::{self, Problem};
+use crate::problem::{self, Problem};
 use contract::pointer;
 
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
-/// What a caller asks for in the headers of a call. The texts are copied: a waiting call must not keep the buffer of its connection.
+/// The headers of a call that change how it runs. The texts are copied: a waiting call must not
+/// keep the buffer of its connection.
 #[derive(Default)]
-pub(super) struct Wishes {
-    /// The media types that the caller takes.
+pub(super) struct CallHeaders {
+    /// The media types that the caller accepts.
     pub(super) accept: Option<Box<str>>,
     /// The part of a file that the caller wants.
     pub(super) range: Option<Box<str>>,
     /// See [`user_identifier`].
     pub(super) user_identifier: Option<Box<str>>,
-    /// The longest time that the caller waits: `Request-Timeout`, else the preference `wait` (RFC 7240, section 4.3).
-    pub(super) patience: Option<Patience>,
-    /// The caller wants to know why a connector trapped. Only a caller with the scope `admin` is told.
+    /// The longest time that the caller waits: `Request-Timeout`, else the preference `wait` (RFC
+    /// 7240, section 4.3).
+    pub(super) requested_timeout: Option<RequestedTimeout>,
+    /// The caller requests the reason why a connector trapped. Only callers with the scope `admin`
+    /// get it.
     pub(super) wants_debug: bool,
 }
 
-impl Wishes {
-    /// Reads the headers in one pass, so that an absent one costs nothing.
+impl CallHeaders {
+    /// Reads all headers in one pass, so that an absent header costs nothing.
     ///
     /// # Errors
-    /// 400 if `Request-Timeout` is not a number of seconds, and those of [`user_identifier`]. A preference that cannot be read is
-    /// ignored, as RFC 7240 says.
-    pub(super) fn of(headers: &HeaderMap) -> Result<Self, Problem> {
-        let mut wishes = Self::default();
+    /// 400 if `Request-Timeout` is not a number of seconds, and the errors of [`user_identifier`].
+    /// A preference that cannot be read is ignored, as RFC 7240 says.
+    pub(super) fn parse(headers: &HeaderMap) -> Result<Self, Problem> {
+        let mut call_headers = Self::default();
         let (mut prefer, mut request_timeout) = (None, None);
         for (name, value) in headers {
             let text = || value.to_str().ok();
             match name.as_str() {
-                "accept" if wishes.accept.is_none() => wishes.accept = text().map(Box::from),
+                "accept" if call_headers.accept.is_none() => call_headers.accept = text().map(Box::from),
                 "x-user-identifier" => {
-                    wishes.user_identifier = Some(named(value, wishes.user_identifier.is_some())?.into());
+                    call_headers.user_identifier = Some(named(value, call_headers.user_identifier.is_some())?.into());
                 }
                 "prefer" => prefer = text(),
                 "request-timeout" => request_timeout = Some(value),
-                "range" => wishes.range = text().filter(|range| range.starts_with("bytes=")).map(Box::from),
-                "x-debug" => wishes.wants_debug = value == "1",
+                "range" => call_headers.range = text().filter(|range| range.starts_with("bytes=")).map(Box::from),
+                "x-debug" => call_headers.wants_debug = value == "1",
                 _ => {}
             }
         }
-        wishes.patience = patience(request_timeout, prefer.unwrap_or_default())?;
-        Ok(wishes)
+        call_headers.requested_timeout = requested_timeout(request_timeout, prefer.unwrap_or_default())?;
+        Ok(call_headers)
     }
 }
 
-fn patience(request_timeout: Option<&HeaderValue>, preferences: &str) -> Result<Option<Patience>, Problem> {
+fn requested_timeout(
+    request_timeout: Option<&HeaderValue>,
+    preferences: &str,
+) -> Result<Option<RequestedTimeout>, Problem> {
     let seconds = |text: &str| text.trim().parse::<u64>().ok().filter(|seconds| *seconds > 0);
     if let Some(value) = request_timeout {
         let seconds = value.to_str().ok().and_then(seconds).ok_or_else(|| {
-            problem::BAD_REQUEST.because("The header Request-Timeout must be a whole number of seconds, at least 1.")
+            problem::BAD_REQUEST
+                .with_detail("The header Request-Timeout must be a whole number of seconds, at least 1.")
         })?;
-        return Ok(Some(Patience { seconds, is_preference: false }));
+        return Ok(Some(RequestedTimeout { seconds, is_preference: false }));
     }
     let wait = preferences.split([',', ';']).find_map(|one| seconds(one.trim().strip_prefix("wait=")?));
-    Ok(wait.map(|seconds| Patience { seconds, is_preference: true }))
+    Ok(wait.map(|seconds| RequestedTimeout { seconds, is_preference: true }))
 }
 
-/// The longest time that a caller waits.
+/// The longest time that a caller is ready to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Patience {
+pub(super) struct RequestedTimeout {
     pub(super) seconds: u64,
     /// `true` if it is a preference, and the answer says that the gateway has applied it.
     pub(super) is_preference: bool,
 }
 
-impl Patience {
-    /// The header that asks for it.
+impl RequestedTimeout {
+    /// The header that it comes from.
     pub(super) fn header(self) -> &'static str {
         if self.is_preference { "Prefer" } else { "Request-Timeout" }
     }
@@ -87,7 +94,8 @@ impl Patience {
 /// The integration that a call names. `None` if the header is missing.
 ///
 /// # Errors
-/// 422 if the header is empty or repeated: the gateway must not guess what the caller means. 400 if it is not UTF-8.
+/// 422 if the header is empty or repeated: the gateway must not guess what the caller means. 400 if
+/// it is not UTF-8.
 pub(super) fn user_identifier(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut values = headers.get_all(&USER_IDENTIFIER).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -98,8 +106,9 @@ fn named(value: &HeaderValue, is_repeated: bool) -> Result<&str, Problem> {
     if is_repeated {
         return Err(invalid_header("X-User-Identifier", "is there more than once; name one integration"));
     }
-    let named = std::str::from_utf8(value.as_bytes())
-        .map_err(|_| problem::BAD_REQUEST.because("The header X-User-Identifier is not UTF-8; send it as UTF-8."))?;
+    let named = std::str::from_utf8(value.as_bytes()).map_err(|_| {
+        problem::BAD_REQUEST.with_detail("The header X-User-Identifier is not UTF-8; send it as UTF-8.")
+    })?;
     match named.trim() {
         "" => Err(invalid_header("X-User-Identifier", "is empty; name an integration, or leave the header out")),
         named => Ok(named),
@@ -110,30 +119,30 @@ fn named(value: &HeaderValue, is_repeated: bool) -> Result<&str, Problem> {
 fn invalid_header(name: &str, detail: &str) -> Problem {
     let detail = format!("The header {name} {detail}.");
     let error = json!({"pointer": pointer::of(name), "detail": detail});
-    problem::VALIDATION.because(detail).with("errors", vec![error])
+    problem::VALIDATION.with_detail(detail).with("errors", vec![error])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn patience(name: &'static str, value: &'static str) -> Result<Option<Patience>, ()> {
+    fn timeout_of(name: &'static str, value: &'static str) -> Result<Option<RequestedTimeout>, ()> {
         let headers = HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
-        Wishes::of(&headers).map(|wishes| wishes.patience).map_err(drop)
+        CallHeaders::parse(&headers).map(|call_headers| call_headers.requested_timeout).map_err(drop)
     }
 
     #[test]
     fn the_time_that_a_caller_waits_is_read_from_both_headers() {
-        let preference = |seconds| Ok(Some(Patience { seconds, is_preference: true }));
-        assert_eq!(patience("prefer", "wait=7"), preference(7));
-        assert_eq!(patience("prefer", "respond-async, wait=10"), preference(10));
+        let preference = |seconds| Ok(Some(RequestedTimeout { seconds, is_preference: true }));
+        assert_eq!(timeout_of("prefer", "wait=7"), preference(7));
+        assert_eq!(timeout_of("prefer", "respond-async, wait=10"), preference(10));
         for ignored in ["respond-async", "wait=soon", "wait=0", "wait=-1", ""] {
-            assert_eq!(patience("prefer", ignored), Ok(None), "{ignored}");
+            assert_eq!(timeout_of("prefer", ignored), Ok(None), "{ignored}");
         }
-        assert_eq!(patience("request-timeout", "5"), Ok(Some(Patience { seconds: 5, is_preference: false })));
+        assert_eq!(timeout_of("request-timeout", "5"), Ok(Some(RequestedTimeout { seconds: 5, is_preference: false })));
         for wrong in ["", "0", "1.5", "soon", "-3"] {
-            assert_eq!(patience("request-timeout", wrong), Err(()), "{wrong}");
+            assert_eq!(timeout_of("request-timeout", wrong), Err(()), "{wrong}");
         }
-        assert_eq!(patience("accept", "text/plain"), Ok(None));
+        assert_eq!(timeout_of("accept", "text/plain"), Ok(None));
     }
 }

@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use hyper::Response;
-use serde::Serialize;
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::answer::{private_answer, private_text};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, job_problem, read_query};
+use super::records::{JobCancelledRecord, JobPageRecord};
 use super::route::HttpCall;
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::jobs::job_problem;
+use crate::problem::{self, Problem, read_query};
 use store::JobStatus;
 
 /// Jobs in a page, if the caller does not say how many.
@@ -20,37 +20,32 @@ const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 200;
 
 /// GET /jobs: a page of the caller's own jobs, the newest first.
-pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    #[derive(Serialize)]
-    struct Page {
-        jobs: Vec<Box<RawValue>>,
-        next_cursor: Option<String>,
-    }
+pub(super) async fn list_jobs(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let Query { status, cursor, limit } = Query::read(call.head.uri.query().unwrap_or_default())?;
     let listed = call.gateway.jobs.list(caller.tenant(), caller.subject(), status, cursor, limit).await;
     let listed = listed.map_err(job_problem)?;
-    let page = Page { jobs: listed.jobs, next_cursor: listed.next_cursor };
+    let page = JobPageRecord { jobs: listed.jobs, next_cursor: listed.next_cursor };
     let page = serde_json::to_vec(&page).map_err(|error| job_problem(error.into()))?;
     Ok(private_text(Bytes::from(page)))
 }
 
 /// GET /jobs/{job_id}.
-pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn get_job(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.job_id;
     let found = call.gateway.jobs.get(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
-    found.map(private_text).ok_or_else(|| unknown(id))
+    found.map(private_text).ok_or_else(|| unknown_job(id))
 }
 
 /// DELETE /jobs/{job_id}: cancels the job.
-pub(super) async fn cancel(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn cancel_job(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.job_id;
     let cancelled = call.gateway.jobs.cancel(caller.tenant(), caller.subject(), id).await.map_err(job_problem)?;
-    let cancelled = cancelled.ok_or_else(|| unknown(id))?;
-    Ok(private_answer(&json!({"cancelled": cancelled})))
+    let cancelled = cancelled.ok_or_else(|| unknown_job(id))?;
+    Ok(private_answer(&json!(JobCancelledRecord { cancelled })))
 }
 
-fn unknown(id: &str) -> Problem {
-    problem::UNKNOWN_JOB.because(format!(
+fn unknown_job(id: &str) -> Problem {
+    problem::UNKNOWN_JOB.with_detail(format!(
         "There is no job `{id}`. A job is removed some time after its end (`expires_at`); GET /jobs lists yours."
     ))
 }
@@ -79,7 +74,7 @@ impl Query {
             "cursor" => {
                 let id = value.strip_prefix("job_");
                 if !id.is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
-                    return Err("Must be the `next_cursor` of the page before.".to_owned());
+                    return Err("Must be the `next_cursor` of the previous page.".to_owned());
                 }
                 self.cursor = Some(value.to_owned());
             }

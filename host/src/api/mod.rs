@@ -1,11 +1,34 @@
 //! The HTTP interface that callers see.
 //!
-//! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
-//! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
-//! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
-//! - [`once`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
-//! - [`body`], [`headers`]: parts of a call; [`answer`], [`problem`]: what goes back
-//! - [`openapi`]: the API's description; [`docs`]: the same as a page for browsers
+//! - [`server`]: accepts connections
+//! - [`router`]: finds the route of each request and calls its handler
+//! - [`routes`]: the table of routes
+//! - [`route`]: the types of the table
+//! - [`authorize`]: who may call an endpoint
+//!
+//! The handlers, one file for each family of routes:
+//!
+//! - [`operations`]: calls of operations
+//! - [`jobs`]: operations that run in the background
+//! - [`integrations`]: accounts that users connect
+//! - [`webhooks`]: the secrets that webhooks are signed with
+//! - [`connectors`]: the list of connectors
+//! - [`admin`]: changes of connectors
+//! - [`system`]: health, metrics and the API's description
+//! - [`docs`]: the description as a page for browsers
+//!
+//! What handlers share:
+//!
+//! - [`headers`]: headers of a call
+//! - [`body`]: the body of a call
+//! - [`idempotency`]: calls with an idempotency key
+//! - [`answer`]: answers with status 200
+//! - [`records`]: the JSON of the gateway's own routes
+//! - [`record_schema`]: its schemas
+//! - [`pagination`]: the pages of an operation
+//! - [`openapi`]: the API's description
+//! - [`compression`]: compressed answers
+//! - [`cors`]: calls from pages in a browser
 
 mod admin;
 mod answer;
@@ -16,12 +39,13 @@ mod connectors;
 mod cors;
 mod docs;
 mod headers;
+mod idempotency;
 mod integrations;
 mod jobs;
-mod once;
 mod openapi;
 mod operations;
-mod problem;
+mod pagination;
+mod record_schema;
 pub mod records;
 mod route;
 mod router;
@@ -33,28 +57,11 @@ mod webhooks;
 use serde_json::Value;
 
 pub use self::admin::SIGNATURE;
-pub use self::connectors::record as connectors_record;
+pub use self::connectors::connectors_record;
 pub use self::integrations::callback_parameters;
 
 use crate::config::Config;
-use crate::jobs::Failure;
-use crate::pipeline;
-use crate::registry::{Connector, Registry};
-
-/// The problem document of a job that has no result.
-pub fn job_failure(failure: Failure, connector: &str, job: &str) -> Value {
-    problem::failure_problem(failure, connector).document(job)
-}
-
-/// The problem document of a call that has no answer.
-pub fn call_failure(error: pipeline::Error, connector: &str, call: &str) -> Value {
-    problem::pipeline_problem(error, connector).document(call)
-}
-
-/// The problem document of an operation that a connector does not have.
-pub fn unknown_operation(connector: &Connector, operation: &str, call: &str) -> Value {
-    operations::unknown(connector, operation).document(call)
-}
+use crate::registry::Registry;
 
 /// The API's description with the connectors that are live now: an OpenAPI 3.1 document.
 pub fn description(config: &Config, registry: &Registry) -> Value {

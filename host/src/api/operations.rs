@@ -10,57 +10,61 @@ use hyper::http::request::Parts;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::answer::private_answer;
+use super::answer::{AnswerDeadline, private_answer};
 use super::authorize::AuthorizedCaller;
-use super::headers::{Patience, Wishes};
-use super::problem::{self, Problem, callback_problem, job_problem, pipeline_problem};
+use super::headers::{CallHeaders, RequestedTimeout};
+use super::records::JobAcceptedRecord;
 use super::route::HttpCall;
-use super::server::AnswerDeadline;
-use super::{body, connectors, once};
+use super::{body, connectors, idempotency};
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
+use crate::jobs::job_problem;
 use crate::metrics::sharded::Gauge;
-use crate::pipeline::body::Body;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
+use crate::problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Operation};
 use crate::telemetry::Trace;
 use contract::Effect;
-use contract::words::{nearest, sentence, shortened};
+use contract::words::sentence;
 use store::JobStatus;
 
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// Answers one call. It ends at its deadline, which is counted from its arrival.
-pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, arguments, arrived, trace, .. } = call;
     // The call keeps this version until it ends, also if another version is swapped in.
-    let connector = connectors::live(gateway, arguments.connector)?;
-    let operation = find(&connector, arguments.operation)?;
+    let connector = connectors::live_connector(gateway, arguments.connector)?;
+    let operation = find_operation(&connector, arguments.operation)?;
     trace.calls(connector.name(), &operation.manifest.path);
-    let mut wishes = Wishes::of(&head.headers)?;
-    let once = Once::of(&head, operation)?;
+    let mut call_headers = CallHeaders::parse(&head.headers)?;
+    let idempotency_key = IdempotencyKey::of(&head, operation)?;
     let limit = connector.timeout();
-    wishes.patience = wishes.patience.filter(|asked| Duration::from_secs(asked.seconds) < limit);
-    let patience = wishes.patience;
-    let deadline = arrived + patience.map_or(limit, |asked| Duration::from_secs(asked.seconds));
+    call_headers.requested_timeout =
+        call_headers.requested_timeout.filter(|timeout| Duration::from_secs(timeout.seconds) < limit);
+    let requested_timeout = call_headers.requested_timeout;
+    let deadline = arrived + requested_timeout.map_or(limit, |timeout| Duration::from_secs(timeout.seconds));
     body.end_by(deadline);
     let trace = trace.clone();
     let gateway = Arc::clone(gateway);
-    // Made before the body is read. What is moved after a pause takes its room in every waiting call twice.
-    let mut ready = Ready { gateway, caller, wishes, body: Bytes::new(), arrived, deadline, trace };
+    // Made before the body is read. A value that is moved after an await point takes its space
+    // twice in every waiting call.
+    let mut call = OperationCall { gateway, caller, call_headers, body: Bytes::new(), arrived, deadline, trace };
     let reading = async {
-        // The head of the request ends here. It is a part of the connection's memory, which a call that waits must not keep.
+        // The head of the request ends here. It is a part of the connection's memory, which a call
+        // that waits must not keep.
         let head = head;
-        body::read_json(&head.headers, body, &ready.gateway).await
+        body::read_json_body(&head.headers, body, &call.gateway).await
     };
-    ready.body = ready.trace.around("read", reading).await?;
-    let answered = match once {
-        Some(once) => Box::pin(run_once(ready, connector, arguments.operation.to_owned(), once)).await,
-        None => run(&ready, &connector, operation).await,
+    call.body = call.trace.around("read", reading).await?;
+    let outcome = match idempotency_key {
+        Some(key) => Box::pin(run_idempotent(call, connector, arguments.operation.to_owned(), key)).await,
+        None => run_operation(&call, &connector, operation).await,
     };
-    let Some(applied) = patience.and_then(Patience::applied) else { return answered };
-    match answered {
+    let Some(applied) = requested_timeout.and_then(RequestedTimeout::applied) else { return outcome };
+    match outcome {
         Ok(mut response) => {
             response.headers_mut().insert(PREFERENCE_APPLIED, applied);
             Ok(response)
@@ -70,55 +74,56 @@ pub(super) async fn invoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 /// A call whose body is read.
-struct Ready {
+struct OperationCall {
     gateway: Arc<Gateway>,
     caller: AuthorizedCaller,
-    wishes: Wishes,
+    call_headers: CallHeaders,
     body: Bytes,
     arrived: Instant,
     deadline: Instant,
     trace: Trace,
 }
 
-/// The parts of a call's head that make it the same as another.
-struct Once {
+/// The idempotency key of a call, with the part of the call's head that a repeat must have too.
+struct IdempotencyKey {
     /// The header `Idempotency-Key`.
     key: String,
     /// The path of the request.
     path: String,
 }
 
-impl Once {
+impl IdempotencyKey {
     /// `None` if the call has no key. Reads never need one, and do not look for it.
     ///
     /// # Errors
-    /// Those of [`once::key`].
+    /// The errors of [`idempotency::key_in_headers`].
     fn of(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
-        let key = if operation.manifest.effect == Effect::Read { None } else { once::key(&head.headers)? };
+        let key =
+            if operation.manifest.effect == Effect::Read { None } else { idempotency::key_in_headers(&head.headers)? };
         Ok(key.map(|key| Self { key: key.to_owned(), path: head.uri.path().to_owned() }))
     }
 }
 
 /// Answers a call with an idempotency key.
-async fn run_once(
-    ready: Ready,
+async fn run_idempotent(
+    call: OperationCall,
     connector: Arc<Connector>,
     path: String,
-    once: Once,
+    key: IdempotencyKey,
 ) -> Result<Response<Body>, Problem> {
-    let gateway = Arc::clone(&ready.gateway);
-    let caller = ready.caller.clone();
-    let user_identifier = ready.wishes.user_identifier.clone().unwrap_or_default();
-    let body = ready.body.clone();
-    let request: [&[u8]; 4] = [b"POST", once.path.as_bytes(), user_identifier.as_bytes(), &body];
+    let gateway = Arc::clone(&call.gateway);
+    let caller = call.caller.clone();
+    let user_identifier = call.call_headers.user_identifier.clone().unwrap_or_default();
+    let body = call.body.clone();
+    let request: [&[u8]; 4] = [b"POST", key.path.as_bytes(), user_identifier.as_bytes(), &body];
     let called = Arc::clone(&connector);
     let operation_path = path.clone();
     let running = async move {
-        let operation = find(&called, &operation_path)?;
-        run(&ready, &called, operation).await
+        let operation = find_operation(&called, &operation_path)?;
+        run_operation(&call, &called, operation).await
     };
-    let response = once::answer(&gateway, &caller, &once.key, &request, running).await?;
-    if once::is_replayed(&response)
+    let response = idempotency::answer_idempotently(&gateway, &caller, &key.key, &request, running).await?;
+    if idempotency::is_replayed(&response)
         && let Some(operation) = connector.operation(&path)
     {
         operation.metrics.succeeded.inc();
@@ -127,28 +132,33 @@ async fn run_once(
 }
 
 /// Runs a call.
-async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -> Result<Response<Body>, Problem> {
-    let Ready { gateway, caller, wishes, body, arrived, deadline, trace } = ready;
+async fn run_operation(
+    call: &OperationCall,
+    connector: &Arc<Connector>,
+    operation: &Operation,
+) -> Result<Response<Body>, Problem> {
+    let OperationCall { gateway, caller, call_headers, body, arrived, deadline, trace } = call;
     let _in_flight = InFlight::new(&operation.metrics.in_flight);
-    let user_identifier = wishes.user_identifier.as_deref();
-    let call = pipeline::Call {
+    let user_identifier = call_headers.user_identifier.as_deref();
+    let pipeline_call = pipeline::Call {
         connector,
         operation,
         run_as: RunAs::Caller { tenant: caller.tenant(), subject: caller.subject(), user_identifier },
         body,
-        accept: wishes.accept.as_deref(),
-        range: wishes.range.as_deref(),
+        accept: call_headers.accept.as_deref(),
+        range: call_headers.range.as_deref(),
         deadline: *deadline,
         background: None,
         trace: trace.clone(),
     };
-    let submitted = pipeline::submit(gateway.services(), &call).await;
+    let submitted = pipeline::submit(gateway.services(), &pipeline_call).await;
     let explain = |error: pipeline::Error| {
-        let trap = error.trap().filter(|_| wishes.wants_debug && caller.may(Scope::Admin)).map(ToString::to_string);
-        let impatience = wishes.patience.filter(|_| error.is_late());
+        let trap =
+            error.trap().filter(|_| call_headers.wants_debug && caller.may(Scope::Admin)).map(ToString::to_string);
+        let passed = call_headers.requested_timeout.filter(|_| error.is_late());
         let problem = pipeline_problem(error, connector.name());
-        let problem = match impatience {
-            Some(patience) => problem.of_impatience(patience.seconds, patience.header()),
+        let problem = match passed {
+            Some(timeout) => problem.requested_timeout_passed(timeout.seconds, timeout.header()),
             None => problem,
         };
         match trap {
@@ -160,7 +170,7 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
         Submitted::Answered(answer) => answer,
         // Boxed, because most calls do not need this future.
         Submitted::Deferred(deferred) => {
-            return Box::pin(defer(gateway, caller, connector, operation, deferred, body)).await;
+            return Box::pin(accept_job(gateway, caller, connector, operation, deferred, body)).await;
         }
     };
     operation.metrics.succeeded.inc();
@@ -172,8 +182,8 @@ async fn run(ready: &Ready, connector: &Arc<Connector>, operation: &Operation) -
     Ok(response)
 }
 
-/// Adds a job for a call whose body and account are good.
-async fn defer(
+/// Adds a job for a call whose body is valid and whose account was found.
+async fn accept_job(
     gateway: &Gateway,
     caller: &AuthorizedCaller,
     connector: &Connector,
@@ -196,23 +206,12 @@ async fn defer(
     let job_id = gateway.jobs.add(new).await.map_err(job_problem)?;
     operation.metrics.succeeded.inc();
     let href = format!("/jobs/{job_id}");
-    Ok(private_answer(&json!({"job_id": job_id, "status": JobStatus::Pending.name(), "href": href})))
+    Ok(private_answer(&json!(JobAcceptedRecord { job_id, status: JobStatus::Pending.name(), href })))
 }
 
 /// The operation at a path, or a problem that names the nearest one.
-fn find<'a>(connector: &'a Arc<Connector>, path: &str) -> Result<&'a Operation, Problem> {
-    connector.operation(path).ok_or_else(|| unknown(connector, path))
-}
-
-/// The problem of an operation that the connector does not have. It names the nearest one.
-pub(super) fn unknown(connector: &Connector, path: &str) -> Problem {
-    let name = connector.name();
-    let known = nearest(path, connector.operations().map(|known| known.manifest.path.as_str()));
-    let path = shortened(path);
-    problem::UNKNOWN_OPERATION.because(match known {
-        Some(known) => format!("`{name}` has no operation `{path}`; did you mean `{known}`?"),
-        None => format!("`{name}` has no operation `{path}`; GET /connectors lists its operations."),
-    })
+fn find_operation<'a>(connector: &'a Arc<Connector>, path: &str) -> Result<&'a Operation, Problem> {
+    connector.operation(path).ok_or_else(|| unknown_operation(connector, path))
 }
 
 /// Counts a call while it runs.

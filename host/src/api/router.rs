@@ -1,4 +1,4 @@
-//! From a request to the route that answers it, and to a response in any case.
+//! Finds the route of a request, calls its handler, and makes a response of every outcome.
 
 use std::sync::Arc;
 
@@ -14,76 +14,79 @@ use super::authorize::authorize;
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
 use super::cors;
-use super::problem::{self, Problem};
-use super::route::{Door, Family, Handler, HttpCall, PathArguments, Route};
+use super::route::{Family, Handler, HttpCall, Listener, PathArguments, Route};
 use super::routes::{self, ROUTES};
 use crate::auth::Scope;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::logging::REQUEST_SPAN;
 use crate::metrics::RequestLabels;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::telemetry::Trace;
 
-/// The length at which names in paths are cut for the log. Names of connectors and operations are shorter.
+/// Names in paths are cut to this length in the log. Names of connectors and operations are
+/// shorter.
 const MAX_SHOWN_CHARACTERS: usize = 128;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A path that was found in the table.
-type Found<'a> = Option<(&'static Route, PathArguments<'a>)>;
+type MatchedRoute<'a> = Option<(&'static Route, PathArguments<'a>)>;
 
 /// Answers a request. Returns the body of the request too, because a part of it may be left.
-pub(super) async fn answer(
+pub(super) async fn answer_request(
     gateway: &Arc<Gateway>,
-    door: Door,
+    listener: Listener,
     request: Request<Incoming>,
 ) -> (Response<Body>, RequestBody) {
     let arrived = Instant::now();
     let (head, incoming) = request.into_parts();
-    let Asked { request_id, encoding, is_held_back } = Asked::of(&head.headers);
+    let RoutingHeaders { request_id, encoding, is_held_back } = RoutingHeaders::parse(&head.headers);
     let request_id = gateway.requests.id(request_id);
     let encoding = encoding.filter(|_| head.method != Method::HEAD);
     let origin = cors::allowed_origin(&gateway.config, &head.headers);
     let method = head.method.clone();
     let mut body = RequestBody::new(incoming, arrived + gateway.config.caller_timeout, is_held_back);
-    // A copy. A part of the request would keep the connection's memory for as long as the call waits.
+    // A copy. A part of the request would keep the connection's memory for as long as the call
+    // waits.
     let path: Box<str> = head.uri.path().into();
-    let has_admin_door = gateway.config.admin_listen.is_some();
-    let found = routes::find(&path).filter(|(route, _)| route.is_at(door, has_admin_door));
+    let has_admin_listener = gateway.config.admin_listen.is_some();
+    let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(listener, has_admin_listener));
     let span = request_span(&request_id, found);
-    let trace = trace(gateway, found, &request_id, &head);
+    let trace = trace_of_request(gateway, found, &request_id, &head);
     let answering = async {
         let result = match preflight(&head, found).filter(|_| origin.is_some()) {
             Some(response) => Ok(response),
-            None => handle(gateway, door, head, &mut body, found, arrived, &trace).await,
+            None => call_handler(gateway, listener, head, &mut body, found, arrived, &trace).await,
         };
         let is_counted = result.is_ok() && found.is_some_and(|(route, _)| route.family == Family::Operations);
         let mut response = match result {
             Ok(response) => {
-                log(&method, &response, None, arrived);
+                log_answer(&method, &response, None, arrived);
                 trace.answered(response.status(), None);
                 response
             }
             Err(problem) => {
                 let (name, detail) = (problem.name(), problem.detail().to_owned());
                 let response = problem.into_response(&request_id);
-                log(&method, &response, Some((name, detail)), arrived);
+                log_answer(&method, &response, Some((name, detail)), arrived);
                 trace.answered(response.status(), Some(name));
                 response
             }
         };
-        // `operations::invoke` has already counted its success with the operation's own metrics.
+        // `operations::invoke_operation` has already counted its success with the operation's own
+        // metrics.
         if !is_counted {
-            count(gateway, found, &response);
+            count_answer(gateway, found, &response);
         }
         if let Ok(value) = HeaderValue::from_str(&request_id) {
             response.headers_mut().insert(REQUEST_ID, value);
         }
         if let Some(origin) = origin {
-            cors::allow(origin, response.headers_mut());
+            cors::let_page_read(origin, response.headers_mut());
         }
         if let Some(encoding) = encoding {
-            response = Box::pin(compression::encoded(response, encoding, gateway.egress.memory())).await;
+            response = Box::pin(compression::compressed(response, encoding, gateway.egress.memory())).await;
         }
         response
     };
@@ -93,31 +96,31 @@ pub(super) async fn answer(
 
 /// The headers that matter to every route, found in one pass over all headers.
 #[derive(Default)]
-struct Asked<'a> {
+struct RoutingHeaders<'a> {
     request_id: Option<&'a HeaderValue>,
     encoding: Option<Encoding>,
     /// The caller waits for permission to send the body.
     is_held_back: bool,
 }
 
-impl<'a> Asked<'a> {
-    fn of(headers: &'a HeaderMap) -> Self {
-        let mut asked = Self::default();
+impl<'a> RoutingHeaders<'a> {
+    fn parse(headers: &'a HeaderMap) -> Self {
+        let mut routing = Self::default();
         for (name, value) in headers {
             if name == REQUEST_ID {
-                asked.request_id = Some(value);
+                routing.request_id = Some(value);
             } else if name == ACCEPT_ENCODING {
-                asked.encoding = asked.encoding.or_else(|| Encoding::of(Some(value)));
+                routing.encoding = routing.encoding.or_else(|| Encoding::negotiated(Some(value)));
             } else if name == EXPECT {
-                asked.is_held_back = true;
+                routing.is_held_back = true;
             }
         }
-        asked
+        routing
     }
 }
 
-fn preflight(head: &Parts, found: Found<'_>) -> Option<Response<Body>> {
-    cors::preflight(&head.method, &head.headers, found?.0)
+fn preflight(head: &Parts, found: MatchedRoute<'_>) -> Option<Response<Body>> {
+    cors::preflight_answer(&head.method, &head.headers, found?.0)
 }
 
 /// The beginning of a name in a path, which may be any text of any caller.
@@ -125,8 +128,9 @@ fn shown(name: &str) -> &str {
     name.char_indices().nth(MAX_SHOWN_CHARACTERS).map_or(name, |(end, _)| &name[..end])
 }
 
-/// The span of a request. Each log line below it carries its fields. The tenant is recorded once the caller is known.
-fn request_span(request_id: &str, found: Found<'_>) -> Span {
+/// The span of a request. Each log line below it carries its fields. The tenant is recorded once
+/// the caller is known.
+fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
     let (connector, operation) = match found {
         Some((route, PathArguments { connector, operation, .. })) => match route.family {
             Family::Operations => (Some(shown(connector)), Some(shown(operation))),
@@ -140,8 +144,9 @@ fn request_span(request_id: &str, found: Found<'_>) -> Span {
     tracing::error_span!(target: REQUEST_SPAN, "request", request_id, connector, operation, tenant = Empty)
 }
 
-/// The trace of a request. Paths without a route are left out, and routes of the system, which probes call every few seconds.
-fn trace(gateway: &Gateway, found: Found<'_>, request_id: &str, head: &Parts) -> Trace {
+/// The trace of a request. Paths without a route are left out, and routes of the system, which
+/// probes call every few seconds.
+fn trace_of_request(gateway: &Gateway, found: MatchedRoute<'_>, request_id: &str, head: &Parts) -> Trace {
     match found {
         Some((route, _)) if route.family != Family::System => {
             gateway.telemetry.request(&head.method, route.path, request_id, &head.headers)
@@ -151,22 +156,21 @@ fn trace(gateway: &Gateway, found: Found<'_>, request_id: &str, head: &Parts) ->
 }
 
 /// Finds the endpoint, authorizes the caller, and calls the endpoint's handler.
-async fn handle(
+async fn call_handler(
     gateway: &Arc<Gateway>,
-    door: Door,
+    listener: Listener,
     head: Parts,
     body: &mut RequestBody,
-    found: Found<'_>,
+    found: MatchedRoute<'_>,
     arrived: Instant,
     trace: &Trace,
 ) -> Result<Response<Body>, Problem> {
     if head.version == Version::HTTP_11 && !has_one_host(&head.headers) {
-        return Err(
-            problem::BAD_REQUEST.because("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it.")
-        );
+        return Err(problem::BAD_REQUEST
+            .with_detail("HTTP/1.1 requires exactly one header Host (RFC 9112, section 3.2); send it."));
     }
     let Some((route, arguments)) = found else {
-        return Err(problem::NOT_FOUND.because(
+        return Err(problem::NOT_FOUND.with_detail(
             "No route has this path. Operations are at POST /connectors/{connector}/{operation}; GET /openapi.json lists \
              all paths.",
         ));
@@ -174,14 +178,14 @@ async fn handle(
     let Some(endpoint) = route.endpoint(&head.method) else {
         let allowed = route.allowed();
         let detail = format!("This path takes {allowed}, not {}.", head.method);
-        return Err(problem::METHOD_NOT_ALLOWED.because(detail).allow(&allowed));
+        return Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed));
     };
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
             return handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }).await;
         }
         Handler::Operator(handler) => {
-            if door == Door::Callers {
+            if listener == Listener::Callers {
                 trace.around("auth", authorize(gateway, &head.headers, Some(Scope::Admin))).await?;
             }
             return handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }).await;
@@ -200,8 +204,9 @@ fn has_one_host(headers: &HeaderMap) -> bool {
     hosts.next().is_some() && hosts.next().is_none()
 }
 
-/// Counts an answer. Names that no live connector has are left out: callers could make up any number of them.
-fn count(gateway: &Gateway, found: Found<'_>, response: &Response<Body>) {
+/// Counts an answer. Names that no live connector has are left out: callers could invent any number
+/// of them.
+fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<Body>) {
     let (connector, operation) = match found {
         None => (String::new(), String::new()),
         Some((route, PathArguments { connector, operation, .. })) => {
@@ -225,8 +230,8 @@ fn count(gateway: &Gateway, found: Found<'_>, response: &Response<Body>) {
     gateway.metrics.requests.get_or_create_owned(&labels).inc();
 }
 
-/// One line for each request. The default level shows those that failed or were refused.
-fn log(method: &Method, response: &Response<Body>, problem: Option<(&'static str, String)>, arrived: Instant) {
+/// Writes one line for each request. The default level shows requests that failed or were refused.
+fn log_answer(method: &Method, response: &Response<Body>, problem: Option<(&'static str, String)>, arrived: Instant) {
     let status = response.status().as_u16();
     // The clock is read only for a line that is written.
     let ms = || arrived.elapsed().as_micros() as f64 / 1000.0;

@@ -2,61 +2,50 @@
 
 use hyper::Response;
 use secrecy::ExposeSecret;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::answer::private_answer;
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, webhook_problem};
+use super::records::{NewSecretRecord, SecretDeletedRecord, SecretRecord, SecretsRecord};
 use super::route::HttpCall;
-use crate::integrations::time;
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::problem::{self, Problem, webhook_problem};
 use crate::webhooks::NewSecret;
-use store::WebhookSecret;
 
 /// POST /webhooks/secrets: makes a secret, and shows it this once.
-pub(super) async fn create(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn create_secret(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let made = call.gateway.webhooks.create_secret(tenant(&caller)?).await;
     let NewSecret { record, secret } = made.map_err(|error| webhook_problem(&error))?;
-    Ok(private_answer(&json!({
-        "id": record.id,
-        "secret": secret.expose_secret(),
-        "created_at": time(record.created_at),
-    })))
+    let created =
+        NewSecretRecord { id: &record.id, secret: secret.expose_secret(), created_at: record.created_at.into() };
+    Ok(private_answer(&json!(created)))
 }
 
 /// GET /webhooks/secrets: the valid secrets, without the secrets themselves.
-pub(super) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn list_secrets(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let listed = call.gateway.webhooks.secrets(tenant(&caller)?).await;
-    let secrets: Vec<Value> = listed.map_err(|error| webhook_problem(&error))?.iter().map(record).collect();
-    Ok(private_answer(&json!({"secrets": secrets})))
+    let secrets = listed.map_err(|error| webhook_problem(&error))?;
+    Ok(private_answer(&json!(SecretsRecord { secrets: secrets.iter().map(SecretRecord::from).collect() })))
 }
 
 /// DELETE /webhooks/secrets/{secret_id}.
-pub(super) async fn delete(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn delete_secret(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let id = call.arguments.secret_id;
     let deleted = call.gateway.webhooks.delete_secret(tenant(&caller)?, id).await;
     if deleted.map_err(|error| webhook_problem(&error))? {
-        return Ok(private_answer(&json!({"deleted": true})));
+        return Ok(private_answer(&json!(SecretDeletedRecord { deleted: true })));
     }
     Err(problem::UNKNOWN_WEBHOOK_SECRET
-        .because(format!("There is no valid secret `{id}`; GET /webhooks/secrets lists the valid ones.")))
+        .with_detail(format!("There is no valid secret `{id}`; GET /webhooks/secrets lists the valid ones.")))
 }
 
-fn record(secret: &WebhookSecret) -> Value {
-    json!({
-        "id": secret.id,
-        "created_at": time(secret.created_at),
-        "expires_at": secret.expires_at.map(time),
-    })
-}
-
-/// The tenant of a caller that may act for every user of it. Secrets belong to the tenant, so that a token of one user must not
-/// change them.
+/// The tenant of a caller that may act for every user of it. Secrets belong to the tenant, so that
+/// a token of one user must not change them.
 fn tenant(caller: &AuthorizedCaller) -> Result<&str, Problem> {
     if caller.subject().is_empty() {
         return Ok(caller.tenant());
     }
-    Err(problem::TENANT_TOKEN_REQUIRED.because(
+    Err(problem::TENANT_TOKEN_REQUIRED.with_detail(
         "Webhook secrets belong to the tenant, and this token is bound to a user. Use an API key without a subject.",
     ))
 }

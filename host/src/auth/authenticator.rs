@@ -181,10 +181,10 @@ impl Authenticator {
 
     pub(super) async fn reload(&self) -> Result<(), StoreError> {
         let (revision, keys) = self.store.keys_at_revision().await?;
-        self.table.rcu(|former| {
+        self.table.rcu(|previous| {
             // Two tasks may read at once, and the one with the older revision may come last.
-            if former.revision > revision {
-                return Arc::clone(former);
+            if previous.revision > revision {
+                return Arc::clone(previous);
             }
             let entry = |key: &ApiKey| Entry {
                 caller: Arc::new(Caller {
@@ -194,7 +194,10 @@ impl Authenticator {
                     scopes: Scopes::parse(&key.scopes),
                 }),
                 is_revoked: key.revoked_at.is_some(),
-                is_used: former.keys.get(&key.hash).map_or_else(Arc::default, |former| Arc::clone(&former.is_used)),
+                is_used: previous
+                    .keys
+                    .get(&key.hash)
+                    .map_or_else(Arc::default, |previous| Arc::clone(&previous.is_used)),
             };
             Arc::new(KeyTable { revision, keys: keys.iter().map(|key| (key.hash, entry(key))).collect() })
         });

@@ -1,4 +1,4 @@
-//! The first key, without which nobody could call the gateway.
+//! The first key, without which no one could call the gateway.
 
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;

@@ -78,7 +78,7 @@ pub(super) fn stored(text: &str, name: &str, tenant: &str, scopes: Scopes) -> Re
     })
 }
 
-/// The stored form of a token. A fast hash is enough, because nobody can try 2^256 keys.
+/// The stored form of a token. A fast hash is enough, because no one can try 2^256 keys.
 pub(super) fn hash(token: &str) -> KeyHash {
     sha256(token.as_bytes())
 }

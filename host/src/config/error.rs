@@ -80,7 +80,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Shows one problem on one line, and several each on a line of its own.
+/// Shows one problem on one line, and several problems on one line each.
 struct ProblemList<'a>(&'a [Problem]);
 
 impl fmt::Display for ProblemList<'_> {

@@ -65,7 +65,7 @@ pub(super) fn conflict(issuer: &JwtIssuer, other_name: &str, other: &JwtIssuer) 
         // A `sub` identifies a user only within its issuer (OpenID Connect Core, section 2).
         (TenantOf::Issuer(tenant), TenantOf::Issuer(others)) if tenant == others => Some(format!(
             "has the tenant `{tenant}`, as `jwt_issuers.{other_name}` with another `issuer` has: users of both with the same \
-             `sub` would share their accounts; give each section a `tenant` of its own"
+             `sub` would share their accounts; give each section a separate `tenant`"
         )),
         _ => None,
     }

@@ -80,7 +80,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         issuers.section(name, |section| issuer = jwt_issuer::read(section));
         let Some(issuer) = issuer else { return };
         if let Some(problem) =
-            config.jwt_issuers.iter().find_map(|(former, other)| jwt_issuer::conflict(&issuer, former, other))
+            config.jwt_issuers.iter().find_map(|(previous, other)| jwt_issuer::conflict(&issuer, previous, other))
         {
             issuers.problem(name, problem);
         }
@@ -181,7 +181,7 @@ fn read_oauth_client(section: &mut Section<'_>) -> Option<OauthClient> {
         }
     }
     if client_id.is_empty() && client_secret.is_some() {
-        section.problem("client_id", "is missing beside the client's secret".to_owned());
+        section.problem("client_id", "is missing, but there is a client secret".to_owned());
     }
     (!client_id.is_empty()).then_some(OauthClient { client_id, client_secret })
 }

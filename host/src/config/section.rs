@@ -120,7 +120,7 @@ impl Section<'_> {
         let table = match self.table.remove(name) {
             None => Table::new(),
             Some(Value::Table(table)) => table,
-            Some(_) => return self.problem(name, "must be a section, with keys of its own".to_owned()),
+            Some(_) => return self.problem(name, "must be a section with keys".to_owned()),
         };
         Section { key, table, report: self.report }.read(read);
     }

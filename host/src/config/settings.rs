@@ -30,13 +30,13 @@ pub struct Config {
     pub public_url: Url,
     /// `true` if `public_url` was set. Otherwise it follows the address that the gateway listens on.
     pub public_url_is_set: bool,
-    /// Contains the database, the master key, compiled modules and former modules.
+    /// Contains the database, the master key, compiled modules and previous modules.
     pub data_dir: PathBuf,
     /// A PostgreSQL database that replaces the SQLite file in `data_dir`. Secret, because it may contain a password.
     pub database_url: Option<SecretString>,
     /// The file with the master key, if it is not `master.key` in `data_dir`. See [`Config::master_key_path`].
     pub master_key_file: Option<PathBuf>,
-    /// The folder of the modules that came with the gateway. `None`: `connectors` beside the binary, if it is there.
+    /// The folder of the modules that came with the gateway. `None`: `connectors` next to the binary, if that folder exists.
     pub shipped_dir: Option<PathBuf>,
     /// The folder of all other modules, with a `.wasm` file for each live connector.
     pub modules_dir: PathBuf,
@@ -57,7 +57,7 @@ pub struct Config {
     pub log: Targets,
     /// The format of log lines.
     pub log_format: LogFormat,
-    /// Time for calls under way to finish when the gateway stops.
+    /// Time for running calls to finish when the gateway stops.
     pub drain: Duration,
     /// An API key that is accepted with every scope in the tenant `default`.
     pub bootstrap_key: Option<SecretString>,
@@ -133,7 +133,7 @@ pub struct OauthClient {
 pub struct Callbacks {
     /// `true` if webhooks may be sent to loopback and private addresses, and over http.
     pub allow_private_network: bool,
-    /// The URL that is told of events. `None` if nobody is told.
+    /// The URL that receives events. `None` if events are not sent.
     pub events_url: Option<Url>,
 }
 

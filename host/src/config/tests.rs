@@ -224,7 +224,7 @@ fn two_issuers_with_the_same_fixed_tenant_are_refused() {
             format!(
                 "the configuration is wrong: gateway.toml:6: `jwt_issuers.umbrella` has the tenant `{tenant}`, as \
                  `jwt_issuers.acme` with another `issuer` has: users of both with the same `sub` would share their accounts; \
-                 give each section a `tenant` of its own"
+                 give each section a separate `tenant`"
             )
         );
     }
@@ -289,7 +289,7 @@ fn wrong_values_are_refused() {
         ("[connectors.demo.settings]\nx = nan", "must be a value that JSON can represent"),
         ("[connectors.demo.limits]\nmemory_mb = -1", "must be a whole number from 1 to 4096"),
         ("[connectors.demo]\nallow_private_network = \"yes\"", "must be true or false"),
-        ("[oauth_clients.acme]\nclient_secret = \"a\"", "is missing beside the client's secret"),
+        ("[oauth_clients.acme]\nclient_secret = \"a\"", "is missing, but there is a client secret"),
         ("[oauth_clients.acme]\nclient_secret = 3", "must be a string in quotes"),
     ] {
         let error = load(text, &[]).unwrap_err();

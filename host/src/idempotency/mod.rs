@@ -1,8 +1,9 @@
 //! Calls with an idempotency key: each runs once, and its first answer is kept for a day.
 //!
-//! A call runs in a task of its own, so that its answer is kept even if the caller goes away: a caller whose connection broke is the
-//! one who asks again. While the call runs, its key is under a lease. If the gateway dies, the lease ends, and the key then says that
-//! nobody knows what was done. Such a call is never run a second time.
+//! A call runs in a separate task, so that its answer is kept even if the caller disconnects: a
+//! caller whose connection broke is the one who sends the call again. While the call runs, its key
+//! is under a lease. If the gateway dies, the lease ends, and the outcome of the call is unknown.
+//! Such a call is never run a second time.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -25,11 +26,12 @@ const KEEP: Duration = Duration::from_secs(24 * 3600);
 const LEASE: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// Attempts to store the end of a call while the database is away, and the time between them. Afterwards the lease ends.
-const ATTEMPTS: usize = 20;
-const PAUSE: Duration = Duration::from_secs(2);
+/// Time between two attempts to store the end of a call while the database is away. It is so short that the end is stored before
+/// another gateway may take the call for lost (`store::health`).
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within seconds.
+/// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within
+/// seconds.
 const STORING: Duration = Duration::from_secs(5);
 
 /// Why a key cannot be used.
@@ -44,23 +46,23 @@ pub enum IdempotencyError {
 }
 
 /// The state of a key when a call with it arrives.
-pub enum Begun {
+pub enum KeyStatus {
     /// The call runs now. [`Idempotency::run`] must follow.
     New,
     /// The key belongs to another request.
     OfOtherRequest,
     /// The first call still runs.
     Running,
-    /// Nobody knows what the first call did.
+    /// It is unknown what the first call did.
     Lost,
-    /// The first answer, as it was given to [`Ending::Kept`].
+    /// The first answer, as it was given to [`KeyOutcome::Kept`].
     Ended(SecretSlice<u8>),
     /// The first call has ended, and its answer was too large to keep.
     EndedWithoutAnswer,
 }
 
-/// The value that is stored at the end of a call.
-pub enum Ending {
+/// What is stored with a key at the end of its call.
+pub enum KeyOutcome {
     /// The answer.
     Kept(Vec<u8>),
     /// Only that the call has ended: its answer is too large.
@@ -73,7 +75,7 @@ pub enum Ending {
 pub struct Idempotency {
     store: Store,
     vault: Vault,
-    /// Calls under way, which go on if their caller goes away.
+    /// Calls in progress. They continue if their caller disconnects.
     running: TaskTracker,
     /// Ends of calls that are being stored.
     storing: TaskTracker,
@@ -88,26 +90,27 @@ impl Idempotency {
     ///
     /// # Errors
     /// If the store fails, or a kept answer cannot be unsealed. The call must then not run.
-    pub async fn begin(&self, call: &IdempotentCall) -> Result<Begun, IdempotencyError> {
+    pub async fn begin(&self, call: &IdempotentCall) -> Result<KeyStatus, IdempotencyError> {
         Ok(match self.store.begin_idempotent(call, LEASE, KEEP).await? {
-            KeyState::New => Begun::New,
-            KeyState::OfOtherRequest => Begun::OfOtherRequest,
-            KeyState::Running => Begun::Running,
-            KeyState::Lost => Begun::Lost,
-            KeyState::EndedWithoutAnswer => Begun::EndedWithoutAnswer,
+            KeyState::New => KeyStatus::New,
+            KeyState::OfOtherRequest => KeyStatus::OfOtherRequest,
+            KeyState::Running => KeyStatus::Running,
+            KeyState::Lost => KeyStatus::Lost,
+            KeyState::EndedWithoutAnswer => KeyStatus::EndedWithoutAnswer,
             KeyState::Ended(sealed) => {
                 let context = call.answer_context();
                 let unsealing = self.vault.unseal(&context, &sealed);
-                Begun::Ended(compute::drive(sealed.bytes.len(), unsealing).await?)
+                KeyStatus::Ended(compute::drive(sealed.bytes.len(), unsealing).await?)
             }
         })
     }
 
-    /// Runs a call whose key was taken, and stores its end. The call runs to its end even if the handle is dropped.
+    /// Runs a call whose key was taken, and stores its end. The call runs to its end even if the
+    /// handle is dropped.
     pub fn run<T: Send + 'static>(
         self: &Arc<Self>,
         call: IdempotentCall,
-        work: impl Future<Output = (T, Ending)> + Send + 'static,
+        work: impl Future<Output = (T, KeyOutcome)> + Send + 'static,
     ) -> JoinHandle<T> {
         let this = Arc::clone(self);
         let is_running = self.running.token();
@@ -118,7 +121,7 @@ impl Idempotency {
                 never = this.keep_lease(&call) => match never {},
             };
             let _storing = this.storing.token();
-            // Only now, so that `settle` never overlooks a call between the two.
+            // Only now, so that `shut_down` never overlooks a call between the two.
             drop(is_running);
             if let Err(error) = this.end(&call, &ending).await {
                 tracing::warn!(%error, "the end of a call with an idempotency key is not stored yet; trying again");
@@ -138,22 +141,22 @@ impl Idempotency {
         }
     }
 
-    async fn end_later(self: Arc<Self>, call: IdempotentCall, ending: Ending) {
-        for _ in 0..ATTEMPTS {
-            sleep(PAUSE).await;
+    /// Stores the end of a call as soon as the database takes it, however long that is. The end is lost only if the gateway ends.
+    async fn end_later(self: Arc<Self>, call: IdempotentCall, ending: KeyOutcome) {
+        loop {
+            sleep(RETRY_DELAY).await;
             match self.end(&call, &ending).await {
                 Ok(()) => return,
                 Err(error) => tracing::debug!(%error, "the end of a call with an idempotency key is not stored yet"),
             }
         }
-        tracing::error!("the answer of a call with an idempotency key is lost, because the database was away too long");
     }
 
-    async fn end(&self, call: &IdempotentCall, ending: &Ending) -> Result<(), IdempotencyError> {
+    async fn end(&self, call: &IdempotentCall, ending: &KeyOutcome) -> Result<(), IdempotencyError> {
         match ending {
-            Ending::Released => self.store.release_idempotent(&call.id).await?,
-            Ending::TooLarge => self.store.end_idempotent(&call.id, None).await?,
-            Ending::Kept(answer) => {
+            KeyOutcome::Released => self.store.release_idempotent(&call.id).await?,
+            KeyOutcome::TooLarge => self.store.end_idempotent(&call.id, None).await?,
+            KeyOutcome::Kept(answer) => {
                 let context = call.answer_context();
                 let sealing = self.vault.seal(&context, answer);
                 let sealed = compute::drive(answer.len(), sealing).await?;
@@ -163,9 +166,10 @@ impl Idempotency {
         Ok(())
     }
 
-    /// Waits for calls under way at shutdown, until `deadline`. Then waits a little longer until the ends of those that have ended
-    /// are stored. A call that is cut off leaves its key under the lease, as if the gateway had died.
-    pub async fn settle(&self, deadline: Instant) {
+    /// Waits for calls in progress until `deadline`. Then waits a little longer, until the ends of
+    /// finished calls are stored. A call that is cut off leaves its key under the lease, as if the
+    /// gateway had died.
+    pub async fn shut_down(&self, deadline: Instant) {
         self.running.close();
         self.storing.close();
         if timeout_at(deadline, self.running.wait()).await.is_err() {

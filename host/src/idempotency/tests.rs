@@ -17,12 +17,12 @@ fn call() -> IdempotentCall {
 async fn a_call_that_does_not_end_within_the_drain_is_cut_off_and_keeps_its_key() {
     let folder = TempDir::new().unwrap();
     let calls = opened(&folder).await;
-    assert!(matches!(calls.begin(&call()).await.unwrap(), Begun::New));
+    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::New));
     let (end, ended) = oneshot::channel::<()>();
-    let running = calls.run(call(), async move { (ended.await, Ending::TooLarge) });
-    calls.settle(Instant::now()).await;
+    let running = calls.run(call(), async move { (ended.await, KeyOutcome::TooLarge) });
+    calls.shut_down(Instant::now()).await;
     assert!(!running.is_finished());
-    assert!(matches!(calls.begin(&call()).await.unwrap(), Begun::Running));
+    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::Running));
     drop(end);
 }
 
@@ -30,15 +30,15 @@ async fn a_call_that_does_not_end_within_the_drain_is_cut_off_and_keeps_its_key(
 async fn the_end_of_a_call_that_has_ended_is_stored_after_the_drain() {
     let folder = TempDir::new().unwrap();
     let calls = opened(&folder).await;
-    assert!(matches!(calls.begin(&call()).await.unwrap(), Begun::New));
+    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::New));
     let (tell, told) = oneshot::channel();
     let work = async move {
         let _ = tell.send(());
-        ((), Ending::TooLarge)
+        ((), KeyOutcome::TooLarge)
     };
     let running = calls.run(call(), work);
     told.await.unwrap();
-    calls.settle(Instant::now()).await;
-    assert!(matches!(calls.begin(&call()).await.unwrap(), Begun::EndedWithoutAnswer));
+    calls.shut_down(Instant::now()).await;
+    assert!(matches!(calls.begin(&call()).await.unwrap(), KeyStatus::EndedWithoutAnswer));
     running.await.unwrap();
 }

@@ -1,6 +1,8 @@
-//! The integration of one operation: chosen first, without a request to the provider, and made ready later.
+//! The integration of one operation: chosen first, without a request to the provider, and made
+//! ready later.
 //!
-//! Between the two steps the pipeline admits the call. So a call that is over a limit causes no refresh.
+//! Between the two steps the pipeline admits the call. So a call that is over a limit causes no
+//! refresh.
 
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -8,16 +10,12 @@ use std::time::{Instant, SystemTime};
 use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
 use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
-use super::{AccessError, IntegrationError, Integrations, LiveCredential, auth_type};
+use super::{AccessError, IntegrationError, Integrations, auth_type};
 use crate::registry::Connector;
-use store::{Holder, Integration};
-
-/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that others write at the same time
-/// may need more attempts.
-const ATTEMPTS: usize = 4;
+use store::Holder;
 
 /// The integration that an operation runs on. Its credential may have expired.
-pub struct ChosenIntegration(Arc<CachedIntegration>);
+pub struct ChosenIntegration(pub(super) Arc<CachedIntegration>);
 
 impl ChosenIntegration {
     /// Its name among the holder's integrations.
@@ -27,10 +25,12 @@ impl ChosenIntegration {
 }
 
 impl Integrations {
-    /// Chooses the integration of an operation: the named one, else the selected one, else the only one.
+    /// Chooses the integration of an operation: the named one, else the selected one, else the only
+    /// one.
     ///
     /// # Errors
-    /// If the holder has no such integration, if the choice is ambiguous, or if no refresh can give a good credential now.
+    /// If the holder has no such integration, if the choice is ambiguous, or if no refresh can give
+    /// a good credential now.
     pub async fn choose(
         &self,
         connector: &Connector,
@@ -58,41 +58,6 @@ impl Integrations {
     ) -> Result<Arc<CachedChoice>, IntegrationError> {
         let read = self.store.choose_integration(holder, auth_type(&connector.manifest().auth), named);
         Ok(self.cache.choice(holder, named, connector.digest(), since, read).await?)
-    }
-
-    /// Makes the credential of a chosen integration ready. An expired credential is refreshed first.
-    ///
-    /// # Errors
-    /// If the refresh gives no good credential, or the credential cannot be unsealed.
-    pub async fn live_credential(
-        self: &Arc<Self>,
-        connector: &Arc<Connector>,
-        mut chosen: ChosenIntegration,
-    ) -> Result<LiveCredential, AccessError> {
-        let scheme = &connector.manifest().auth;
-        for _ in 0..ATTEMPTS {
-            let ChosenIntegration(row) = &chosen;
-            let Integration { id, version, holder, user_identifier, details, .. } = &row.integration;
-            match Freshness::at(details, SystemTime::now()) {
-                Freshness::Fresh => {}
-                // The refresh runs in the background; this call does not wait for it.
-                Freshness::Due => drop(self.refresh(id, *version)),
-                Freshness::Expired => {
-                    self.refresh(id, *version).await;
-                    self.cache.changed(holder, user_identifier).await;
-                    chosen = self.choose(connector, holder, Some(user_identifier)).await?;
-                    continue;
-                }
-                // The credential ended after the integration was chosen. Choosing again says why.
-                Freshness::RetryIn(_) | Freshness::Ended => {
-                    chosen = self.choose(connector, holder, Some(user_identifier)).await?;
-                    continue;
-                }
-            }
-            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
-            return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
-        }
-        Err(IntegrationError::Secret("the integration kept changing while it was being read".to_owned()).into())
     }
 }
 

@@ -18,6 +18,12 @@ pub enum IntegrationError {
     /// The database failed, or refused because of a limit.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The database failed during a refresh, so the credential was not refreshed.
+    #[error("the database failed while the credential was refreshed")]
+    RefreshNotStored,
+    /// Others changed the integration each time that it was read.
+    #[error("the integration kept changing while it was being read")]
+    KeptChanging,
     /// A secret cannot be sealed or unsealed.
     #[error(transparent)]
     Vault(VaultError),

@@ -8,14 +8,21 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
+use super::chosen::ChosenIntegration;
 use super::events::Change;
-use super::reason::{Owner, Reason};
+use super::freshness::Freshness;
+use super::reason::Reason;
+use super::refresh::RefreshEnd;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
 use crate::registry::Connector;
-use contract::AuthScheme;
+use contract::{AuthScheme, Owner};
 use egress::Credential;
 use sandbox::http::CredentialSource;
 use store::{AuthType, Details, Integration, Status};
+
+/// Attempts to find a credential that is good. Usually one refresh is enough. An integration that
+/// others write at the same time may need more attempts.
+const ATTEMPTS: usize = 4;
 
 /// An integration and its credential, for the duration of one operation.
 pub struct LiveCredential {
@@ -23,13 +30,52 @@ pub struct LiveCredential {
     connector: Arc<Connector>,
     /// The integration as it was last read, and the credential that requests carry now.
     current: Mutex<(Arc<CachedIntegration>, Credential)>,
-    /// `true` once the operation has asked for a refresh. It gets one. Parallel requests wait for it here.
+    /// `true` once the operation has requested a refresh. It gets one. Parallel requests wait for
+    /// it here.
     refreshed: tokio::sync::Mutex<bool>,
     /// Why the last refresh gave no credential. The answer to the caller explains it.
     access_error: Mutex<Option<AccessError>>,
 }
 
 impl Integrations {
+    /// Makes the credential of a chosen integration ready. An expired credential is refreshed
+    /// first.
+    ///
+    /// # Errors
+    /// If the refresh gives no good credential, or the credential cannot be unsealed.
+    pub async fn live_credential(
+        self: &Arc<Self>,
+        connector: &Arc<Connector>,
+        mut chosen: ChosenIntegration,
+    ) -> Result<LiveCredential, AccessError> {
+        let scheme = &connector.manifest().auth;
+        for _ in 0..ATTEMPTS {
+            let ChosenIntegration(row) = &chosen;
+            let Integration { id, version, holder, user_identifier, details, .. } = &row.integration;
+            match Freshness::at(details, SystemTime::now()) {
+                Freshness::Fresh => {}
+                // The refresh runs in the background; this call does not wait for it.
+                Freshness::Due => drop(self.refresh(id, *version)),
+                Freshness::Expired => {
+                    if self.refresh(id, *version).await == RefreshEnd::StoreFailed {
+                        return Err(IntegrationError::RefreshNotStored.into());
+                    }
+                    self.cache.changed(holder, user_identifier).await;
+                    chosen = self.choose(connector, holder, Some(user_identifier)).await?;
+                    continue;
+                }
+                // The credential ended after the integration was chosen. Choosing again says why.
+                Freshness::RetryIn(_) | Freshness::Ended => {
+                    chosen = self.choose(connector, holder, Some(user_identifier)).await?;
+                    continue;
+                }
+            }
+            let unsealed = row.credential.get_or_try_init(|| self.unseal(&row.integration, scheme)).await?.clone();
+            return Ok(LiveCredential::new(self, connector, chosen.0, unsealed.credential));
+        }
+        Err(IntegrationError::KeptChanging.into())
+    }
+
     /// Unseals the credential of an integration.
     pub(super) async fn unseal(
         &self,
@@ -46,8 +92,8 @@ impl Integrations {
 
     /// A credential in place of the one that a service has refused.
     ///
-    /// Returns `None` if there can be no other: an API key cannot be refreshed, and a credential that was refused too often is
-    /// not refused because of its age.
+    /// Returns `None` if there can be no other: an API key cannot be refreshed, and a credential
+    /// that was refused too often is not refused because of its age.
     async fn replacement(
         self: &Arc<Self>,
         known: &Integration,
@@ -57,28 +103,32 @@ impl Integrations {
         if known.auth_type != AuthType::OAuth2 {
             return Ok(None);
         }
-        // Compares credentials instead of versions: a row also changes for other reasons, for example when it is sealed again.
+        // Compares credentials instead of versions: a row also changes for other reasons, for
+        // example when it is sealed again.
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
-        if !unsealed.credential.holds_the_same(refused) {
+        // Another call may have refreshed it. A credential that has expired since is as bad as the refused one.
+        if !unsealed.credential.holds_the_same(refused) && is_good(&integration) {
             return Ok(Some(ready(integration, unsealed)));
         }
         if !unsealed.is_refreshable {
             return Err(self.mark_revoked(&integration).await?);
         }
         // A refresh failed a moment ago. Another one would fail again.
-        if let (Some(_), Some(pause)) = (&integration.details.reason, pause(&integration.details)) {
-            return Err(not_refreshed(&integration, pause));
+        if let (Some(_), Some(delay)) = (&integration.details.reason, retry_delay(&integration.details)) {
+            return Err(not_refreshed(&integration, delay));
         }
         if !self.refresh_limit.allows(&integration) {
             return Ok(None);
         }
-        self.refresh(&integration.id, integration.version).await;
+        if self.refresh(&integration.id, integration.version).await == RefreshEnd::StoreFailed {
+            return Err(IntegrationError::RefreshNotStored.into());
+        }
         let integration = self.reread(known).await?;
         let unsealed = self.unseal(&integration, scheme).await?;
-        if unsealed.credential.holds_the_same(refused) {
-            let pause = pause(&integration.details).unwrap_or(Duration::from_secs(1));
-            return Err(not_refreshed(&integration, pause));
+        if unsealed.credential.holds_the_same(refused) || !is_good(&integration) {
+            let delay = retry_delay(&integration.details).unwrap_or(Duration::from_secs(1));
+            return Err(not_refreshed(&integration, delay));
         }
         Ok(Some(ready(integration, unsealed)))
     }
@@ -111,7 +161,7 @@ impl Integrations {
             user_identifier = integration.user_identifier,
             "the service refuses a credential that cannot be refreshed; the user has to authorize again"
         );
-        Ok(reauthorize_because(integration, reason.detail))
+        Ok(reauthorize_with_detail(integration, reason.detail))
     }
 }
 
@@ -141,14 +191,15 @@ impl LiveCredential {
         self.access_error.lock().take()
     }
 
-    /// Returns whether the user authorized by OAuth 2, so that a refused credential means that the user has to do it again.
+    /// Returns whether the user authorized by OAuth 2, so that a refused credential means that the
+    /// user has to do it again.
     pub fn is_oauth2(&self) -> bool {
         self.current.lock().0.integration.auth_type == AuthType::OAuth2
     }
 
     /// The error for a credential that the connector reports as refused and that was not refreshed.
     pub fn refused(&self, detail: String) -> AccessError {
-        reauthorize_because(&self.current.lock().0.integration, detail)
+        reauthorize_with_detail(&self.current.lock().0.integration, detail)
     }
 
     /// Refreshes the credential, once in an operation.
@@ -191,17 +242,25 @@ fn ready(integration: Integration, unsealed: UnsealedCredential) -> (Arc<CachedI
     (CachedIntegration::with_credential(integration, Some(unsealed)), credential)
 }
 
+/// Returns whether the credential of an integration has not expired yet.
+fn is_good(integration: &Integration) -> bool {
+    matches!(Freshness::at(&integration.details, SystemTime::now()), Freshness::Fresh | Freshness::Due)
+}
+
 /// Time until the next refresh, if it is in the future.
-fn pause(details: &Details) -> Option<Duration> {
+fn retry_delay(details: &Details) -> Option<Duration> {
     details.next_refresh_at?.duration_since(SystemTime::now()).ok()
 }
 
 pub(super) fn reauthorize(integration: &Integration) -> AccessError {
     let reason = Reason::at(&integration.details, SystemTime::now());
-    reauthorize_because(integration, reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail))
+    reauthorize_with_detail(
+        integration,
+        reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail),
+    )
 }
 
-fn reauthorize_because(integration: &Integration, detail: String) -> AccessError {
+fn reauthorize_with_detail(integration: &Integration, detail: String) -> AccessError {
     AccessError::Reauthorize {
         user_identifier: integration.user_identifier.clone(),
         auth_type: integration.auth_type,

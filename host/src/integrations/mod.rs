@@ -61,12 +61,11 @@ pub use self::error::{AccessError, BeginError, IntegrationError};
 pub use self::finish::Finish;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
-pub use self::reason::Owner;
-pub use self::record::{record, time};
-pub use self::schema::{describe, init_schema};
+pub use self::record::{AuthTypeName, IntegrationRecord};
+pub use self::schema::{AuthSchemaRecord, init_schema};
 
 use self::cache::Cache;
-use self::refresh::OngoingRefreshes;
+use self::refresh::{Journal, OngoingRefreshes};
 use self::refresh_limit::RefreshLimit;
 use crate::config::Config;
 use crate::metrics::Metrics;
@@ -90,6 +89,8 @@ pub struct Integrations {
     events: Events,
     /// Spares calls a database read and a decryption.
     cache: Cache,
+    /// New tokens until the database has them.
+    journal: Journal,
     /// Lets callers that need the same refresh share one.
     refreshes: OngoingRefreshes,
     /// Stops endless refreshes of a credential that a service keeps refusing.
@@ -110,6 +111,7 @@ impl Integrations {
         events: Events,
     ) -> Self {
         Self {
+            journal: Journal::new(&config.data_dir),
             store,
             egress,
             vault,

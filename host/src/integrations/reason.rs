@@ -2,27 +2,20 @@
 
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::Freshness;
+use contract::Owner;
 use store::Details;
 
-/// The party that can fix an integration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Owner {
-    /// The user, by authorizing again.
-    User,
-    /// The operator of the gateway, by changing the configuration.
-    Operator,
-    /// The service. The gateway keeps trying.
-    Provider,
-}
-
-/// The reason why an integration does not work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Why the integration does not work, and who must act.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "IntegrationReason")]
 pub struct Reason {
     /// Tells the caller whether to wait, or to send the user through the authorization again.
+    // Never the caller or the connector.
+    #[schemars(with = "String", extend("enum" = ["user", "operator", "provider"]))]
     pub owner: Owner,
     /// A full sentence that says what happened.
     pub detail: String,

@@ -2,37 +2,83 @@
 
 use std::time::SystemTime;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::freshness::status_at;
 use super::reason::Reason;
-use store::Integration;
+use crate::timestamp::Timestamp;
+use store::{Account, AuthType, Integration, Status};
 
-/// The record at a moment.
-pub fn record(integration: &Integration, now: SystemTime) -> Value {
-    let details = &integration.details;
-    json!({
-        "connector": integration.holder.connector,
-        "user_identifier": integration.user_identifier,
-        "auth_type": integration.auth_type.name(),
-        "status": status_at(details, now).name(),
-        "selected": integration.selected,
-        "account": {
-            "id": details.account.id,
-            "email": details.account.email,
-            "name": details.account.name,
-        },
-        "scopes": details.scopes,
-        "created_at": time(integration.created_at),
-        "updated_at": time(integration.updated_at),
-        "expires_at": details.expires_at.map(time),
-        "last_refreshed_at": details.last_refreshed_at.map(time),
-        "next_refresh_at": details.next_refresh_at.map(time),
-        "reason": Reason::at(details, now),
-    })
+/// An account that a user has connected. It never holds a credential.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Integration")]
+pub struct IntegrationRecord<'a> {
+    connector: &'a str,
+    user_identifier: &'a str,
+    auth_type: AuthTypeName,
+    status: StatusName,
+    selected: bool,
+    account: AccountRecord<'a>,
+    /// The scopes that the user permitted.
+    scopes: &'a [String],
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    /// The expiry of the access token. The gateway refreshes the token before.
+    expires_at: Option<Timestamp>,
+    /// The time of the last refresh.
+    last_refreshed_at: Option<Timestamp>,
+    /// The time of the next refresh.
+    next_refresh_at: Option<Timestamp>,
+    reason: Option<Reason>,
 }
 
-/// A time in the format of every answer.
-pub fn time(time: SystemTime) -> String {
-    humantime::format_rfc3339_millis(time).to_string()
+/// The user's account at the service, as far as the service tells.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Account")]
+struct AccountRecord<'a> {
+    id: Option<&'a str>,
+    email: Option<&'a str>,
+    name: Option<&'a str>,
+}
+
+/// The way in which users connect an account.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(rename = "AuthType", extend("enum" = AuthType::ALL.map(AuthType::name)))]
+pub struct AuthTypeName(&'static str);
+
+/// The state of an integration. Operations can run on an active one.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(rename = "IntegrationStatus", extend("enum" = Status::ALL.map(Status::name)))]
+pub(super) struct StatusName(&'static str);
+
+impl From<AuthType> for AuthTypeName {
+    fn from(auth_type: AuthType) -> Self {
+        Self(auth_type.name())
+    }
+}
+
+impl<'a> IntegrationRecord<'a> {
+    /// The record of an integration at a moment.
+    pub fn at(integration: &'a Integration, now: SystemTime) -> Self {
+        let details = &integration.details;
+        let Account { id, email, name } = &details.account;
+        Self {
+            connector: &integration.holder.connector,
+            user_identifier: &integration.user_identifier,
+            auth_type: integration.auth_type.into(),
+            status: StatusName(status_at(details, now).name()),
+            selected: integration.selected,
+            account: AccountRecord { id: id.as_deref(), email: email.as_deref(), name: name.as_deref() },
+            scopes: &details.scopes,
+            created_at: integration.created_at.into(),
+            updated_at: integration.updated_at.into(),
+            expires_at: details.expires_at.map(Timestamp::from),
+            last_refreshed_at: details.last_refreshed_at.map(Timestamp::from),
+            next_refresh_at: details.next_refresh_at.map(Timestamp::from),
+            reason: Reason::at(details, now),
+        }
+    }
 }

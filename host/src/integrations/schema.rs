@@ -1,10 +1,13 @@
 //! The JSON Schema of the request that connects an account, and the description of a connector's auth scheme.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::account_secret::auth_type;
 use super::begin::redirect_uri;
 use super::key::Key;
+use super::record::AuthTypeName;
 use crate::config::Config;
 use contract::{AuthScheme, Oauth2};
 
@@ -62,32 +65,62 @@ pub fn init_schema(scheme: &AuthScheme) -> Value {
 }
 
 /// The answer of `GET …/auth-schema`.
-pub fn describe(connector: &str, scheme: &AuthScheme, config: &Config) -> Value {
-    let mut auth_type_entry = json!({"auth_type": auth_type(scheme).name(), "schema": init_schema(scheme)});
-    if let (AuthScheme::Oauth2(oauth2), Value::Object(entry)) = (scheme, &mut auth_type_entry)
-        && let Value::Object(members) = describe_oauth2(connector, oauth2, config)
-    {
-        entry.extend(members);
-    }
-    json!({
-        "connector": connector,
-        "required": !matches!(scheme, AuthScheme::None),
-        "auth_types": [auth_type_entry],
-    })
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AuthSchema")]
+pub struct AuthSchemaRecord<'a> {
+    connector: &'a str,
+    required: bool,
+    auth_types: Vec<AuthTypeRecord>,
 }
 
-/// The URLs and scopes in force: the operator's settings, else the manifest's values, else null.
-fn describe_oauth2(connector: &str, scheme: &Oauth2, config: &Config) -> Value {
-    let settings = &config.connector(connector).oauth;
-    let url = |setting: &Option<url::Url>, manifest: &str| match setting {
-        Some(url) => Some(url.to_string()),
-        None => (!manifest.is_empty()).then(|| manifest.to_owned()),
-    };
-    json!({
-        "authorization_url": url(&settings.authorization_url, &scheme.authorization_url),
-        "token_url": url(&settings.token_url, &scheme.token_url),
-        "scopes": settings.scopes.as_ref().unwrap_or(&scheme.scopes),
-        "pkce": scheme.pkce.then_some("S256"),
-        "redirect_uri": redirect_uri(config, connector),
-    })
+/// How users connect an account. URLs and scopes are the operator's settings, else those of the manifest, else null.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AuthTypeSchema")]
+struct AuthTypeRecord {
+    auth_type: AuthTypeName,
+    /// JSON Schema of the body of POST …/integrations.
+    #[schemars(extend("type" = "object"))]
+    schema: Value,
+    #[serde(flatten)]
+    oauth2: Option<Oauth2Record>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Oauth2Record {
+    authorization_url: Option<String>,
+    token_url: Option<String>,
+    scopes: Vec<String>,
+    /// `S256`, or null without PKCE.
+    pkce: Option<&'static str>,
+    /// Register exactly this URL with the provider.
+    redirect_uri: String,
+}
+
+impl<'a> AuthSchemaRecord<'a> {
+    /// Describes how users of a connector authenticate.
+    pub fn of_connector(connector: &'a str, scheme: &AuthScheme, config: &Config) -> Self {
+        let oauth2 = match scheme {
+            AuthScheme::Oauth2(scheme) => Some(Oauth2Record::of_scheme(connector, scheme, config)),
+            AuthScheme::ApiKey(_) | AuthScheme::None => None,
+        };
+        let entry = AuthTypeRecord { auth_type: auth_type(scheme).into(), schema: init_schema(scheme), oauth2 };
+        Self { connector, required: !matches!(scheme, AuthScheme::None), auth_types: vec![entry] }
+    }
+}
+
+impl Oauth2Record {
+    fn of_scheme(connector: &str, scheme: &Oauth2, config: &Config) -> Self {
+        let settings = &config.connector(connector).oauth;
+        let url = |setting: &Option<url::Url>, manifest: &str| match setting {
+            Some(url) => Some(url.to_string()),
+            None => (!manifest.is_empty()).then(|| manifest.to_owned()),
+        };
+        Self {
+            authorization_url: url(&settings.authorization_url, &scheme.authorization_url),
+            token_url: url(&settings.token_url, &scheme.token_url),
+            scopes: settings.scopes.as_ref().unwrap_or(&scheme.scopes).clone(),
+            pkce: scheme.pkce.then_some("S256"),
+            redirect_uri: redirect_uri(config, connector),
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::join_all;
 use secrecy::SecretBox;
+use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
@@ -125,7 +126,7 @@ async fn a_record_contains_no_token() {
     let site = site().await;
     let secret = account_secret(Duration::from_secs(3600));
     let integration = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
-    let shown = format!("{integration:?} {}", record(&integration, SystemTime::now()));
+    let shown = format!("{integration:?} {}", json!(IntegrationRecord::at(&integration, SystemTime::now())));
     assert!(!shown.contains("-token"), "{shown}");
 }
 
@@ -136,7 +137,7 @@ async fn a_credential_that_only_the_operator_can_refresh_stays_active_and_says_s
     let before = site.integrations.connect(&holder("ann"), None, account("a@example.com"), &secret).await.unwrap();
     site.integrations.refresh(&before.id, before.version).await;
     let after = site.integrations.get(&holder("ann"), "a@example.com").await.unwrap().unwrap();
-    let shown = record(&after, SystemTime::now());
+    let shown = json!(IntegrationRecord::at(&after, SystemTime::now()));
     assert_eq!(shown["status"], "active");
     assert_eq!(shown["reason"]["owner"], "operator");
     assert_eq!(after.details.secret, before.details.secret);

@@ -1,10 +1,12 @@
-//! The end of a job: its state, its result or error, and the webhooks that tell of it, in one transaction.
+//! The end of a job: its state, its result or error, and the webhooks that announce it, in one
+//! transaction.
 
 use std::time::SystemTime;
 
 use serde_json::value::RawValue;
 
-use super::record::Record;
+use super::problem::failure_problem;
+use super::record::JobRecord;
 use super::{Failure, JobError, Jobs, Parts};
 use crate::metrics::OutcomeLabels;
 use store::{Ended, Job, JobStatus, JobValue, NewDelivery};
@@ -25,13 +27,14 @@ impl Jobs {
             Err(failure) => failure,
         };
         let name = if matches!(failure, Failure::Cancelled { .. }) { "cancelled" } else { "failed" };
-        let problem = (self.parts.explain)(failure, &job.connector, &job.id);
+        let problem = failure_problem(failure, &job.connector).document(&job.id);
         // A document of JSON values can always be written.
         let problem = serde_json::value::to_raw_value(&problem).unwrap_or_default();
         Explained { name, content: Err(problem) }
     }
 
-    /// Ends a job, for the worker or caller that knows it with its fence. Returns `false` if the job was taken or ended since.
+    /// Ends a job, for the worker or caller that knows its fence. Returns `false` if the job was
+    /// taken or ended since.
     ///
     /// # Errors
     /// If the store or the vault fails. The job has not ended then.
@@ -60,7 +63,7 @@ impl Jobs {
         Ok(is_written)
     }
 
-    /// The webhooks that tell of the end of a job.
+    /// The webhooks that announce the end of a job.
     async fn deliveries(
         &self,
         job: &Job,
@@ -72,7 +75,7 @@ impl Jobs {
         }
         let Parts { webhooks, config, .. } = &self.parts;
         let length = content.as_ref().unwrap_or_else(|error| error).get().len();
-        let record = compute::run(length, || serde_json::to_vec(&Record::ended(job, content))).await?;
+        let record = compute::run(length, || serde_json::to_vec(&JobRecord::ended(job, content))).await?;
         let deliveries = webhooks.deliveries_of_job(&job.tenant, &job.id, &urls, &record, config.keep);
         Ok(compute::drive(length, deliveries).await?)
     }

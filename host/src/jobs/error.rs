@@ -1,4 +1,4 @@
-//! Why a job has no result, and what can fail besides.
+//! Why a job has no result, and other failures of jobs.
 
 use thiserror::Error;
 
@@ -55,7 +55,7 @@ pub enum JobError {
     /// A value cannot be sealed or unsealed.
     #[error(transparent)]
     Vault(#[from] VaultError),
-    /// The webhooks that tell of the end cannot be made.
+    /// The webhooks that announce the end cannot be made.
     #[error(transparent)]
     Webhook(#[from] WebhookError),
     /// A value was unsealed, but is not usable.

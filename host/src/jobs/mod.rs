@@ -4,24 +4,28 @@
 //! - `queue`: adding, finding and cancelling jobs, for their callers
 //! - `workers`: takes jobs from the queue, in turns of tenants, as many as the configuration allows
 //! - `run`: one job, from its input to its end
-//! - `upkeep`: renews leases, and cares for the jobs of gateways that died
-//! - `end`: writes the end of a job, together with the webhooks that tell of it
+//! - `maintenance`: renews leases, and takes up or ends the jobs of gateways that died
+//! - `end`: writes the end of a job, together with the webhooks that announce it
 //! - `record`: the public form of a job; `values`: its sealed values
 //! - `error`: why a job has no result, and what can fail
+//! - `problem`: the problem documents of both
 //!
 //! # Invariants
-//! - A job ends once. Every write to a job names its fence, so a gateway that has lost a job writes nothing.
-//! - The end of a job and its webhooks are stored in one transaction, so each end is told, and told once.
+//! - A job ends once. Every write to a job names its fence, so a gateway that has lost a job writes
+//!   nothing.
+//! - The end of a job and its webhooks are stored in one transaction, so the receivers are notified
+//!   of each end, and only once.
 //! - A job that changes data is never run again after it was cut off.
 //! - Input, progress and result are in the database only as sealed values.
 //! - A caller sees only the jobs of its own tenant and subject.
 
 mod end;
 mod error;
+mod maintenance;
+mod problem;
 mod queue;
 mod record;
 mod run;
-mod upkeep;
 mod values;
 mod workers;
 
@@ -30,14 +34,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::error::{Failure, JobError};
+pub use self::problem::job_problem;
 pub use self::queue::NewJob;
+pub use self::record::JobRecord;
 pub use self::run::MAX_REQUESTS;
 
 use crate::config;
@@ -51,11 +56,9 @@ use egress::Egress;
 use store::Store;
 use store::vault::Vault;
 
-/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds with the pauses of `upkeep`.
+/// Duration of a lease. The jobs of a gateway that died are taken up after it, within 45 seconds
+/// with the intervals of `maintenance`.
 const LEASE: Duration = Duration::from_secs(30);
-
-/// Makes the problem document of a job that has no result, from the connector's identifier and the job's id.
-pub type Explain = fn(Failure, connector: &str, job: &str) -> Value;
 
 /// The parts of the gateway that jobs use.
 pub struct Parts {
@@ -68,7 +71,6 @@ pub struct Parts {
     pub webhooks: Webhooks,
     pub metrics: Arc<Metrics>,
     pub telemetry: Telemetry,
-    pub explain: Explain,
 }
 
 /// All jobs of this gateway, and the queue that it shares with others.
@@ -91,12 +93,14 @@ pub struct Jobs {
 struct Running {
     fence: i64,
     tenant: String,
+    /// A job that changes data is never run again, so no other gateway takes it up.
+    changes_data: bool,
     /// Cancelled to end the run without a result, when the job has ended in another way.
     abandon: CancellationToken,
 }
 
 impl Jobs {
-    /// The caller runs [`Jobs::work`] and [`Jobs::keep_up`] beside it.
+    /// The caller runs [`Jobs::work`] and [`Jobs::maintain`] in tasks.
     pub fn new(parts: Parts) -> Self {
         Self {
             parts,
@@ -116,15 +120,16 @@ impl Jobs {
         self.stopping.cancel();
     }
 
-    /// Waits for running jobs to end, until the deadline of [`Jobs::stop`]. Then reads are put back into the queue, and jobs that
-    /// change data fail with an unknown outcome.
-    pub async fn settle(&self) {
+    /// Waits for running jobs to end, until the deadline of [`Jobs::stop`]. Then reads are put back
+    /// into the queue, and jobs that change data fail with an unknown outcome.
+    pub async fn shut_down(&self) {
         self.tasks.close();
         let deadline = self.deadline.get().copied().unwrap_or_else(Instant::now);
         if timeout_at(deadline, self.tasks.wait()).await.is_err() {
             tracing::warn!(jobs = self.running.lock().len(), "some jobs did not end within `drain_s` and were cut off");
             self.cut_off.cancel();
-            // Only the store is written now. If it does not answer, the leases of the jobs end by themselves.
+            // Only the store is written now. If it does not answer, the leases of the jobs end by
+            // themselves.
             let _ = timeout(LEASE, self.tasks.wait()).await;
         }
     }

@@ -8,7 +8,7 @@ use store::{JobFilter, JobStatus, JobValue, new_job_id};
 /// Attempts to cancel a job while workers take it or put it back.
 const CANCEL_ATTEMPTS: usize = 10;
 
-/// A job that a caller asks for. Body, callback URLs and account have been checked.
+/// A job that a caller requests. Body, callback URLs and account have been checked.
 pub struct NewJob<'a> {
     pub tenant: &'a str,
     pub subject: &'a str,
@@ -19,7 +19,7 @@ pub struct NewJob<'a> {
     pub user_identifier: Option<String>,
     /// The body of the call, as the caller sent it.
     pub body: &'a [u8],
-    /// URLs that are told of the end.
+    /// URLs that are notified of the end.
     pub callback_urls: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl Jobs {
         }
     }
 
-    /// A user's jobs, the newest first: at most `limit`, and only those behind the cursor.
+    /// A user's jobs, the newest first: at most `limit`, and only those after the cursor.
     ///
     /// # Errors
     /// If the store or the vault fails.
@@ -82,7 +82,7 @@ impl Jobs {
         cursor: Option<String>,
         limit: u32,
     ) -> Result<ListedJobs, JobError> {
-        // One more tells if there is a next page.
+        // One more shows if there is a next page.
         let filter = JobFilter { status, before: cursor, limit: limit + 1 };
         let mut found = self.parts.store.jobs_of(tenant, subject, filter).await?;
         let is_last = found.len() <= limit as usize;
@@ -95,7 +95,8 @@ impl Jobs {
         Ok(ListedJobs { jobs, next_cursor })
     }
 
-    /// Cancels a job. Returns `false` if it has ended before, and `None` if the user has no such job.
+    /// Cancels a job. Returns `false` if it has ended before, and `None` if the user has no such
+    /// job.
     ///
     /// # Errors
     /// If the store or the vault fails.
@@ -108,7 +109,8 @@ impl Jobs {
             // A job that was put back has done nothing.
             let changes_data = job.changes_data && job.status == JobStatus::Running;
             if self.end(&job, &self.explain(&job, Err(Failure::Cancelled { changes_data }))).await? {
-                // If another gateway runs the job, it notices at its next renewal that it has lost the job.
+                // If another gateway runs the job, it notices at its next renewal that it has lost
+                // the job.
                 if let Some(running) = self.running.lock().get(id) {
                     running.abandon.cancel();
                 }

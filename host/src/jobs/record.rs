@@ -1,39 +1,67 @@
 //! The public form of a job.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{JobError, Jobs};
-use crate::integrations::time;
-use crate::webhooks::callback_records;
+use crate::timestamp::Timestamp;
+use crate::webhooks::CallbackRecord;
 use sandbox::progress::Progress;
 use store::{Job, JobStatus, JobValue};
 
-/// A job as callers see it. Webhooks have it without `callbacks`, and lists without `result` and `callbacks`, which may be large.
-#[derive(Serialize)]
-pub(super) struct Record<'a> {
+/// A job as callers see it. A webhook has no `callbacks`. A list has neither `result` nor
+/// `callbacks`, which may be large.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Job")]
+pub struct JobRecord<'a> {
     job_id: &'a str,
     connector: &'a str,
     operation: &'a str,
-    status: &'static str,
+    status: JobStatusName,
     progress: Option<ProgressRecord>,
+    /// The answer that a waiting caller would have got; null until the job has succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
     result: Option<Option<&'a RawValue>>,
+    #[schemars(schema_with = "problem_or_null")]
     error: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    callbacks: Option<Value>,
-    created_at: String,
-    started_at: Option<String>,
-    finished_at: Option<String>,
-    expires_at: Option<String>,
+    #[schemars(with = "Vec<CallbackRecord>")]
+    callbacks: Option<Vec<CallbackRecord>>,
+    created_at: Timestamp,
+    /// The time at which the job first ran.
+    started_at: Option<Timestamp>,
+    /// The time of its end.
+    finished_at: Option<Timestamp>,
+    /// The time at which it is removed; null until it has ended.
+    expires_at: Option<Timestamp>,
 }
 
-/// Progress, as it is sealed and as callers see it.
-#[derive(Deserialize, Serialize)]
+/// The state of a job.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(rename = "JobStatus", extend("enum" = JobStatus::ALL.map(JobStatus::name)))]
+pub(super) struct JobStatusName(&'static str);
+
+/// The part that is done, if the connector reports it, until the job ends.
+// Progress is also sealed in this form.
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "JobProgress")]
 pub(super) struct ProgressRecord {
+    #[schemars(range(min = 0, max = 1))]
     fraction: f64,
     message: String,
+}
+
+/// The schema of a problem document, which is null if there is no problem.
+fn problem_or_null(_: &mut SchemaGenerator) -> Schema {
+    let problems = ["ValidationProblem", "AccountProblem", "ConflictProblem", "Problem"];
+    let references = problems.map(|name| json_schema!({"$ref": format!("#/components/schemas/{name}")}));
+    let mut any_of = references.to_vec();
+    any_of.push(json_schema!({"type": "null"}));
+    json_schema!({"anyOf": any_of})
 }
 
 impl From<Progress> for ProgressRecord {
@@ -42,22 +70,22 @@ impl From<Progress> for ProgressRecord {
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> JobRecord<'a> {
     /// The record of a job without values, as a list has it.
     fn listed(job: &'a Job) -> Self {
         Self {
             job_id: &job.id,
             connector: &job.connector,
             operation: &job.operation,
-            status: job.status.name(),
+            status: JobStatusName(job.status.name()),
             progress: None,
             result: None,
             error: None,
             callbacks: None,
-            created_at: time(job.created_at),
-            started_at: job.started_at.map(time),
-            finished_at: job.finished_at.map(time),
-            expires_at: job.expires_at.map(time),
+            created_at: job.created_at.into(),
+            started_at: job.started_at.map(Timestamp::from),
+            finished_at: job.finished_at.map(Timestamp::from),
+            expires_at: job.expires_at.map(Timestamp::from),
         }
     }
 
@@ -79,12 +107,12 @@ impl Jobs {
             _ => None,
         };
         let error = self.error(job).await?;
-        let record = Record {
+        let record = JobRecord {
             result: Some(result.as_deref()),
             error: error.as_deref(),
             progress: self.progress(job).await?,
             callbacks: Some(self.callbacks(job).await?),
-            ..Record::listed(job)
+            ..JobRecord::listed(job)
         };
         let length = result.as_ref().map_or(0, |result| result.get().len());
         Ok(compute::run(length, || serde_json::to_string(&record)).await?)
@@ -97,7 +125,7 @@ impl Jobs {
     pub(super) async fn listed_record(&self, job: &Job) -> Result<Box<RawValue>, JobError> {
         let error = self.error(job).await?;
         let progress = self.progress(job).await?;
-        let record = Record { error: error.as_deref(), progress, ..Record::listed(job) };
+        let record = JobRecord { error: error.as_deref(), progress, ..JobRecord::listed(job) };
         Ok(serde_json::value::to_raw_value(&record)?)
     }
 
@@ -116,9 +144,9 @@ impl Jobs {
     }
 
     /// The callbacks of a job, in the order of the caller.
-    async fn callbacks(&self, job: &Job) -> Result<Value, JobError> {
+    async fn callbacks(&self, job: &Job) -> Result<Vec<CallbackRecord>, JobError> {
         let urls: Vec<String> = self.json_value(&job.id, JobValue::Callbacks).await?.unwrap_or_default();
         let deliveries = if urls.is_empty() { Vec::new() } else { self.parts.store.deliveries_of(&job.id).await? };
-        Ok(callback_records(&job.id, &urls, &deliveries))
+        Ok(CallbackRecord::of_job(&job.id, &urls, &deliveries))
     }
 }

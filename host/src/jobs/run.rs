@@ -14,36 +14,37 @@ use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
 use crate::pipeline::background::run_to_result;
 use crate::pipeline::{self, Background, Call, RunAs};
+use egress::EgressError;
 use sandbox::progress::ProgressSender;
 use sandbox::{InvocationError, Limit, http};
 use store::{Job, JobValue};
 
-/// Maximum number of requests of one job. It has more time than a call that waits, and often more to read.
+/// Maximum number of requests of one job. It has more time than a call that waits, and often more
+/// to read.
 pub const MAX_REQUESTS: u32 = 10_000;
 
 /// Time between two writes of progress.
-const REPORT_PAUSE: Duration = Duration::from_secs(1);
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Least time after which a job is tried again that found a limit used up, or no answer of the store.
-const BUSY_PAUSE: Duration = Duration::from_secs(1);
+/// Least time after which a job is tried again that found a limit used up, or a store that did not
+/// answer.
+const BUSY_BACKOFF: Duration = Duration::from_secs(1);
 
 /// A job fails if its connector is still missing at this time after the job was added.
-const GONE_PATIENCE: Duration = Duration::from_secs(30);
+const GONE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Time after which a job whose connector is missing is tried again.
-const GONE_PAUSE: Duration = Duration::from_secs(2);
+const GONE_BACKOFF: Duration = Duration::from_secs(2);
 
 /// Time between two attempts to store the end of a job.
-const STORE_PAUSE: Duration = Duration::from_secs(1);
-
-/// Attempts to store the end of a job. After the last one its lease ends, and the job is treated as lost.
-const STORE_ATTEMPTS: u32 = 300;
+const STORE_BACKOFF: Duration = Duration::from_secs(1);
 
 /// The end of one run.
 enum Run {
     /// The job has ended.
     Ended(Result<Box<RawValue>, Failure>),
-    /// Nothing was done, for example because a rate limit is used up. The job is put back into the queue.
+    /// Nothing was done, for example because a rate limit is used up. The job is put back into the
+    /// queue.
     PutBack(Duration),
 }
 
@@ -70,9 +71,11 @@ impl Jobs {
             match &ended {
                 Run::Ended(Ok(_)) => tracing::debug!(ms, "the job has succeeded"),
                 Run::Ended(Err(failure)) => tracing::info!(ms, %failure, "the job has failed"),
-                Run::PutBack(pause) => tracing::debug!(pause_ms = pause.as_millis() as u64, "the job waits again"),
+                Run::PutBack(backoff) => {
+                    tracing::debug!(backoff_ms = backoff.as_millis() as u64, "the job waits again")
+                }
             }
-            self.write_end(&job, ended, abandon).await;
+            self.write_end(&job, ended).await;
         }
         .instrument(span)
         .await;
@@ -86,26 +89,28 @@ impl Jobs {
         Run::PutBack(Duration::ZERO)
     }
 
-    /// Writes the end of a run. Repeats it until the store has taken it, or the job is lost.
-    async fn write_end(&self, job: &Job, ended: Run, abandon: &CancellationToken) {
-        let (pause, explained) = match ended {
-            Run::PutBack(pause) => (pause, None),
+    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or ended since: what this gateway
+    /// knows of the job is lost only if the gateway ends.
+    async fn write_end(&self, job: &Job, ended: Run) {
+        let (backoff, explained) = match ended {
+            Run::PutBack(backoff) => (backoff, None),
             Run::Ended(outcome) => (Duration::ZERO, Some(self.explain(job, outcome))),
         };
-        for _ in 0..STORE_ATTEMPTS {
+        let mut is_failing = false;
+        loop {
             let written = match &explained {
                 Some(explained) => self.end(job, explained).await,
-                None => self.parts.store.put_back_job(&job.id, job.fence, pause).await.map_err(JobError::from),
+                None => self.parts.store.put_back_job(&job.id, job.fence, backoff).await.map_err(JobError::from),
             };
             match written {
-                // A job that was taken up or ended since needs no further attempt.
                 Ok(_) => return,
-                Err(error) => tracing::error!(%error, "the end of a job cannot be stored; it is tried again"),
+                Err(error) if !is_failing => {
+                    is_failing = true;
+                    tracing::error!(%error, "the end of a job cannot be stored; the gateway tries until it can");
+                }
+                Err(_) => {}
             }
-            tokio::select! {
-                () = abandon.cancelled() => return,
-                () = sleep(STORE_PAUSE) => {}
-            }
+            sleep(STORE_BACKOFF).await;
         }
     }
 
@@ -114,13 +119,14 @@ impl Jobs {
         let deadline = Instant::now() + self.parts.config.timeout;
         let result = self.call(job, progress, deadline).await;
         if let Err(failure) = &result
-            && let Some(pause) = self.pause(job, failure)
+            && let Some(backoff) = self.backoff(job, failure)
         {
-            return Run::PutBack(pause);
+            return Run::PutBack(backoff);
         }
         let Err(Failure::Call(error)) = result else { return Run::Ended(result) };
         let limit = match error.cause() {
             pipeline::Error::Invocation(InvocationError::TimedOut(_) | InvocationError::Limit(Limit::Time))
+            | pipeline::Error::Egress(EgressError::TimedOut)
             | pipeline::Error::Http(http::Error::TimedOut)
                 if Instant::now() >= deadline =>
             {
@@ -135,24 +141,25 @@ impl Jobs {
         }))
     }
 
-    /// The time after which a job is tried again that failed before it had done anything. `None` if it has failed for good.
-    fn pause(&self, job: &Job, failure: &Failure) -> Option<Duration> {
+    /// The time after which a job is tried again that failed before it had done anything. `None` if
+    /// its failure is final.
+    fn backoff(&self, job: &Job, failure: &Failure) -> Option<Duration> {
         let keep = self.parts.config.keep;
-        let (pause, patience) = match failure {
+        let (backoff, timeout) = match failure {
             // The connector may be about to be replaced, or it may be at another gateway.
-            Failure::Gone { .. } => (GONE_PAUSE, GONE_PATIENCE),
-            Failure::Call(pipeline::Error::RateLimited { retry_after, .. }) => (BUSY_PAUSE.max(*retry_after), keep),
+            Failure::Gone { .. } => (GONE_BACKOFF, GONE_TIMEOUT),
+            Failure::Call(pipeline::Error::RateLimited { retry_after, .. }) => (BUSY_BACKOFF.max(*retry_after), keep),
             Failure::Failed(JobError::Store(_))
             | Failure::Call(
                 pipeline::Error::NoPermit(_)
                 | pipeline::Error::Invocation(InvocationError::Busy | InvocationError::NoMemory)
                 | pipeline::Error::Http(http::Error::Busy(_))
                 | pipeline::Error::Access(AccessError::Failed(IntegrationError::Store(_))),
-            ) => (BUSY_PAUSE, keep),
+            ) => (BUSY_BACKOFF, keep),
             _ => return None,
         };
-        // A job does not wait for ever for a limit that is always used up.
-        (job.created_at.elapsed().unwrap_or_default() < patience).then_some(pause)
+        // A job does not wait without end for a limit that is always used up.
+        (job.created_at.elapsed().unwrap_or_default() < timeout).then_some(backoff)
     }
 
     async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {
@@ -200,7 +207,7 @@ impl Jobs {
             if let Err(error) = self.save_progress(job, last.into()).await {
                 tracing::warn!(%error, "the progress of a job cannot be stored");
             }
-            sleep(REPORT_PAUSE).await;
+            sleep(REPORT_INTERVAL).await;
         }
     }
 

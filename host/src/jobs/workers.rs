@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Jobs, LEASE, Running};
 use store::{Job, StoreError};
 
-/// Time between two looks for jobs that other gateways added, or whose pause has passed.
+/// Time between two searches for jobs that other gateways added, or whose backoff has passed.
 const POLL: Duration = Duration::from_secs(1);
 
 impl Jobs {
@@ -43,7 +43,7 @@ impl Jobs {
             drop(permit);
             tokio::select! {
                 () = self.stopping.cancelled() => return,
-                // After a failure a wake-up must not lead to the next failure at once.
+                // After a failure, a wake-up must not lead to the next failure immediately.
                 () = tokio::time::sleep(POLL), if is_failing => {}
                 _ = timeout(POLL, self.wake.notified()), if !is_failing => {}
             }
@@ -67,7 +67,12 @@ impl Jobs {
     /// Notes that a job runs here, until the worker is dropped.
     fn begin(self: &Arc<Self>, job: &Job, permit: OwnedSemaphorePermit) -> Worker {
         let abandon = CancellationToken::new();
-        let running = Running { fence: job.fence, tenant: job.tenant.clone(), abandon: abandon.clone() };
+        let running = Running {
+            fence: job.fence,
+            tenant: job.tenant.clone(),
+            changes_data: job.changes_data,
+            abandon: abandon.clone(),
+        };
         let mut all = self.running.lock();
         all.insert(job.id.clone(), running);
         self.parts.metrics.jobs_running.set(all.len() as i64);
@@ -75,7 +80,8 @@ impl Jobs {
     }
 }
 
-/// A worker that has a job. Dropping it frees the worker, also if the run panics. The lease of the job then ends by itself.
+/// A worker that has a job. Dropping it frees the worker, also if the run panics. The lease of the
+/// job then ends by itself.
 struct Worker {
     jobs: Arc<Jobs>,
     job: String,
@@ -98,7 +104,8 @@ impl Drop for Worker {
     }
 }
 
-/// The most workers that one tenant has. The others stay free for tenants that come later, because jobs may run for long.
+/// The most workers that one tenant has. The others stay free for tenants that come later, because
+/// jobs may run for long.
 const fn share(workers: usize) -> usize {
     workers.div_ceil(2)
 }

@@ -29,7 +29,7 @@ pub(super) enum Recorded {
 impl Fields {
     fn add(&mut self, field: &Field, value: Recorded) {
         match self.named.iter_mut().find(|(name, _)| *name == field.name()) {
-            Some((_, former)) => *former = value,
+            Some((_, previous)) => *previous = value,
             None => self.named.push((field.name(), value)),
         }
     }

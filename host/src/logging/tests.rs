@@ -97,12 +97,12 @@ fn an_event_that_the_filter_leaves_out_is_not_written() {
 
 #[test]
 fn a_panic_is_logged_with_its_location() {
-    let former = panic::take_hook();
+    let previous = panic::take_hook();
     let text = lines("info", Format::Json, || {
         panic::set_hook(Box::new(log_panic));
         let _ = panic::catch_unwind(|| panic!("out of {}", "order"));
     });
-    panic::set_hook(former);
+    panic::set_hook(previous);
     let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert!(line["message"].as_str().unwrap().starts_with("panic: out of order"), "{line}");
     assert!(line["location"].as_str().unwrap().contains("tests.rs"), "{line}");

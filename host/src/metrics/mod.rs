@@ -142,7 +142,7 @@ impl Default for Metrics {
             computations_waiting: add.metric("computations_waiting", "Long computations that wait for a core"),
             memory_held: add.metric("memory_held_bytes", "Memory that bodies, answers and documents of calls hold"),
             memory_limit: add.metric("memory_limit_bytes", "Memory that calls may hold together"),
-            in_flight: add.metric("in_flight", "Operations under way"),
+            in_flight: add.metric("in_flight", "Operations in progress"),
             registry,
         }
     }
@@ -193,8 +193,8 @@ impl Metrics {
             account: stage("account"),
             admit: stage("admit"),
             credential: stage("credential"),
-            sandbox: stage("sandbox"),
-            upstream: stage("upstream"),
+            invoke: stage("invoke"),
+            forward: stage("forward"),
             shape: stage("shape"),
             in_flight: self.in_flight.clone(),
         }
@@ -235,11 +235,11 @@ pub struct OperationMetrics {
     /// Stage: the account's credential is made ready. Includes a refresh, if the access token has expired. A refresh that the
     /// connector's fault causes is a second observation.
     pub credential: Stage,
-    /// Stage: one invocation, with the requests that it sends itself.
-    pub sandbox: Stage,
-    /// Stage: a forwarded request, to the head of the upstream's response. Includes a refresh, if the upstream refused the
-    /// credential.
-    pub upstream: Stage,
+    /// Stage: one invocation in the sandbox, with the requests that it sends itself.
+    pub invoke: Stage,
+    /// Stage: the request of a thin operation, to the head of the upstream's response. Includes a
+    /// refresh, if the upstream refused the credential.
+    pub forward: Stage,
     /// Stage: the answer is filtered and projected.
     pub shape: Stage,
     /// Calls of all operations that are running.

@@ -85,7 +85,7 @@ impl Endpoint {
             credential,
             omit_credential: false,
             waits_for_rate_limit: false,
-            journal: None,
+            record: None,
             trace: None,
             deadline: Instant::now() + CALL_TIMEOUT,
             limit: MAX_ANSWER_BYTES,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 use url::Url;
 
-use egress::{EgressError, Owner};
+use egress::EgressError;
 
 /// The error code of a call that the gateway itself does not allow.
 const DENIED: &str = "egress-denied";
@@ -64,7 +64,7 @@ impl From<EgressError> for TokenError {
         match error {
             EgressError::RateLimited { retry_after } => Self::Unavailable { detail, retry_after: Some(retry_after) },
             _ if error.retryable() => Self::Unavailable { detail, retry_after: None },
-            _ if error.owner() == Owner::Operator => {
+            EgressError::Denied { .. } | EgressError::NotConfigured { .. } => {
                 Self::Misconfigured { error: DENIED.to_owned(), description: Some(detail) }
             }
             _ => Self::NotUnderstood { detail },

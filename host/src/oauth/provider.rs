@@ -125,7 +125,7 @@ impl Provider {
             let scopes = self.scopes.join(&self.scheme.scope_separator);
             request = request.add_extra_param(self.scheme.scope_parameter.as_str(), scopes);
         }
-        // Scopes have a setting of their own.
+        // Scopes have a separate setting.
         let is_other = |(name, _): &(&str, &str)| *name != self.scheme.scope_parameter;
         for (name, value) in additional(&self.scheme.authorization_parameters).filter(is_other) {
             request = request.add_extra_param(name, value);
@@ -158,7 +158,7 @@ impl Provider {
         self.tokens(request.request_async(&http).await)
     }
 
-    /// Fetches the next access token. If the provider gives no new refresh token, the result contains the former one.
+    /// Fetches the next access token. If the provider gives no new refresh token, the result contains the previous one.
     ///
     /// # Errors
     /// See [`TokenError`]. After any error but `Refused`, the refresh token may still be valid.
@@ -166,8 +166,8 @@ impl Provider {
         let endpoint = self.refresh.as_ref().unwrap_or(&self.token);
         let http = self.http(endpoint, [Some(refresh_token), self.client.client_secret.as_ref(), None], true);
         let library = self.library(&endpoint.url);
-        let former = RefreshToken::new(refresh_token.expose_secret().to_owned());
-        let mut request = library.exchange_refresh_token(&former);
+        let previous = RefreshToken::new(refresh_token.expose_secret().to_owned());
+        let mut request = library.exchange_refresh_token(&previous);
         for (name, value) in additional(&self.scheme.token_parameters) {
             request = request.add_extra_param(name, value);
         }

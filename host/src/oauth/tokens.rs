@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct Tokens {
     /// Authenticates requests to the service.
     pub access_token: SecretString,
-    /// Fetches the next access token. After a refresh without a new one, the former refresh token.
+    /// Fetches the next access token. After a refresh without a new one, this is the previous refresh token.
     pub refresh_token: Option<SecretString>,
     /// Lifetime of the access token from now on, or `None` if it does not expire.
     pub expires_in: Option<Duration>,

@@ -17,7 +17,7 @@ pub(super) enum ChosenAccount {
         /// The tenant's share of the connector's storage.
         partition: Arc<str>,
     },
-    /// An account of the connector's author, with storage of its own.
+    /// An account of the connector's author, with separate storage.
     Author(Option<Arc<dyn CredentialSource>>),
     /// An account that is being connected.
     New(Arc<dyn CredentialSource>),
@@ -27,9 +27,11 @@ pub(super) enum ChosenAccount {
 
 /// The parts of an account that an invocation may use.
 pub(super) struct Account {
-    /// Adds the account's credential to requests. `None` if the users of the connector need no account.
+    /// Adds the account's credential to requests. `None` if the users of the connector need no
+    /// account.
     pub(super) credentials: Option<Arc<dyn CredentialSource>>,
-    /// The share of the connector's storage that the invocation sees. `None` if it may store nothing.
+    /// The share of the connector's storage that the invocation sees. `None` if it may store
+    /// nothing.
     pub(super) partition: Option<Arc<str>>,
     /// The same as `credentials`, for an integration.
     live: Option<Arc<LiveCredential>>,
@@ -39,7 +41,7 @@ pub(super) struct Account {
 ///
 /// # Errors
 /// `Access` if the user must connect or select an account, or authorize again.
-pub(super) async fn choose(services: Services<'_>, call: &Call<'_>) -> Result<ChosenAccount, Error> {
+pub(super) async fn choose_account(services: Services<'_>, call: &Call<'_>) -> Result<ChosenAccount, Error> {
     let (tenant, subject, user_identifier) = match &call.run_as {
         RunAs::Caller { tenant, subject, user_identifier } => (*tenant, *subject, *user_identifier),
         RunAs::Author { credential } => {
@@ -68,11 +70,13 @@ impl ChosenAccount {
         }
     }
 
-    /// Makes the credential ready. An access token that has expired is refreshed at the provider first.
+    /// Makes the credential ready. An access token that has expired is refreshed at the provider
+    /// first.
     ///
     /// # Errors
-    /// `Access` if there is no good credential, `RefreshTimedOut` if the refresh takes too long.
-    pub(super) async fn ready(self, services: Services<'_>, call: &Call<'_>) -> Result<Account, Error> {
+    /// `Access` if there is no good credential. If the refresh takes too long, `StoreTimedOut` if the database does not respond,
+    /// else `RefreshTimedOut`.
+    pub(super) async fn prepare_credential(self, services: Services<'_>, call: &Call<'_>) -> Result<Account, Error> {
         let chosen = match self {
             Self::NotNeeded { partition } => {
                 return Ok(Account { credentials: None, partition: Some(partition), live: None });
@@ -86,7 +90,11 @@ impl ChosenAccount {
             Self::Integration(chosen) => chosen,
         };
         let live = services.integrations.live_credential(call.connector, chosen);
-        let live = Arc::new(timeout_at(call.deadline, live).await.map_err(|_| Error::RefreshTimedOut)??);
+        let live = timeout_at(call.deadline, live).await.map_err(|_| match services.store.is_stalled() {
+            true => Error::StoreTimedOut,
+            false => Error::RefreshTimedOut,
+        });
+        let live = Arc::new(live??);
         let credentials: Arc<dyn CredentialSource> = Arc::<LiveCredential>::clone(&live);
         let partition = live.integration_id().into();
         Ok(Account { credentials: Some(credentials), partition: Some(partition), live: Some(live) })
@@ -94,15 +102,16 @@ impl ChosenAccount {
 }
 
 impl Account {
-    /// Refreshes the credential, which the connector says was refused. Returns `false` if there is no other credential
-    /// before the deadline.
+    /// Refreshes the credential, which the connector says was refused. Returns `false` if there is
+    /// no other credential before the deadline.
     pub(super) async fn refresh(&self, deadline: Instant) -> bool {
         let Some(live) = &self.live else { return false };
         let refused = live.credential();
         timeout_at(deadline, live.refresh(&refused)).await.is_ok_and(|other| other.is_some())
     }
 
-    /// The reason why a refused credential was not replaced, if there is one, in place of the upstream's error.
+    /// The reason why a refused credential was not replaced, if there is one, in place of the
+    /// upstream's error.
     pub(super) fn explain(&self, error: Error) -> Error {
         match self.live.as_ref().and_then(|live| live.take_access_error()) {
             Some(reason) => Error::Access(reason),
@@ -110,8 +119,8 @@ impl Account {
         }
     }
 
-    /// As [`Account::explain`], for the response to a request with the credential, or for a fault of the connector. A 401 means the
-    /// credential, so the user must authorize again.
+    /// As [`Account::explain`], for the response to a request with the credential, or for a fault
+    /// of the connector. A 401 means the credential, so the user must authorize again.
     pub(super) fn explain_refusal(&self, error: Error) -> Error {
         match (self.explain(error), &self.live) {
             (Error::Upstream(upstream), Some(live)) if upstream.status == 401 && live.is_oauth2() => {

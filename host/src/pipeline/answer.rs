@@ -1,4 +1,5 @@
-//! From the outcome of an operation to the answer: JSON, shaped if the caller wants it, or a file.
+//! From the outcome of an operation to the answer: JSON, shaped if the caller requests it, or a
+//! file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,11 +14,11 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use url::Url;
 
-use super::body::{Body, complete, streamed};
 use super::disposition::{attachment, file_name};
 use super::refusal::upstream_error;
 use super::stages::Stages;
-use super::{Error, compute};
+use super::{Error, run_computation};
+use crate::body::{Body, complete, streamed};
 use crate::media_type::{essence, is_json};
 use crate::registry::{Operation, Permit};
 use crate::telemetry::Trace;
@@ -45,9 +46,9 @@ pub struct Answer {
     pub body: Body,
 }
 
-/// The form that the caller and the operation want an answer to have.
+/// The form of an answer that the caller and the operation request.
 pub struct Form<'a> {
-    /// The parts of the answer that the caller wants.
+    /// The parts of the answer that the caller requests.
     pub shape: &'a Shape,
     /// The header `Accept`.
     pub accept: Option<&'a str>,
@@ -76,8 +77,8 @@ impl Answer {
 /// Answers with the response of an upstream, as the kind of answer that the operation declares.
 ///
 /// # Errors
-/// `Upstream` for a status that is not a success, `NotUnderstood` for a response that is not JSON though the operation answers
-/// JSON, and errors of reading the body.
+/// `Upstream` for a status that is not a success, `NotUnderstood` for a response that is not JSON
+/// though the operation answers JSON, and errors of reading the body.
 pub(super) async fn of_response(
     mut response: Box<egress::Response>,
     form: &Form<'_>,
@@ -102,7 +103,7 @@ pub(super) async fn of_response(
     }
 }
 
-/// Answers with a file that an upstream sends, or with the part of it that the caller wants.
+/// Answers with a file that an upstream sends, or with the part of it that the caller requests.
 async fn of_download(response: Box<egress::Response>, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     let part = response.headers.get(CONTENT_RANGE).filter(|_| response.status == StatusCode::PARTIAL_CONTENT).cloned();
     let accepts_ranges = response.headers.get(ACCEPT_RANGES).cloned();
@@ -122,7 +123,8 @@ async fn of_download(response: Box<egress::Response>, form: &Form<'_>, permit: P
     Ok(answer)
 }
 
-/// Answers with a response that must be JSON. It is streamed if nothing is to be done with it. An empty body becomes `{}`.
+/// Answers with a response that must be JSON. It is streamed if nothing is to be done with it. An
+/// empty body becomes `{}`.
 async fn of_json_response(
     mut response: Box<egress::Response>,
     form: &Form<'_>,
@@ -142,7 +144,9 @@ async fn of_json_response(
         b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' => {
             let document = response.body.collect(form.limits.response_bytes).await?;
             let check = || serde_json::from_slice::<IgnoredAny>(&document);
-            compute(document.len(), form.deadline, check).await?.map_err(|error| not_json(&error.to_string()))?;
+            run_computation(document.len(), form.deadline, check)
+                .await?
+                .map_err(|error| not_json(&error.to_string()))?;
             return of_json(document, form, permit).await;
         }
         _ => return Err(not_json("it does not begin like JSON")),
@@ -202,29 +206,38 @@ pub(super) async fn of_reply_file(file: File, form: &Form<'_>, permit: Permit) -
 /// Answers with a JSON document.
 ///
 /// # Errors
-/// `NotUnderstood` if the document is to be shaped and is not JSON. `OutOfTime` if it cannot be shaped before the deadline.
+/// `NotUnderstood` if the document is to be shaped and is not JSON. `OutOfTime` if it cannot be
+/// shaped before the deadline.
 async fn of_json(document: Bytes, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     if form.shape.is_identity() {
         return Ok(Answer::json(complete(document, permit)));
     }
+    let shaped = shape(&document, form).await?;
+    Ok(Answer::json(complete(form.memory.hold_bytes(shaped.into())?, permit)))
+}
+
+/// Filters and projects a JSON document.
+async fn shape(document: &[u8], form: &Form<'_>) -> Result<Vec<u8>, Error> {
     let mut stages = Stages::begin(form.trace, &form.operation.metrics.shape);
-    let shape = || form.shape.apply_while(&document, || Instant::now() < form.deadline);
-    let shaped = compute(document.len(), form.deadline, shape).await?.map_err(|error| match error {
+    let apply = || form.shape.apply_while(document, || Instant::now() < form.deadline);
+    let shaped = run_computation(document.len(), form.deadline, apply).await?.map_err(|error| match error {
         ShapeError::OutOfTime => Error::OutOfTime,
         error => not_json(&error.to_string()),
     })?;
     stages.end(true);
-    Ok(Answer::json(complete(form.memory.hold_bytes(shaped.into())?, permit)))
+    Ok(shaped)
 }
 
-/// Answers with the bytes of a file if the caller's `Accept` names its media type, else with the file as JSON.
+/// Answers with the bytes of a file if the caller's `Accept` names its media type, else with the
+/// file as JSON.
 ///
 /// # Errors
-/// If the file is over its limit, cannot be read, or has a name, media type or members that the connector got wrong.
+/// If the file is over its limit, cannot be read, or has a name, media type or members that the
+/// connector got wrong.
 async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, Error> {
     let limit = match file.max_bytes {
         0 => form.limits.download_bytes,
-        asked => asked.min(form.limits.download_bytes),
+        requested => requested.min(form.limits.download_bytes),
     };
     let declared = match &file.content {
         Content::Bytes(bytes) => Some(bytes.len() as u64),
@@ -245,7 +258,7 @@ async fn of_file(file: File, form: &Form<'_>, permit: Permit) -> Result<Answer, 
         },
     };
     let bytes = content.len() + file.members.len();
-    let document = compute(bytes, form.deadline, || {
+    let document = run_computation(bytes, form.deadline, || {
         file_as_json(&content, file.file_name, file.content_type, &file.members, file.digest)
     });
     let document = document.await??;
@@ -314,12 +327,14 @@ fn not_json(reason: &str) -> Error {
     ))
 }
 
-/// Returns `true` if the status says that there is no content (RFC 9110, sections 15.3.5 and 15.3.6).
+/// Returns `true` if the status says that there is no content (RFC 9110, sections 15.3.5 and
+/// 15.3.6).
 fn has_no_content(response: &egress::Response) -> bool {
     matches!(response.status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT)
 }
 
-/// The first byte of a body that is not white space of JSON. `None` if there is no such byte. It stays in the body.
+/// The first byte of a body that is not white space of JSON. `None` if there is no such byte. It
+/// stays in the body.
 async fn first_byte(body: &mut egress::ResponseBody) -> Result<Option<u8>, EgressError> {
     let mut length = 1;
     loop {
@@ -351,7 +366,8 @@ fn names(accept: &str, media_type: &str) -> bool {
     })
 }
 
-/// Returns `true` if an `Accept` header names the media type of a file, so that the caller may get bytes.
+/// Returns `true` if an `Accept` header names the media type of a file, so that the caller may get
+/// bytes.
 pub(super) fn names_a_file(accept: &str) -> bool {
     accept.split(',').map(essence).any(|named| !named.is_empty() && !named.contains('*') && !is_json(named))
 }

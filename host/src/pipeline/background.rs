@@ -1,4 +1,5 @@
-//! A call that runs in the background: its answer is read to the end, because nobody takes it as a stream.
+//! A call that runs in the background: its answer is read to the end, because no caller takes it as
+//! a stream.
 
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
@@ -6,8 +7,8 @@ use serde_json::value::RawValue;
 use super::{Call, Error, Services, run};
 use egress::EgressError;
 
-/// Runs a call, and returns its answer as JSON. A file has its JSON form. The answer has at most the size of a response that is
-/// read into memory.
+/// Runs a call, and returns its answer as JSON. A file has its JSON form. The answer has at most
+/// the size of a response that is read into memory.
 ///
 /// # Errors
 /// See [`enum@Error`].

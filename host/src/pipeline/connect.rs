@@ -1,4 +1,5 @@
-//! Connecting an account. Operations of the connector tell whose account it is, and if an API key is good.
+//! Connecting an account. Operations of the connector tell whose account it is, and if an API key
+//! is good.
 
 use std::sync::Arc;
 
@@ -33,8 +34,8 @@ pub enum KeyError {
     Failed(#[from] IntegrationError),
 }
 
-/// Completes an authorization: exchanges the code, asks whose account it is, and stores account and tokens. The deadline is
-/// counted from `arrived`, the arrival of the user's browser.
+/// Completes an authorization: exchanges the code, asks whose account it is, and stores account and
+/// tokens. The deadline is counted from `arrived`, the arrival of the user's browser.
 pub async fn complete(
     services: Services<'_>,
     authorization: &Authorization,
@@ -79,8 +80,8 @@ pub async fn complete(
     }
 }
 
-/// Connects an account by an API key. If the manifest names an operation that checks the key, the key is tried first. The
-/// deadline is counted from `arrived`, the arrival of the call.
+/// Connects an account by an API key. If the manifest names an operation that checks the key, the
+/// key is tried first. The deadline is counted from `arrived`, the arrival of the call.
 ///
 /// # Errors
 /// If the service refuses the key, or the key cannot be tried or stored.

@@ -18,8 +18,8 @@ const NOT_ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// The header for a download of this name. A name that is not plain ASCII is also there as `filename*`; `filename` then has
-/// `_` for the other characters.
+/// The header for a download of this name. A name that is not plain ASCII is also there as
+/// `filename*`; `filename` then has `_` for the other characters.
 pub(super) fn attachment(name: &str) -> Option<HeaderValue> {
     let is_plain = |character: char| matches!(character, ' '..='~') && !"\"\\".contains(character);
     let plain = name.replace(|character| !is_plain(character), "_");

@@ -8,13 +8,13 @@ use thiserror::Error;
 
 use super::refusal::{lacks_scope, shown};
 use crate::integrations::AccessError;
-use crate::registry::NoPlace;
+use crate::registry::NoPermit;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
-use contract::limit::{FAULT_MEMBERS_BYTES, PATH_BYTES};
-use egress::{Budget, EgressError, Journal};
+use contract::limit::FAULT_MEMBERS_BYTES;
+use egress::{Budget, EgressError};
 use memory::Exhausted;
-use sandbox::http;
+use sandbox::http::{self, Outbound};
 use sandbox::{Fault, InvocationError, TrapReport};
 
 /// A connector's text is cut to this length before it is shown to a caller.
@@ -45,11 +45,11 @@ pub enum Error {
     },
     /// There is no permit of the connector for the caller.
     #[error("the connector runs as many calls as `limits.concurrency` and `limits.tenant_share` allow")]
-    NoPermit(NoPlace),
+    NoPermit(NoPermit),
     /// The memory for calls is used up.
     #[error(transparent)]
     NoMemory(#[from] Exhausted),
-    /// The deadline passed while the store was asked for the account.
+    /// The deadline passed while the account was read from the store.
     #[error("the store did not answer before the deadline")]
     StoreTimedOut,
     /// The deadline passed before the body was validated or the answer was shaped.
@@ -67,23 +67,25 @@ pub enum Error {
     /// The connector says that the requested resource does not exist.
     #[error("{}", .0.detail)]
     NotFound(Explanation),
-    /// The connector says that the request conflicts with the state of the service, or is ambiguous.
+    /// The connector says that the request conflicts with the state of the service, or is
+    /// ambiguous.
     #[error("{}", .0.detail)]
     Conflict(Explanation),
-    /// A request to the upstream failed, and the connector says nothing about it.
+    /// A request to the upstream has no response, or the body of the response cannot be read.
+    #[error(transparent)]
+    Egress(EgressError),
+    /// The connector reports the error of a request, and says nothing about it.
     #[error("{0}")]
     Http(http::Error),
-    /// The name of an upstream's host could not be resolved.
-    #[error("{0}")]
-    Unresolved(String),
     /// The upstream answered with a status of 4xx or 5xx, or the connector says so.
     #[error("{}", .0.detail)]
     Upstream(Box<UpstreamError>),
-    /// The call failed after a request that may have changed data. So the caller must not simply call again.
+    /// The call failed after a request that may have changed data. So the caller must not simply
+    /// call again.
     #[error(transparent)]
     OutcomeUnknown(Box<Error>),
-    /// The caller wants a part of a file, and does not accept the bytes of the file.
-    #[error("a part of a file is answered as bytes only")]
+    /// The caller requests a part of a file, and does not accept the bytes of the file.
+    #[error("a part of a file is sent as bytes only")]
     NotRaw {
         /// The media type of the file.
         content_type: String,
@@ -98,9 +100,9 @@ pub enum Error {
 pub struct UpstreamError {
     /// The status of the answer to the caller.
     pub status: u16,
-    /// The status that the upstream sent. It differs for a rate limit that the upstream did not call so, and for a refusal that the
-    /// connector has read in a body.
-    pub said: u16,
+    /// The status that the upstream sent. It differs for a rate limit that the upstream did not
+    /// call so, and for a refusal that the connector has read in a body.
+    pub upstream_status: u16,
     /// A sentence about it.
     pub detail: String,
     /// The upstream's body.
@@ -108,7 +110,7 @@ pub struct UpstreamError {
     /// The time after which the upstream accepts requests again, if it said so.
     pub retry_after: Option<Duration>,
     /// Headers of the response for the caller.
-    pub passed_on: Vec<(HeaderName, HeaderValue)>,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
     /// `true` if only the user can fix it: the access that the user gave is not enough.
     pub is_for_user: bool,
 }
@@ -123,31 +125,23 @@ pub struct ShownBody {
 }
 
 impl Error {
-    /// The error in the light of the requests that the call has sent.
-    pub(super) fn after(self, journal: &Journal, effect: Effect) -> Self {
+    /// The error with the facts that the requests of the call add to it.
+    pub(super) fn after(self, outbound: &Outbound, effect: Effect) -> Self {
+        let record = outbound.record();
         let is_refusal = match &self {
             Self::NotFound(_) | Self::Conflict(_) | Self::Invalid(_) | Self::Access(_) => true,
             Self::Upstream(upstream) => upstream.status < 500,
             _ => false,
         };
         let error = match self {
-            Self::Http(http::Error::InvalidRequest(_)) if journal.is_path_too_long() => {
-                Self::Invalid(vec![Violation {
-                    pointer: String::new(),
-                    detail: format!(
-                        "The path and query of a request to the service, which these values are put into, must have at most \
-                     {PATH_BYTES} bytes. Shorten the values."
-                    ),
-                }])
-            }
-            Self::Http(http::Error::Unreachable(detail)) if journal.is_unresolved() => Self::Unresolved(detail),
+            Self::Http(error) => outbound.cause(&error).map_or(Self::Http(error), Self::Egress),
             Self::Upstream(mut upstream) => {
-                upstream.said = journal.status_said(upstream.status).unwrap_or(upstream.status);
+                upstream.upstream_status = record.upstream_status(upstream.status).unwrap_or(upstream.status);
                 Self::Upstream(upstream)
             }
             error => error,
         };
-        if effect != Effect::Read && journal.may_have_changed_data(is_refusal) {
+        if effect != Effect::Read && record.may_have_changed_data(is_refusal) {
             return Self::OutcomeUnknown(Box::new(error));
         }
         error
@@ -169,11 +163,12 @@ impl Error {
                 | Self::OutOfTime
                 | Self::RefreshTimedOut
                 | Self::Invocation(InvocationError::TimedOut(_))
+                | Self::Egress(EgressError::TimedOut)
                 | Self::Http(http::Error::TimedOut)
         )
     }
 
-    /// The error itself, whatever its consequences are.
+    /// The error itself, without its consequences.
     pub fn cause(&self) -> &Self {
         match self {
             Self::OutcomeUnknown(error) => error,
@@ -193,13 +188,10 @@ pub struct Explanation {
 
 impl From<EgressError> for Error {
     fn from(error: EgressError) -> Self {
-        if error == EgressError::NoMemory {
-            return Self::NoMemory(Exhausted);
+        match error {
+            EgressError::NoMemory => Self::NoMemory(Exhausted),
+            error => Self::Egress(error),
         }
-        if let EgressError::Unresolved { .. } = error {
-            return Self::Unresolved(error.to_string());
-        }
-        Self::Http(http::to_guest(error))
     }
 }
 
@@ -230,12 +222,12 @@ impl From<Fault> for Error {
                 let body = fault.body.map_or_else(ShownBody::default, |body| shown(body.as_bytes()));
                 Self::Upstream(Box::new(UpstreamError {
                     status,
-                    said: status,
+                    upstream_status: status,
                     detail: cut(fault.detail),
                     is_for_user: status == 403 && body.content.as_ref().is_some_and(lacks_scope),
                     body,
                     retry_after: fault.retry_after_seconds.map(|seconds| Duration::from_secs(seconds.into())),
-                    passed_on: Vec::new(),
+                    headers: Vec::new(),
                 }))
             }
             Fault::Http(error) => Self::Http(error),

@@ -2,9 +2,10 @@
 //!
 //! # Layout
 //! - `account`: the account that the call runs on, and its credential
-//! - `answer`: from an outcome to the caller's answer; `body`: the body of an answer; `disposition`: the name of a file
+//! - `answer`: from an outcome to the caller's answer; `disposition`: the name of a file
 //! - `error`: why a call has no answer; `refusal`: the refusal or failure of an upstream
-//! - `passed_on`: headers of an upstream that the caller gets; `rate`: headers about rate limits
+//! - `forwarded_headers`: headers of an upstream that the caller gets; `rate`: headers about rate
+//!   limits
 //! - `connect`: connecting an account, which runs operations of the connector
 //! - `stages`: the stages of a call, for metrics and traces
 //! - `background`: a call that runs in the background, to its result
@@ -12,11 +13,10 @@
 mod account;
 mod answer;
 pub mod background;
-pub mod body;
 pub mod connect;
 mod disposition;
 mod error;
-mod passed_on;
+mod forwarded_headers;
 pub mod rate;
 mod refusal;
 mod stages;
@@ -40,7 +40,7 @@ use crate::schema::{self, Input};
 use crate::telemetry::Trace;
 use contract::Effect;
 use egress::{Credential, Egress, Left};
-use sandbox::http::Outbound;
+use sandbox::http::{Outbound, Request};
 use sandbox::progress::ProgressSender;
 use sandbox::{CpuBudget, Fault, InvocationError, Limits, Outcome, storage};
 use store::Store;
@@ -144,18 +144,18 @@ pub enum Submitted {
 pub struct Deferred {
     /// The integration that was chosen. `None` if the users of the connector need no account.
     pub user_identifier: Option<String>,
-    /// URLs that are told of the end.
+    /// URLs that are notified of the end.
     pub callback_urls: Vec<String>,
 }
 
-/// Runs one call of an operation, from its body to its answer. Does not run it if the operation is one for the background and the
-/// caller does not wait.
+/// Runs one call of an operation, from its body to its answer. Does not run it if the operation is
+/// for the background and the caller does not wait.
 ///
 /// # Errors
 /// See [`enum@Error`].
 pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted, Error> {
     let mut stages = Stages::begin(&call.trace, &call.operation.metrics.validate);
-    let (input, chosen) = prepare(services, call, &mut stages).await?;
+    let (input, chosen) = accept(services, call, &mut stages).await?;
     if let Some(background) = input.background {
         let user_identifier = chosen.user_identifier().map(str::to_owned);
         return Ok(Submitted::Deferred(Deferred { user_identifier, callback_urls: background.callback_urls }));
@@ -163,43 +163,49 @@ pub async fn submit(services: Services<'_>, call: &Call<'_>) -> Result<Submitted
     complete(services, call, input, chosen, &mut stages).await.map(Submitted::Answered)
 }
 
-/// Runs one call of an operation, from its body to its answer, whatever the body says about waiting.
+/// Runs one call of an operation, from its body to its answer. Ignores what the body says about
+/// waiting.
 ///
 /// # Errors
 /// See [`enum@Error`].
 pub async fn run(services: Services<'_>, call: &Call<'_>) -> Result<Answer, Error> {
     let mut stages = Stages::begin(&call.trace, &call.operation.metrics.validate);
-    let (input, chosen) = prepare(services, call, &mut stages).await?;
+    let (input, chosen) = accept(services, call, &mut stages).await?;
     complete(services, call, input, chosen, &mut stages).await
 }
 
-/// Validates the body and chooses the account. The first stage has begun.
-async fn prepare<'a, 's>(
+/// The stages `validate` and `account`. The first one has begun.
+async fn accept<'a, 's>(
     services: Services<'_>,
     call: &'s Call<'a>,
     stages: &mut Stages<'s>,
 ) -> Result<(Input<'a>, ChosenAccount), Error> {
+    let input = validate(services, call).await?;
+    stages.next(&call.operation.metrics.account);
+    let chosen = account::choose_account(services, call).await?;
+    stages.end(true);
+    Ok((input, chosen))
+}
+
+/// Validates the body by the schema of the operation.
+async fn validate<'a>(services: Services<'_>, call: &Call<'a>) -> Result<Input<'a>, Error> {
     let read = || -> Result<Input<'a>, Error> {
         let mut parsed = services.egress.memory().part_before_admission();
         parsed.grow_to(schema::parsed_bytes(call.body))?;
         Ok(call.operation.schema.read(call.body)?)
     };
-    let input = compute(call.body.len(), call.deadline, read).await??;
-    stages.next(&call.operation.metrics.account);
-    let chosen = account::choose(services, call).await?;
-    stages.end(true);
-    Ok((input, chosen))
+    run_computation(call.body.len(), call.deadline, read).await?
 }
 
 /// Runs a computation on a value of this size.
 ///
 /// # Errors
 /// `OutOfTime` if it has not begun before the deadline.
-async fn compute<T>(bytes: usize, deadline: Instant, work: impl FnOnce() -> T) -> Result<T, Error> {
+async fn run_computation<T>(bytes: usize, deadline: Instant, work: impl FnOnce() -> T) -> Result<T, Error> {
     timeout_at(deadline, compute::run(bytes, work)).await.map_err(|_| Error::OutOfTime)
 }
 
-/// Runs a call whose body is valid and whose account is chosen.
+/// The other stages: runs a call whose body is valid and whose account is chosen.
 async fn complete<'s>(
     services: Services<'_>,
     call: &'s Call<'_>,
@@ -215,7 +221,7 @@ async fn complete<'s>(
     let (permit, left) = admit(connector, operation, call.run_as.tenant())?;
     stages.next(&metrics.credential);
 
-    let account = chosen.ready(services, call).await?;
+    let account = chosen.prepare_credential(services, call).await?;
     stages.end(true);
 
     let mut outbound = Outbound::new(
@@ -227,16 +233,16 @@ async fn complete<'s>(
     if operation.manifest.background {
         outbound = outbound.waiting_for_rate_limits();
     }
-    let answer = answer(services, call, &input, &account, &mut outbound, permit, stages).await;
-    let mut answer = answer.map_err(|error| error.after(outbound.journal(), operation.manifest.effect))?;
+    let answer = invoke_and_answer(services, call, &input, &account, &mut outbound, permit, stages).await;
+    let mut answer = answer.map_err(|error| error.after(&outbound, operation.manifest.effect))?;
     if let Some(left) = left {
-        rate::tell(&mut answer.headers, &left);
+        rate::add_headers(&mut answer.headers, &left);
     }
     Ok(answer)
 }
 
 /// Invokes the connector and answers with its outcome.
-async fn answer<'s>(
+async fn invoke_and_answer<'s>(
     services: Services<'_>,
     call: &'s Call<'_>,
     input: &Input<'_>,
@@ -261,21 +267,10 @@ async fn answer<'s>(
     };
     match outcome {
         Ok(Outcome::Forward(request)) => {
-            // The caller takes bytes only of a media type that it names.
-            let range = call.range.filter(|_| {
-                call.accept.is_some_and(answer::names_a_file) && operation.manifest.answer != contract::Answer::Json
-            });
-            let request = match range {
-                Some(range) => request.for_range(range),
-                None => request,
-            };
-            outbound.trace(stages.next(&operation.metrics.upstream).tracing());
-            // In a box, because it passes through several futures, and each would have room for it.
-            let response = Box::new(outbound.send(request, limits.download_bytes).await?);
-            stages.end(true);
+            let response = forward(call, request, outbound, stages).await?;
             let carried_credential = response.carried_credential;
             let mut upstream_headers = HeaderMap::new();
-            passed_on::each(&response.headers, |name, value| {
+            forwarded_headers::each(&response.headers, |name, value| {
                 upstream_headers.append(name, value);
             });
             let answer = answer::of_response(response, &form, permit).await;
@@ -290,6 +285,29 @@ async fn answer<'s>(
         Ok(Outcome::File(file)) => Box::pin(answer::of_reply_file(file, &form, permit)).await,
         Err(fault) => Err(account.explain_refusal(fault.into())),
     }
+}
+
+/// Sends the request of a thin operation.
+async fn forward<'s>(
+    call: &'s Call<'_>,
+    request: Request,
+    outbound: &mut Outbound,
+    stages: &mut Stages<'s>,
+) -> Result<Box<egress::Response>, Error> {
+    let operation = call.operation;
+    // The caller takes bytes only of a media type that it names.
+    let range = call.range.filter(|_| {
+        call.accept.is_some_and(answer::names_a_file) && operation.manifest.answer != contract::Answer::Json
+    });
+    let request = match range {
+        Some(range) => request.for_range(range),
+        None => request,
+    };
+    outbound.trace(stages.next(&operation.metrics.forward).tracing());
+    // Boxed, because the response passes through several futures, and each would have room for it.
+    let response = Box::new(outbound.send(request, call.limits().download_bytes).await?);
+    stages.end(true);
+    Ok(response)
 }
 
 /// Takes a permit of the connector and counts the call in the operation's rate limit.
@@ -308,8 +326,8 @@ fn admit<'a>(
     Ok((permit, left))
 }
 
-/// Invokes the connector. If it answers that the credential was refused, the credential is refreshed, and the connector is
-/// invoked once more where repeating is safe.
+/// Invokes the connector. If its fault says that the credential was refused, the credential is
+/// refreshed, and the connector is invoked once more where repeating is safe.
 async fn invoke<'s>(
     services: Services<'_>,
     call: &'s Call<'_>,
@@ -326,8 +344,8 @@ async fn invoke<'s>(
     stages.next(&call.operation.metrics.credential);
     let is_refreshed = account.refresh(call.deadline).await;
     stages.end(is_refreshed);
-    // With one request or none, the upstream has refused all that the operation asked for.
-    let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.journal().requests() <= 1;
+    // With at most one request, the upstream has refused everything that the operation requested.
+    let is_repeatable = call.operation.manifest.effect == Effect::Read || outbound.record().requests() <= 1;
     if is_refreshed && is_repeatable {
         return invoke_once(services, call, input, account, outbound, &cpu, stages).await;
     }
@@ -346,7 +364,7 @@ async fn invoke_once<'s>(
 ) -> Result<Result<Outcome, Fault>, InvocationError> {
     let Call { connector, operation, deadline, .. } = call;
     let mut traced = outbound.clone();
-    traced.trace(stages.next(&operation.metrics.sandbox).tracing());
+    traced.trace(stages.next(&operation.metrics.invoke).tracing());
     let make_call = |may_store: bool| sandbox::Call {
         deadline: *deadline,
         settings: Arc::clone(connector.settings()),

@@ -4,21 +4,21 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use egress::{Budget, Left, whole_seconds};
 
-/// The part of a budget that is left.
+/// The remaining part of a budget.
 pub const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// The budget itself.
 pub const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Adds both headers to those of an answer.
-pub(super) fn tell(headers: &mut HeaderMap, left: &Left<'_>) {
-    for (name, value) in described(left) {
-        headers.insert(name, value);
+/// Adds both headers to the headers of an answer.
+pub(super) fn add_headers(map: &mut HeaderMap, left: &Left<'_>) {
+    for (name, value) in headers(left) {
+        map.insert(name, value);
     }
 }
 
 /// Both headers. Names of budgets have only characters that a string of the header may have.
-pub fn described(left: &Left<'_>) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+pub fn headers(left: &Left<'_>) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
     let Left { budget: Budget { name, requests, period }, calls, until_more } = left;
     let now = format!("\"{name}\";r={calls};t={}", whole_seconds(*until_more));
     let policy = format!("\"{name}\";q={};w={}", (*requests).max(1), whole_seconds(*period));

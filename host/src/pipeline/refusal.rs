@@ -1,11 +1,12 @@
-//! The refusal or failure of an upstream, for the caller: the part of its body that is shown, and who can fix it.
+//! The refusal or failure of an upstream, for the caller: the part of its body that is shown, and
+//! who can fix it.
 
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, WWW_AUTHENTICATE};
 use serde_json::Value;
 
 use super::error::{Error, ShownBody, UpstreamError};
-use super::passed_on;
+use super::forwarded_headers;
 use egress::retry_after;
 
 /// Maximum size of an upstream's error that is shown to the caller.
@@ -46,12 +47,12 @@ pub(super) async fn upstream_error(mut response: egress::Response) -> Error {
     let is_for_user = status == StatusCode::FORBIDDEN
         && (challenges_scope(&response.headers) || body.content.as_ref().is_some_and(lacks_scope));
     let mut headers = Vec::new();
-    passed_on::each(&response.headers, |name, value| headers.push((name, value)));
+    forwarded_headers::each(&response.headers, |name, value| headers.push((name, value)));
     Error::Upstream(Box::new(UpstreamError {
-        passed_on: headers,
+        headers,
         status: status.as_u16(),
-        said: response.status_said.as_u16(),
-        detail: format!("The upstream answered {}.", response.status_said),
+        upstream_status: response.upstream_status.as_u16(),
+        detail: format!("The upstream answered {}.", response.upstream_status),
         body,
         retry_after: retry_after(&response.headers),
         is_for_user,
@@ -69,7 +70,8 @@ pub(super) fn shown(body: &[u8]) -> ShownBody {
     ShownBody { content, is_truncated }
 }
 
-/// Returns `true` if the body of an error says that the user has not permitted what the request needs.
+/// Returns `true` if the body of an error says that the user has not permitted what the request
+/// needs.
 pub(super) fn lacks_scope(body: &Value) -> bool {
     let is_code = |value: &Value| value.as_str().is_some_and(|code| SCOPE_CODES.contains(&code));
     let is_reason = |item: &Value| item.get("reason").is_some_and(is_code);

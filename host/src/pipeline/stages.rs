@@ -5,9 +5,11 @@ use std::time::Instant;
 use crate::metrics::Stage;
 use crate::telemetry::Trace;
 
-/// Measures stages that follow one another. Each is an observation of the metrics, and a span if the call is traced.
+/// Measures stages that follow one another. Each is an observation of the metrics, and a span if
+/// the call is traced.
 ///
-/// A stage begins at the instant at which the one before has ended, so that the clock is read once for both.
+/// A stage begins at the instant at which the previous one has ended, so that the clock is read
+/// once for both.
 pub(super) struct Stages<'a> {
     trace: &'a Trace,
     /// The end of the last stage.
@@ -24,7 +26,8 @@ impl<'a> Stages<'a> {
         stages
     }
 
-    /// The stage ends with success, if there is one, and the next one begins. Returns the span of the next one.
+    /// The stage ends with success, if there is one, and the next one begins. Returns the span of
+    /// the next one.
     pub(super) fn next(&mut self, stage: &'a Stage) -> &Trace {
         self.end(true);
         &self.current.insert((stage, self.trace.child(stage.name))).1
@@ -41,7 +44,8 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// A stage that an error or the deadline ends is no observation of the metrics. Its span has failed.
+/// A stage that an error or the deadline ends is no observation of the metrics. Its span has
+/// failed.
 impl Drop for Stages<'_> {
     fn drop(&mut self) {
         if let Some((_, span)) = &self.current {

@@ -1,15 +1,15 @@
-//! One live connector: its module, and all that its manifest and the operator's configuration make of it.
+//! One connector: its module, and all that is made of its manifest and the operator's
+//! configuration.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
-use url::Url;
 
-use super::folders::Origin;
-use super::places::{NoPlace, Permit, Places};
-use super::reach::{Reach, Service, reach};
+use super::concurrency::{ConcurrencyLimit, NoPermit, Permit};
+use super::origin::Origin;
+use super::reach::{Reach, Service, Upstreams, reach};
 use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
@@ -19,11 +19,11 @@ use crate::oauth::Recipients;
 use crate::schema::{Schema, UrlCheck, ValueSchema};
 use crate::webhooks::url_check;
 use contract::{AuthScheme, Manifest};
-use egress::{Budget, Budgets, Upstream};
+use egress::{Budget, Budgets};
 use sandbox::{Limits, Module, Settings};
 
-/// A described module that may become a connector.
-pub(super) struct Candidate<'a> {
+/// A described module, of which [`Connector::build`] makes a connector.
+pub(super) struct Described<'a> {
     pub(super) manifest: Manifest,
     pub(super) module: Module,
     pub(super) digest: String,
@@ -34,7 +34,7 @@ pub(super) struct Candidate<'a> {
     pub(super) config: &'a Config,
     pub(super) metrics: &'a Metrics,
     /// The version that is live now. The new one takes over the counts of its rate limits.
-    pub(super) predecessor: Option<&'a Connector>,
+    pub(super) previous: Option<&'a Connector>,
 }
 
 /// A connector that is, or could be, live.
@@ -52,7 +52,7 @@ pub struct Connector {
     settings: Arc<Settings>,
     limits: Limits,
     timeout: Duration,
-    places: Arc<Places>,
+    concurrency: Arc<ConcurrencyLimit>,
     services: Vec<Service>,
     granted: BTreeSet<String>,
     missing: BTreeSet<String>,
@@ -61,9 +61,6 @@ pub struct Connector {
     recipients: Recipients,
     missing_token_hosts: BTreeSet<String>,
 }
-
-/// The upstreams of a connector, by the names in its manifest.
-pub(super) type Upstreams = HashMap<String, Upstream>;
 
 /// One operation.
 pub struct Operation {
@@ -99,10 +96,10 @@ impl Connector {
     /// Makes a connector of a module whose manifest has passed the rules.
     ///
     /// # Errors
-    /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the operator's settings are wrong.
-    pub(super) fn build(candidate: Candidate<'_>) -> Result<Self, Refusal> {
-        let Candidate { mut manifest, module, digest, origin, signed, granted, config, metrics, predecessor } =
-            candidate;
+    /// If a schema does not compile, a URL of the auth scheme is at a foreign site, or the
+    /// operator's settings are wrong.
+    pub(super) fn build(described: Described<'_>) -> Result<Self, Refusal> {
+        let Described { mut manifest, module, digest, origin, signed, granted, config, metrics, previous } = described;
         let shipped = origin == Origin::Shipped;
         let check_url = url_check(config.callbacks.allow_private_network);
         let config = config.connector(&manifest.identifier);
@@ -122,7 +119,7 @@ impl Connector {
         }
         let operator_grants = granted.clone();
         let Reach { upstreams, services, granted, mut missing } =
-            reach(&manifest, shipped, &granted, config, metrics, predecessor)?;
+            reach(&manifest, shipped, &granted, config, metrics, previous.map(|previous| &*previous.upstreams))?;
         named.extend(granted.iter().chain(&missing).cloned());
         missing.extend(missing_token_hosts.iter().cloned());
         let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
@@ -130,8 +127,8 @@ impl Connector {
             requests: limit.requests,
             period: Duration::from_secs(limit.period_seconds.into()),
         }));
-        if let Some(old) = predecessor {
-            budgets.inherit(&old.budgets);
+        if let Some(previous) = previous {
+            budgets.inherit(&previous.budgets);
         }
         Ok(Self {
             operations,
@@ -140,7 +137,7 @@ impl Connector {
             settings: Arc::new(settings),
             limits: limits(&config.limits),
             timeout: Duration::from_secs(config.limits.timeout_s),
-            places: Places::new(config.limits.concurrency, config.limits.tenant_share),
+            concurrency: ConcurrencyLimit::new(config.limits.concurrency, config.limits.tenant_share),
             live_since: SystemTime::now(),
             name: manifest.identifier.as_str().into(),
             manifest,
@@ -238,9 +235,9 @@ impl Connector {
     /// Takes a permit for one concurrent call of a tenant.
     ///
     /// # Errors
-    /// If all places are taken, or if the tenant has its share of them.
-    pub fn admit(&self, tenant: &str) -> Result<Permit, NoPlace> {
-        self.places.take(tenant)
+    /// If all permits are taken, or if the tenant has its share of them.
+    pub fn admit(&self, tenant: &str) -> Result<Permit, NoPermit> {
+        self.concurrency.acquire(tenant)
     }
 
     /// The services that it calls, in the order of the manifest.
@@ -258,7 +255,8 @@ impl Connector {
         self.missing.iter().map(String::as_str).collect()
     }
 
-    /// The hosts that its manifest and the operator's configuration name. Only these can be granted.
+    /// The hosts that its manifest and the operator's configuration name. Only these can be
+    /// granted.
     pub fn named_hosts(&self) -> &BTreeSet<String> {
         &self.named
     }
@@ -291,41 +289,5 @@ pub(super) fn limits(limits: &config::Limits) -> Limits {
         response_bytes: (limits.response_mb as u64) << 20,
         download_bytes: (limits.download_mb as u64) << 20,
         requests: MAX_REQUESTS,
-    }
-}
-
-/// Returns `true` if a grant names a host (a name or an address, with a port unless it is the default of the scheme), or link
-/// hosts by a wildcard.
-pub(super) fn is_grant(text: &str) -> bool {
-    if text.starts_with("*.") {
-        return contract::site::link_host(text).is_ok();
-    }
-    let url = Url::parse(&format!("https://{text}/"));
-    !text.is_empty()
-        && !text.contains('*')
-        && url.is_ok_and(|url| url.path() == "/" && url.username().is_empty() && url.password().is_none())
-}
-
-/// The host of a URL as grants write it.
-pub(super) fn host_of(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    match url.port() {
-        Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_grant;
-
-    #[test]
-    fn a_grant_is_a_host_or_a_wildcard_below_a_registrable_domain() {
-        for text in ["api.example.com", "example.com:8443", "127.0.0.1:9000", "[::1]:80", "*.acme.com"] {
-            assert!(is_grant(text), "{text}");
-        }
-        for text in ["", "*", "*.com", "*.co.uk", "a.*.com", "https://a.com", "a.com/x", "u@a.com", "*.acme.com:1"] {
-            assert!(!is_grant(text), "{text}");
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! Values that are made from all live connectors, and kept until these change.
+//! Values that are computed from all live connectors, and cached until these change.
 
 use std::sync::{Arc, Weak};
 
@@ -6,11 +6,11 @@ use parking_lot::Mutex;
 
 use super::{Live, Registry};
 
-/// A value that is made from the live connectors.
-pub struct Derived<T>(Mutex<Option<Kept<T>>>);
+/// A value that is computed from the live connectors.
+pub struct Derived<T>(Mutex<Option<Cached<T>>>);
 
-struct Kept<T> {
-    /// Only compared. It keeps no connector alive.
+struct Cached<T> {
+    /// For comparison only. It keeps no connector alive.
     live: Weak<Live>,
     value: Arc<T>,
 }
@@ -22,18 +22,18 @@ impl<T> Default for Derived<T> {
 }
 
 impl<T> Derived<T> {
-    /// The value for the connectors that are live now. Calls that come while it is made wait for it.
+    /// The value for the connectors that are live now. Other callers wait while it is computed.
     pub fn get(&self, registry: &Registry, make: impl FnOnce(&Live) -> T) -> Arc<T> {
         self.get_for(&registry.live(), make)
     }
 
     fn get_for(&self, live: &Arc<Live>, make: impl FnOnce(&Live) -> T) -> Arc<T> {
-        let mut kept = self.0.lock();
-        if let Some(kept) = kept.as_ref().filter(|kept| std::ptr::eq(kept.live.as_ptr(), Arc::as_ptr(live))) {
-            return Arc::clone(&kept.value);
+        let mut cached = self.0.lock();
+        if let Some(cached) = cached.as_ref().filter(|cached| std::ptr::eq(cached.live.as_ptr(), Arc::as_ptr(live))) {
+            return Arc::clone(&cached.value);
         }
         let value = Arc::new(make(live));
-        *kept = Some(Kept { live: Arc::downgrade(live), value: Arc::clone(&value) });
+        *cached = Some(Cached { live: Arc::downgrade(live), value: Arc::clone(&value) });
         value
     }
 }

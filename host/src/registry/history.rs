@@ -1,105 +1,168 @@
-//! The stored versions of a connector, for the operator who chooses one.
+//! The history of connectors: the actor and the time of each change.
+//!
+//! A command or a route adds its change to the history before it makes the change. If the history
+//! already has the change of a new file, the gateway that loads the file adds no entry.
 
-use std::fs;
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::fmt;
 
-use super::change::{ChangeError, refused};
-use super::folders::Origin;
-use super::load::{Arrival, Grants};
-use super::trust::signature_of;
-use super::versions::Version;
-use super::{Connector, Registry, journal};
+use super::Connector;
+use super::origin::Origin;
+use store::{Change, NewChange, Store, StoreError};
 
-/// The shortest beginning of a digest that names a version.
-const MIN_DIGEST_CHARACTERS: usize = 6;
-
-/// Maximum number of changes in which the actor of a version is looked for.
-const MAX_CHANGES: u32 = 1000;
-
-/// A version of a connector that was live.
-pub struct StoredVersion {
-    /// The version in its manifest. `None` if the module is refused now.
-    pub version: Option<String>,
-    /// SHA-256 of the module in hexadecimal digits.
-    pub digest: String,
-    /// The last time it became live.
-    pub live_at: SystemTime,
-    /// `true` if it came with the gateway.
-    pub is_shipped: bool,
-    /// `true` if it is live now.
-    pub is_live: bool,
-    /// The actor that made it live last. `None` if the history no longer says so.
-    pub by: Option<String>,
+/// The cause of a change of a connector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// A caller with an API key.
+    ApiKey {
+        /// The key's id.
+        id: String,
+        /// The name that it was made with.
+        name: String,
+    },
+    /// A caller with a token of an issuer that the operator trusts.
+    Token {
+        /// The tenant.
+        tenant: String,
+        /// The user that the token speaks for.
+        subject: Option<String>,
+    },
+    /// A person at the command line.
+    CommandLine {
+        /// The user of the operating system.
+        user: String,
+        /// The machine.
+        host: String,
+    },
+    /// A file that appeared in `modules_dir`, or disappeared from it.
+    ModulesDir,
+    /// A file in `shipped_dir`.
+    ShippedDir,
 }
 
-impl Registry {
-    /// The stored versions of a connector, the newest first.
-    ///
-    /// # Errors
-    /// If there are none, or if the folder of versions cannot be read.
-    pub async fn stored_versions(&self, identifier: &str) -> Result<Vec<StoredVersion>, ChangeError> {
-        let live = self.get(identifier);
-        let changes = self.store.changes(Some(identifier), MAX_CHANGES).await?;
-        let mut stored = Vec::new();
-        for version in self.known_versions(identifier).await? {
-            let loaded = self.load_version(identifier, &version).await;
-            let is_live = live.as_ref().is_some_and(|live| is_same(live, &version));
-            let by = changes.iter().find(|change| change.digest == version.digest && journal::made_live(change));
-            stored.push(StoredVersion {
-                by: by.map(|change| change.actor.clone()),
-                version: loaded.ok().map(|connector| connector.manifest().version.clone()),
-                digest: version.digest,
-                live_at: version.live_at,
-                is_shipped: version.origin == Origin::Shipped,
-                is_live,
-            });
+impl Actor {
+    /// The name of the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::ApiKey { .. } => "api_key",
+            Self::Token { .. } => "token",
+            Self::CommandLine { .. } => "command_line",
+            Self::ModulesDir => "modules_dir",
+            Self::ShippedDir => "shipped_dir",
         }
-        Ok(stored)
     }
 
-    /// The newest stored version with this version in its manifest, or with a digest that begins so. The present one is not meant.
-    pub(super) async fn version_named(
+    /// The actor of a change that the gateway noticed in a folder of modules.
+    pub(super) fn of_file(origin: Origin) -> Self {
+        match origin {
+            Origin::Foreign => Self::ModulesDir,
+            Origin::Shipped => Self::ShippedDir,
+        }
+    }
+}
+
+/// The name of the actor, for people.
+impl fmt::Display for Actor {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ApiKey { id, name } => write!(out, "API key {name} ({id})"),
+            Self::Token { tenant, subject: None } => write!(out, "token of tenant {tenant}"),
+            Self::Token { tenant, subject: Some(subject) } => write!(out, "token of {subject} of tenant {tenant}"),
+            Self::CommandLine { user, host } => write!(out, "command line, {user} on {host}"),
+            Self::ModulesDir => out.write_str("file in modules_dir"),
+            Self::ShippedDir => out.write_str("file in shipped_dir"),
+        }
+    }
+}
+
+/// A kind of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Added,
+    Replaced,
+    Removed,
+    RolledBack,
+    Granted,
+    Revoked,
+}
+
+impl Action {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Replaced => "replaced",
+            Self::Removed => "removed",
+            Self::RolledBack => "rolled_back",
+            Self::Granted => "granted",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+/// The changes of connectors in the store.
+pub(super) struct History {
+    store: Store,
+}
+
+impl History {
+    pub(super) fn new(store: Store) -> Self {
+        Self { store }
+    }
+
+    /// The last changes of one connector, or of all of them. The newest is first.
+    pub(super) async fn list(&self, identifier: Option<&str>, limit: u32) -> Result<Vec<Change>, StoreError> {
+        self.store.changes(identifier, limit).await
+    }
+
+    /// Adds a change that a command or a route is about to make.
+    pub(super) async fn add(&self, entry: NewChange) -> Result<(), StoreError> {
+        self.store.note_change(entry).await
+    }
+
+    /// Adds a change that the gateway noticed in a folder, if the history does not end with it.
+    pub(super) async fn add_noticed(&self, entry: NewChange) -> Result<(), StoreError> {
+        self.store.note_noticed_change(entry).await
+    }
+
+    /// The entry of a revocation of grants. The connector need not be live.
+    pub(super) async fn revocation(
         &self,
         identifier: &str,
-        name: &str,
-        present: Option<(Origin, &str)>,
-    ) -> Result<Version, ChangeError> {
-        for version in self.known_versions(identifier).await? {
-            if present == Some((version.origin, version.digest.as_str())) {
-                continue;
-            }
-            if name.len() >= MIN_DIGEST_CHARACTERS && version.digest.starts_with(name) {
-                return Ok(version);
-            }
-            if self.load_version(identifier, &version).await.is_ok_and(|connector| connector.manifest().version == name)
-            {
-                return Ok(version);
-            }
-        }
-        Err(ChangeError::NoSuchVersion { connector: identifier.to_owned(), version: name.to_owned() })
-    }
-
-    /// The versions that can be brought back. Of those that came with the gateway, that is the one in `shipped_dir`.
-    async fn known_versions(&self, identifier: &str) -> Result<Vec<Version>, ChangeError> {
-        let unknown = || ChangeError::Unknown(identifier.to_owned());
-        contract::name::identifier(identifier).map_err(|_| unknown())?;
-        let shipped = match self.folders.shipped(identifier) {
-            Some(path) => self.digest_of(&path).await,
-            None => None,
-        };
-        let mut known = self.versions.newest_first(identifier)?;
-        known.retain(|version| version.origin == Origin::Foreign || shipped.as_ref() == Some(&version.digest));
-        if known.is_empty() { Err(unknown()) } else { Ok(known) }
-    }
-
-    async fn load_version(&self, identifier: &str, version: &Version) -> Result<Connector, ChangeError> {
-        let (module, signature) = (fs::read(&version.path)?, signature_of(&version.path)?);
-        let arrival = Arrival::of(version.origin, signature.as_deref());
-        self.load(&module, Some(identifier), Grants::Stored, arrival).await.map_err(refused)
+        live: Option<&Connector>,
+        by: &Actor,
+        detail: String,
+    ) -> Result<NewChange, StoreError> {
+        let last = self.list(Some(identifier), 1).await?.pop();
+        let last = last.map(|last| (last.version, last.digest, last.installed));
+        let live = live.map(|live| (live.manifest().version.clone(), live.digest().to_owned(), true));
+        let (version, digest, installed) = live.or(last).unwrap_or_default();
+        Ok(NewChange { version, digest, installed, detail, ..uninstalled(identifier, None, Action::Revoked, by) })
     }
 }
 
-fn is_same(live: &Arc<Connector>, version: &Version) -> bool {
-    live.origin() == version.origin && live.digest() == version.digest
+/// Returns `true` if the change made its version live.
+pub(super) fn made_live(change: &Change) -> bool {
+    [Action::Added, Action::Replaced, Action::RolledBack].iter().any(|action| action.name() == change.action)
+}
+
+/// The entry of a change after which `connector` is installed.
+pub(super) fn entry(connector: &Connector, action: Action, by: &Actor, detail: String) -> NewChange {
+    NewChange { installed: true, detail, ..uninstalled(connector.name(), Some(connector), action, by) }
+}
+
+/// The entry of a removal. `connector` is the version that was live, if there was one.
+pub(super) fn removal(identifier: &str, connector: Option<&Connector>, by: &Actor) -> NewChange {
+    uninstalled(identifier, connector, Action::Removed, by)
+}
+
+fn uninstalled(identifier: &str, connector: Option<&Connector>, action: Action, by: &Actor) -> NewChange {
+    NewChange {
+        connector: identifier.to_owned(),
+        action: action.name(),
+        actor_kind: by.kind(),
+        actor: by.to_string(),
+        version: connector.map(|connector| connector.manifest().version.clone()).unwrap_or_default(),
+        digest: connector.map(|connector| connector.digest().to_owned()).unwrap_or_default(),
+        installed: false,
+        detail: String::new(),
+    }
 }

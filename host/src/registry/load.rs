@@ -1,8 +1,7 @@
-//! From the bytes of a module to a connector that could be live.
+//! Loads a module: makes a connector of its bytes, which may become live.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -10,9 +9,9 @@ use tokio::time::Instant;
 use tracing::Instrument;
 use url::Url;
 
-use super::folders::Origin;
+use super::origin::Origin;
 use super::refusal::Refusal;
-use super::{Connector, Registry, connector, provider_names, reach, trust};
+use super::{Connector, Registry, connector, module_file, provider_names, reach, trust};
 use crate::config::{Config, Location, Setting};
 use crate::metrics::CacheLabels;
 use crate::schema::{self, Trial};
@@ -36,21 +35,22 @@ pub fn try_schemas(file: &Path) -> Result<(), String> {
 
 /// The grants that a connector is made with.
 #[derive(Clone, Copy)]
-pub(super) enum Grants<'a> {
-    /// Those in the store.
+pub(super) enum GrantSource<'a> {
+    /// The stored grants.
     Stored,
-    /// Those in the store, and these.
-    Added(&'a [String]),
-    /// These.
+    /// The stored grants and the given ones.
+    StoredAnd(&'a [String]),
+    /// The given grants.
     Exactly(&'a [String]),
-    /// All that the manifest names. The operator's settings are those of the author.
+    /// All hosts that the manifest names. The operator's settings are replaced by the author's.
     OfAuthor(&'a AuthorSettings),
 }
 
 /// Settings of a connector that its author tries.
 #[derive(Clone, Debug, Default)]
 pub struct AuthorSettings {
-    /// Base URLs that replace the manifest's, by upstream. They may be at loopback and private addresses.
+    /// Base URLs that replace the manifest's, by upstream. They may be at loopback and private
+    /// addresses.
     pub upstreams: BTreeMap<String, Url>,
     /// Values of the connector's settings.
     pub settings: BTreeMap<String, Value>,
@@ -63,7 +63,7 @@ impl AuthorSettings {
         connector.trusts_replacements = !self.upstreams.is_empty();
         connector.upstreams.extend(self.upstreams.clone());
         connector.settings.extend(self.settings.iter().map(|(name, value)| {
-            // Texts are strings to a schema that refuses them as another value.
+            // A schema that refuses a text as another value takes it as a string.
             let text = value.as_str().map(str::to_owned);
             let location = Location::Option("--setting");
             (name.clone(), Setting { value: value.clone(), text, location })
@@ -72,19 +72,19 @@ impl AuthorSettings {
     }
 }
 
-/// The way in which a module arrived.
+/// The origin of the bytes of a module, with the text of its signature.
 #[derive(Clone, Copy)]
-pub(super) enum Arrival<'a> {
-    /// With the gateway.
+pub(super) enum ModuleSource<'a> {
+    /// The module came with the gateway. It needs no signature.
     Shipped,
-    /// From elsewhere, with the text of its signature.
+    /// The module is foreign. The configuration may demand a signature.
     Foreign(Option<&'a str>),
-    /// From elsewhere, and it is only looked at. No signature is asked for.
-    LookedAt,
+    /// The module is foreign, and is inspected only. It needs no signature.
+    Inspected,
 }
 
-impl<'a> Arrival<'a> {
-    /// The arrival of a module of this origin.
+impl<'a> ModuleSource<'a> {
+    /// The source of a module of this origin.
     pub(super) fn of(origin: Origin, signature: Option<&'a str>) -> Self {
         match origin {
             Origin::Shipped => Self::Shipped,
@@ -95,7 +95,7 @@ impl<'a> Arrival<'a> {
     fn origin(self) -> Origin {
         match self {
             Self::Shipped => Origin::Shipped,
-            Self::Foreign(_) | Self::LookedAt => Origin::Foreign,
+            Self::Foreign(_) | Self::Inspected => Origin::Foreign,
         }
     }
 }
@@ -109,21 +109,22 @@ impl Registry {
         let connector = self.look_at(module).await?;
         match connector.is_shipped() {
             true => Ok(connector),
-            false => self.load(module, None, Grants::Stored, Arrival::Foreign(signature)).await,
+            false => self.load(module, None, GrantSource::Stored, ModuleSource::Foreign(signature)).await,
         }
     }
 
-    /// Loads a module without making it live. No signature is asked for.
+    /// Loads a module without making it live. The module needs no signature.
     ///
     /// # Errors
     /// The reason why the module would be refused.
     pub async fn look_at(&self, module: &[u8]) -> Result<Connector, Refusal> {
-        let connector = self.load(module, None, Grants::Stored, Arrival::LookedAt).await?;
+        let connector = self.load(module, None, GrantSource::Stored, ModuleSource::Inspected).await?;
         let Some(shipped) = self.folders.shipped(connector.name()) else { return Ok(connector) };
-        if self.digest_of(&shipped).await.as_deref() != Some(connector.digest()) {
+        let digest = module_file::digest_of(&shipped, self.config.compile.max_module_mb).await;
+        if digest.as_deref() != Some(connector.digest()) {
             return Ok(connector);
         }
-        self.load(module, None, Grants::Stored, Arrival::Shipped).await
+        self.load(module, None, GrantSource::Stored, ModuleSource::Shipped).await
     }
 
     /// Loads a module for its author, who grants it all hosts that it names.
@@ -131,38 +132,35 @@ impl Registry {
     /// # Errors
     /// The reason why the module would be refused.
     pub async fn try_out(&self, module: &[u8], settings: &AuthorSettings) -> Result<Connector, Refusal> {
-        self.load(module, None, Grants::OfAuthor(settings), Arrival::LookedAt).await
+        self.load(module, None, GrantSource::OfAuthor(settings), ModuleSource::Inspected).await
     }
 
-    /// `true` if a module is not the shipped one of its identifier, and would take that one's place.
+    /// Returns `true` if a shipped connector has the identifier of this foreign connector.
     pub fn would_replace_shipped(&self, connector: &Connector) -> bool {
         !connector.is_shipped() && self.folders.shipped(connector.name()).is_some()
     }
 
-    /// The number of changes of grants so far. A connector is current if the number is the same before and after its load.
-    pub(super) fn grants_version(&self) -> u64 {
-        self.grants_changed.load(Ordering::Acquire)
-    }
-
-    /// Compiles, describes and checks a module. `expected` is the identifier in the name of its file.
+    /// Compiles, describes and checks a module. `expected` is the identifier in the name of its
+    /// file.
     pub(super) async fn load(
         &self,
         module: &[u8],
         expected: Option<&str>,
-        grants: Grants<'_>,
-        arrival: Arrival<'_>,
+        grants: GrantSource<'_>,
+        source: ModuleSource<'_>,
     ) -> Result<Connector, Refusal> {
         let digest = sha256_hex(module);
-        let origin = arrival.origin();
-        // Before the module is compiled, so that nothing of a stranger is.
-        let vouched = match arrival {
-            Arrival::Foreign(signature) => Some(trust::check(&self.config.trust, module, signature)?),
-            Arrival::Shipped | Arrival::LookedAt => None,
+        let origin = source.origin();
+        // This comes before the compilation, so that no module of an unknown author is compiled.
+        let vouched = match source {
+            ModuleSource::Foreign(signature) => Some(trust::check(&self.config.trust, module, signature)?),
+            ModuleSource::Shipped | ModuleSource::Inspected => None,
         };
         let stored = match (grants, expected) {
-            (Grants::Exactly(_) | Grants::OfAuthor(_), _) | (_, None) => None,
-            // Before the module is compiled, which would be in vain without the store.
-            (_, Some(expected)) => Some(self.store.grants(expected).await.map_err(Refusal::Store)?),
+            (GrantSource::Exactly(_) | GrantSource::OfAuthor(_), _) | (_, None) => None,
+            // This comes before the compilation, which would be wasted if the store does not
+            // answer.
+            (_, Some(expected)) => Some(self.grants.granted(expected).await.map_err(Refusal::Store)?),
         };
         let mut loaded = self.sandbox.load(module, &digest).await?;
         let outcome = if loaded.cached { "hit" } else { "miss" };
@@ -184,27 +182,27 @@ impl Registry {
         }
         let stored = async || match stored {
             Some(stored) => Ok(stored),
-            None => self.store.grants(&manifest.identifier).await.map_err(Refusal::Store),
+            None => self.grants.granted(&manifest.identifier).await.map_err(Refusal::Store),
         };
         let applied;
         let config: &Config = match grants {
-            Grants::OfAuthor(settings) => {
+            GrantSource::OfAuthor(settings) => {
                 applied = settings.applied(&self.config, &manifest.identifier);
                 &applied
             }
             _ => &self.config,
         };
         let mut granted = match grants {
-            Grants::OfAuthor(_) => reach::named_hosts(&manifest, config.connector(&manifest.identifier)),
-            Grants::Stored => stored().await?,
-            Grants::Added(hosts) => [stored().await?, hosts.to_vec()].concat(),
-            Grants::Exactly(hosts) => hosts.to_vec(),
+            GrantSource::OfAuthor(_) => reach::named_hosts(&manifest, config.connector(&manifest.identifier)),
+            GrantSource::Stored => stored().await?,
+            GrantSource::StoredAnd(hosts) => [stored().await?, hosts.to_vec()].concat(),
+            GrantSource::Exactly(hosts) => hosts.to_vec(),
         };
         granted.sort_unstable();
         granted.dedup();
-        let predecessor = self.get(&manifest.identifier);
+        let previous = self.get(&manifest.identifier);
         let Loaded { module, record, .. } = loaded;
-        let candidate = connector::Candidate {
+        let described = connector::Described {
             manifest,
             module,
             digest: digest.clone(),
@@ -213,17 +211,17 @@ impl Registry {
             granted,
             config,
             metrics: &self.metrics,
-            predecessor: predecessor.as_deref(),
+            previous: previous.as_deref(),
         };
         // The schemas of a large module take a while to compile.
-        let connector = tokio::task::block_in_place(|| Connector::build(candidate))?;
+        let connector = tokio::task::block_in_place(|| Connector::build(described))?;
         if let Err(error) = self.sandbox.keep(&digest, record) {
-            tracing::warn!(sha256 = digest, %error, "the compiled module could not be kept; the next start compiles it again");
+            tracing::warn!(sha256 = digest, %error, "the compiled module could not be stored; the next start compiles it again");
         }
         Ok(connector)
     }
 
-    /// The manifest of a module, which keeps the rules.
+    /// The manifest of a module, if it breaks no rule.
     async fn describe(&self, loaded: &Loaded, digest: &str, expected: Option<&str>) -> Result<Manifest, Refusal> {
         let limits = &self.config.connector(expected.unwrap_or_default()).limits;
         let call = sandbox::Call::for_description(

@@ -1,12 +1,14 @@
 //! Names of providers, which foreign connectors must not have as identifiers.
 //!
-//! `oauth_clients` holds client credentials by provider and by connector. The credentials of a provider are for the shipped
-//! connectors that name it. A foreign connector with the provider's name as identifier would receive them.
+//! `oauth_clients` holds client credentials by provider and by connector. The credentials of a
+//! provider are for the shipped connectors that name it. A foreign connector with the provider's
+//! name as identifier would receive them.
 
 use super::{Connector, Live};
 use contract::AuthScheme;
 
-/// The provider whose client credentials a connector may use; `None` for foreign connectors and for other auth schemes.
+/// The provider whose client credentials a connector may use. `None` for foreign connectors and for
+/// other auth schemes.
 pub(super) fn provider_of(connector: &Connector) -> Option<&str> {
     match &connector.manifest().auth {
         AuthScheme::Oauth2(scheme) if connector.is_shipped() => Some(&scheme.provider),

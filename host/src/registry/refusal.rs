@@ -9,7 +9,7 @@ use sandbox::compile::CompileError;
 use sandbox::{InvocationError, LoadError, TrialError};
 use store::StoreError;
 
-/// Maximum length of a reason. A module chooses the texts that it contains.
+/// Maximum length of a reason. It may contain texts that the module chose.
 const MAX_REASON_BYTES: usize = 4 << 10;
 
 /// Why a module is refused.
@@ -19,23 +19,23 @@ pub enum Refusal {
     Module(String),
     /// The operator's settings for the connector are wrong.
     Settings(Vec<Problem>),
-    /// The store did not tell the grants of the connector.
+    /// The grants of the connector cannot be read from the store.
     Store(StoreError),
     /// The module could not be checked now. The text is a sentence without a full stop.
-    Passing(String),
+    Temporary(String),
 }
 
 impl Refusal {
-    /// `true` if the reason says nothing about the module. Later it may be accepted as it is.
-    pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Self::Store(_) | Self::Passing(_))
+    /// Returns `true` if the reason is not in the module. The same module may be accepted later.
+    pub(super) fn is_temporary(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Temporary(_))
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Module(reason) | Self::Passing(reason) => formatter.write_str(reason),
+            Self::Module(reason) | Self::Temporary(reason) => formatter.write_str(reason),
             Self::Store(error) => write!(formatter, "its grants cannot be read: {error}"),
             Self::Settings(problems) => {
                 formatter.write_str("the configuration does not fit it: ")?;
@@ -53,7 +53,7 @@ impl fmt::Display for Refusal {
 impl From<LoadError> for Refusal {
     fn from(error: LoadError) -> Self {
         match error {
-            LoadError::Io(_) | LoadError::Compile(CompileError::Io(_)) => Self::Passing(error.to_string()),
+            LoadError::Io(_) | LoadError::Compile(CompileError::Io(_)) => Self::Temporary(error.to_string()),
             _ => error.to_string().into(),
         }
     }
@@ -63,7 +63,7 @@ impl From<LoadError> for Refusal {
 impl From<TrialError> for Refusal {
     fn from(error: TrialError) -> Self {
         match error {
-            TrialError::Io(_) => Self::Passing(error.to_string()),
+            TrialError::Io(_) => Self::Temporary(error.to_string()),
             _ => error.to_string().into(),
         }
     }
@@ -74,7 +74,7 @@ impl From<InvocationError> for Refusal {
     fn from(error: InvocationError) -> Self {
         let reason = format!("`describe` failed: {error}");
         match error {
-            InvocationError::Busy | InvocationError::NoMemory | InvocationError::TimedOut(_) => Self::Passing(reason),
+            InvocationError::Busy | InvocationError::NoMemory | InvocationError::TimedOut(_) => Self::Temporary(reason),
             InvocationError::Limit(_) | InvocationError::Trapped(_) => reason.into(),
         }
     }
@@ -98,7 +98,7 @@ pub struct Refused {
     pub file: String,
     /// The path of the file.
     pub(super) path: PathBuf,
-    /// SHA-256 of the content in hexadecimal digits; empty if the file could not be read.
+    /// SHA-256 of the content in hexadecimal digits. Empty if the file could not be read.
     pub digest: String,
     /// The reason in a sentence.
     pub reason: String,

@@ -9,10 +9,12 @@ use contract::words::nearest;
 use contract::{Manifest, Setting};
 use sandbox::Settings;
 
-/// The value of each setting that has one, as JSON text: the operator's, else the default of the manifest.
+/// The value of each setting that has one, as JSON text: the operator's, else the default of the
+/// manifest.
 ///
 /// # Errors
-/// If a schema or default of the manifest is wrong; if the operator has set unknown settings or wrong values: then all of them.
+/// If a schema or default of the manifest is wrong, or if the operator has set unknown settings or
+/// wrong values. The refusal names all of the operator's mistakes.
 pub(super) fn values(manifest: &Manifest, config: &config::Connector) -> Result<Settings, Refusal> {
     let mut values = Settings::new();
     let mut problems = Vec::new();
@@ -67,8 +69,8 @@ impl Schema {
     }
 }
 
-/// The value that the schema accepts. The text of an environment variable counts as a string if it is refused as a number or
-/// another value.
+/// The value that the schema accepts. If the schema refuses the value of an environment variable as
+/// a number or another type, its text is tried as a string.
 fn accepted(schema: &ValueSchema, given: &config::Setting) -> Result<Value, Vec<Violation>> {
     let violations = schema.violations(&given.value);
     if violations.is_empty() {

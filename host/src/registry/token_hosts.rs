@@ -4,35 +4,36 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-use super::connector::host_of;
+use super::grant_form::host_of;
 use crate::config::Oauth;
 use crate::oauth::{Recipients, site};
 use contract::{Oauth2, Revocation};
 
-/// Checks that authorization codes, tokens and the client secret go to the site at which users authorize (the same registrable
-/// domain), or to a host that the operator granted. A mistake in a manifest must not send them to another party.
+/// Checks that authorization codes, tokens and the client secret go to the site at which users
+/// authorize (the same registrable domain), or to a host that the operator granted. A mistake in a
+/// manifest must not send them to another party.
 ///
 /// # Errors
 /// A sentence that names the URL at another site, and how the operator can allow it.
 pub(super) fn check(scheme: &Oauth2, set: &Oauth, is_granted: impl Fn(&str) -> bool) -> Result<(), String> {
-    let Some(home) = set.authorization_url.clone().or_else(|| parse(&scheme.authorization_url)) else {
+    let Some(authorization) = set.authorization_url.clone().or_else(|| parse(&scheme.authorization_url)) else {
         return Ok(());
     };
     for (name, url) in of_manifest(scheme, set) {
         let host = url.host_str().unwrap_or_default();
-        if site(&url) != site(&home) && !is_granted(host) {
+        if site(&url) != site(&authorization) && !is_granted(host) {
             return Err(format!(
                 "oauth2.{name} is at {host}, and users authorize at {}, which is another site; \
                  if this is right, add the module with `--grant {host}`",
-                home.host_str().unwrap_or_default()
+                authorization.host_str().unwrap_or_default()
             ));
         }
     }
     Ok(())
 }
 
-/// The hosts that would receive secrets and that the operator has not approved. That users authorize at the same site is not
-/// enough, because only the manifest says so.
+/// The hosts that would receive secrets and that the operator has not approved. It is not enough
+/// that users authorize at the same site, because only the manifest says so.
 pub(super) fn missing(scheme: &Oauth2, set: &Oauth, recipients: &Recipients) -> BTreeSet<String> {
     of_manifest(scheme, set).filter(|(_, url)| !recipients.include(url)).map(|(_, url)| host_of(&url)).collect()
 }
@@ -43,7 +44,8 @@ pub(super) fn named(scheme: &Oauth2, set: &Oauth) -> BTreeSet<String> {
     of_manifest(scheme, set).flat_map(forms).collect()
 }
 
-/// The URLs of the manifest that receive secrets, by name, without those that the operator has replaced.
+/// The URLs of the manifest that receive secrets, by name, without those that the operator has
+/// replaced.
 fn of_manifest(scheme: &Oauth2, set: &Oauth) -> impl Iterator<Item = (&'static str, Url)> {
     let revocation = scheme.revocation.as_ref().map(|revocation| match revocation {
         Revocation::Form(url) | Revocation::Bearer(url) | Revocation::Delete(url) => url.as_str(),

@@ -1,6 +1,8 @@
-//! Whose modules may be live: those of the publishers in the configuration, each under the identifiers that it may publish.
+//! Signatures of modules. If the configuration has publishers, only their modules may be live, each
+//! under the identifiers that its publisher may publish.
 //!
-//! A signature is a text of minisign. It is checked over the very bytes that are loaded. Its comments decide nothing.
+//! A signature is a text of minisign. It is checked over the bytes that are loaded. Its comments
+//! have no effect.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +12,7 @@ use minisign_verify::Signature;
 
 use crate::config::{Publisher, Trust, key_id};
 
-/// Added to the name of a module's file, it is the name of the file with the signature.
+/// The name of a module's file with this suffix is the name of the file with the signature.
 const SUFFIX: &str = ".minisig";
 
 /// Maximum length of the text of a signature.
@@ -21,7 +23,8 @@ const MAX_SIGNATURE_BYTES: usize = 4 << 10;
 pub struct Signed {
     /// The text.
     pub(super) signature: String,
-    /// The id of the key, as minisign writes it. Without a publisher, nobody has checked that the key signed the module.
+    /// The id of the key, as minisign writes it. Without a publisher, it is not checked that the
+    /// key signed the module.
     pub key_id: String,
     /// The publisher whose signature it is. `None` if the configuration has no publishers.
     pub publisher: Option<String>,
@@ -33,7 +36,8 @@ pub(super) struct Vouched<'a> {
     signed: Option<Signed>,
 }
 
-/// Checks that a publisher has signed a module. Without publishers in the configuration, every module passes.
+/// Checks that a publisher has signed a module. Without publishers in the configuration, every
+/// module passes.
 ///
 /// # Errors
 /// A sentence without a full stop that says which key has signed it, and what to do.
@@ -49,11 +53,11 @@ pub(super) fn check<'a>(trust: &'a Trust, module: &[u8], signature: Option<&str>
     }
     let Some((_, signature, key_id)) = known else {
         return Err(match signature {
-            None => "it is not signed, and `[trust]` in the configuration asks for the signature of a publisher; its author signs \
-                     it with `minisign -S -m FILE`, and FILE.minisig stays beside the file, or is sent in the header \
-                     `X-Module-Signature`"
+            None => "it is not signed, and `[trust]` in the configuration requires the signature of a publisher; its author \
+                     signs it with `minisign -S -m FILE`, and FILE.minisig stays next to the file, or is sent in the \
+                     header `X-Module-Signature`"
                 .to_owned(),
-            Some(_) => "its signature is not one of minisign; get the module and its signature again".to_owned(),
+            Some(_) => "its signature is not a minisign signature; get the module and its signature again".to_owned(),
         });
     };
     let of_key: Vec<_> = trust.publishers.iter().filter(|(_, publisher)| publisher.key_id == key_id).collect();
@@ -63,7 +67,7 @@ pub(super) fn check<'a>(trust: &'a Trust, module: &[u8], signature: Option<&str>
              a section `[trust.publishers.NAME]` with `key = \"…\"`, the second line of the owner's minisign.pub"
         ));
     }
-    // The former kind of signature has no hash of the module. Minisign no longer makes it unless it is told to.
+    // Legacy signatures do not sign a hash of the module. Minisign makes them only with an option.
     let publishers: Vec<_> = of_key
         .into_iter()
         .filter(|(_, publisher)| publisher.key.verify(module, &signature, false).is_ok())
@@ -71,7 +75,7 @@ pub(super) fn check<'a>(trust: &'a Trust, module: &[u8], signature: Option<&str>
         .collect();
     if publishers.is_empty() {
         return Err(format!(
-            "its signature with the key {key_id} is not one of this very module, or is of the legacy kind; get the module and its \
+            "its signature with the key {key_id} is not a signature of this module, or is of the legacy kind; get the module and its \
              signature again"
         ));
     }
@@ -107,7 +111,7 @@ pub(super) fn file(module: &Path) -> PathBuf {
     name.into()
 }
 
-/// The text of the signature beside a module's file. `None` if there is none.
+/// The text of the signature next to a module's file. `None` if the module is not signed.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -164,19 +168,19 @@ ObkBpCHLXuDmoIEG5Dl1KHOeKY6M603O7qazVW8p66r6CIfYRht0fHioc2cW5XJVh9NMuS/06229uE0d
         assert_eq!(signed(&trust, MODULE, Some(SIGNATURE)), Ok(Some("acme".to_owned())));
         for (signature, words) in [
             (None, "it is not signed"),
-            (Some(""), "not one of minisign"),
-            (Some("untrusted comment: x\nRUQ=\n"), "not one of minisign"),
+            (Some(""), "not a minisign signature"),
+            (Some("untrusted comment: x\nRUQ=\n"), "not a minisign signature"),
             (Some(LEGACY), "legacy"),
         ] {
             let refusal = signed(&trust, MODULE, signature).unwrap_err();
             assert!(refusal.contains(words), "{refusal}");
         }
         let refusal = signed(&trust, b"another", Some(SIGNATURE)).unwrap_err();
-        assert!(refusal.contains("1F11F158E084B616 is not one of this very module"), "{refusal}");
+        assert!(refusal.contains("1F11F158E084B616 is not a signature of this module"), "{refusal}");
     }
 
     #[test]
-    fn a_key_that_nobody_named_and_an_identifier_of_others_are_refused_with_the_keys_id() {
+    fn an_unknown_key_and_an_identifier_of_another_publisher_are_refused_with_the_id_of_the_key() {
         let refusal = signed(&trust(&[("other", OTHER_KEY, &[])]), MODULE, Some(SIGNATURE)).unwrap_err();
         assert!(refusal.contains("the key 1F11F158E084B616, which no publisher"), "{refusal}");
         let refusal = signed(&trust(&[("acme", KEY, &["acme_*", "word"])]), MODULE, Some(SIGNATURE)).unwrap_err();

@@ -1,6 +1,7 @@
-//! Sections of the configuration whose connector or provider is not there.
+//! Warns of sections of the configuration whose connector or provider does not exist.
 //!
-//! They are no errors, because a module may be added later. But a name that nobody has is often misspelt, so the log says it.
+//! They are no errors, because the module may be added later. But an unknown name is often
+//! misspelt.
 
 use super::Registry;
 use crate::config::Config;

@@ -1,21 +1,24 @@
-//! The versions of modules that were live, stored for a rollback.
+//! The folder with the versions of modules that were live, for a rollback.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::folders::{Origin, remove_file};
+use super::folders::remove_file;
+use super::origin::Origin;
+use super::record::Record;
 use super::trust;
 
 /// Maximum number of stored versions of a connector from one origin, with the live one.
 const MAX_VERSIONS: usize = 5;
 
-/// The folder of the versions that came with the gateway, beside those that did not.
+/// The subfolder of versions that came with the gateway.
 const SHIPPED: &str = "shipped";
 
-/// The files `data_dir/versions/{connector}/{sha256}.wasm`, and `…/{connector}/shipped/{sha256}.wasm` of shipped modules. The
-/// modification time of a file is the last time it became live. The signature of a module is beside it.
+/// The files `data_dir/versions/{connector}/{sha256}.wasm`, and
+/// `…/{connector}/shipped/{sha256}.wasm` of shipped modules. The modification time of a file is the
+/// last time it became live. The signature of a module is next to its file.
 pub(super) struct Versions {
     folder: PathBuf,
 }
@@ -42,29 +45,22 @@ impl Versions {
     }
 
     /// Stores a version that became live, and removes the oldest ones.
-    pub(super) fn activated(
-        &self,
-        connector: &str,
-        origin: Origin,
-        digest: &str,
-        module: &[u8],
-        signature: Option<&str>,
-    ) -> io::Result<()> {
-        let folder = self.folder_of(connector, origin);
-        fs::create_dir_all(&folder)?;
-        let path = self.file(connector, origin, digest);
+    pub(super) fn store(&self, record: &Record<'_>) -> io::Result<()> {
+        let &Record { identifier, origin, digest, module, signature } = record;
+        fs::create_dir_all(self.folder_of(identifier, origin))?;
+        let path = self.file(identifier, origin, digest);
         if let Some(signature) = signature {
             store::files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
         }
-        let newest = self.newest_first(connector)?.into_iter().next();
+        let newest = self.newest_first(identifier)?.into_iter().next();
         let is_newest = newest.is_some_and(|newest| (newest.origin, newest.digest.as_str()) == (origin, digest));
         match fs::File::options().write(true).open(&path) {
-            // It is live since then. A start and each command load it again.
+            // The version was live before. Each start and each command loads it again.
             Ok(_) if is_newest => {}
             Ok(file) => file.set_modified(SystemTime::now())?,
             Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
         }
-        let mut versions = self.from(connector, origin)?;
+        let mut versions = self.of_origin(identifier, origin)?;
         versions.sort_by(|one, other| other.cmp(one));
         for old in versions.into_iter().skip(MAX_VERSIONS) {
             fs::remove_file(&old.path)?;
@@ -73,16 +69,16 @@ impl Versions {
         Ok(())
     }
 
-    /// The version that was live before one with this digest and origin.
-    pub(super) fn before(&self, connector: &str, present: Option<(Origin, &str)>) -> io::Result<Option<Version>> {
+    /// The version that was live before the one with this origin and digest.
+    pub(super) fn previous(&self, connector: &str, present: Option<(Origin, &str)>) -> io::Result<Option<Version>> {
         let versions = self.newest_first(connector)?;
         Ok(versions.into_iter().find(|version| Some((version.origin, version.digest.as_str())) != present))
     }
 
-    /// The stored versions of a connector.
+    /// The stored versions of a connector. The newest is first.
     pub(super) fn newest_first(&self, connector: &str) -> io::Result<Vec<Version>> {
-        let mut versions = self.from(connector, Origin::Shipped)?;
-        versions.extend(self.from(connector, Origin::Foreign)?);
+        let mut versions = self.of_origin(connector, Origin::Shipped)?;
+        versions.extend(self.of_origin(connector, Origin::Foreign)?);
         versions.sort_by(|one, other| other.cmp(one));
         Ok(versions)
     }
@@ -100,7 +96,7 @@ impl Versions {
         }
     }
 
-    fn from(&self, connector: &str, origin: Origin) -> io::Result<Vec<Version>> {
+    fn of_origin(&self, connector: &str, origin: Origin) -> io::Result<Vec<Version>> {
         let entries = match fs::read_dir(self.folder_of(connector, origin)) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -129,51 +125,55 @@ mod tests {
     use super::*;
     use Origin::{Foreign, Shipped};
 
-    fn before(versions: &Versions, present: Option<(Origin, &str)>) -> Option<Vec<u8>> {
-        versions.before("one", present).unwrap().map(|version| fs::read(version.path).unwrap())
+    fn store(versions: &Versions, origin: Origin, digest: &str, module: &[u8], signature: Option<&str>) {
+        versions.store(&Record { identifier: "one", origin, digest, module, signature }).unwrap();
+    }
+
+    fn previous(versions: &Versions, present: Option<(Origin, &str)>) -> Option<Vec<u8>> {
+        versions.previous("one", present).unwrap().map(|version| fs::read(version.path).unwrap())
     }
 
     #[test]
-    fn a_rollback_leads_to_the_version_before_and_a_second_one_back_again() {
+    fn a_rollback_leads_to_the_previous_version_and_a_second_one_back_again() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
-        assert_eq!(before(&versions, None), None);
-        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
-        assert_eq!(before(&versions, Some((Foreign, "aa"))), None);
+        assert_eq!(previous(&versions, None), None);
+        store(&versions, Foreign, "aa", b"a", None);
+        assert_eq!(previous(&versions, Some((Foreign, "aa"))), None);
         sleep(Duration::from_millis(5));
-        versions.activated("one", Foreign, "bb", b"b", None).unwrap();
-        assert_eq!(before(&versions, Some((Foreign, "bb"))).as_deref(), Some(&b"a"[..]));
+        store(&versions, Foreign, "bb", b"b", None);
+        assert_eq!(previous(&versions, Some((Foreign, "bb"))).as_deref(), Some(&b"a"[..]));
         sleep(Duration::from_millis(5));
-        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
-        assert_eq!(before(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"b"[..]));
-        assert_eq!(versions.before("two", None).unwrap(), None);
+        store(&versions, Foreign, "aa", b"a", None);
+        assert_eq!(previous(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"b"[..]));
+        assert_eq!(versions.previous("two", None).unwrap(), None);
     }
 
     #[test]
-    fn a_version_that_is_loaded_again_is_live_since_it_replaced_the_one_before() {
+    fn a_version_that_is_loaded_again_is_live_since_it_replaced_the_previous_one() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
         let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         let live_at = || versions.newest_first("one").unwrap().remove(0).live_at;
-        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
+        store(&versions, Foreign, "aa", b"a", None);
         let file = fs::File::options().write(true).open(versions.file("one", Foreign, "aa")).unwrap();
         file.set_modified(then).unwrap();
-        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
+        store(&versions, Foreign, "aa", b"a", None);
         assert_eq!(live_at(), then);
-        versions.activated("one", Foreign, "bb", b"b", None).unwrap();
-        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
+        store(&versions, Foreign, "bb", b"b", None);
+        store(&versions, Foreign, "aa", b"a", None);
         assert!(live_at() > then);
     }
 
     #[test]
-    fn the_version_before_may_be_of_the_other_origin() {
+    fn the_previous_version_may_be_of_the_other_origin() {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
-        versions.activated("one", Shipped, "aa", b"shipped", None).unwrap();
+        store(&versions, Shipped, "aa", b"shipped", None);
         sleep(Duration::from_millis(5));
-        versions.activated("one", Foreign, "aa", b"foreign", None).unwrap();
-        assert_eq!(before(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"shipped"[..]));
-        assert_eq!(before(&versions, Some((Shipped, "aa"))).as_deref(), Some(&b"foreign"[..]));
+        store(&versions, Foreign, "aa", b"foreign", None);
+        assert_eq!(previous(&versions, Some((Foreign, "aa"))).as_deref(), Some(&b"shipped"[..]));
+        assert_eq!(previous(&versions, Some((Shipped, "aa"))).as_deref(), Some(&b"foreign"[..]));
     }
 
     #[test]
@@ -181,12 +181,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
         let signature = || trust::signature_of(&versions.file("one", Foreign, "aa")).unwrap();
-        versions.activated("one", Foreign, "aa", b"a", Some("signed")).unwrap();
-        versions.activated("one", Foreign, "aa", b"a", None).unwrap();
+        store(&versions, Foreign, "aa", b"a", Some("signed"));
+        store(&versions, Foreign, "aa", b"a", None);
         assert_eq!(signature().as_deref(), Some("signed"));
         for digest in ["b", "c", "d", "e", "f"] {
             sleep(Duration::from_millis(5));
-            versions.activated("one", Foreign, digest, digest.as_bytes(), None).unwrap();
+            store(&versions, Foreign, digest, digest.as_bytes(), None);
         }
         assert_eq!(signature(), None);
     }
@@ -196,7 +196,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let versions = Versions::open(folder.path()).unwrap();
         for digest in ["a", "b", "c", "d", "e", "f"] {
-            versions.activated("one", Foreign, digest, digest.as_bytes(), None).unwrap();
+            store(&versions, Foreign, digest, digest.as_bytes(), None);
             sleep(Duration::from_millis(5));
         }
         let kept: Vec<String> = versions.newest_first("one").unwrap().into_iter().map(|kept| kept.digest).collect();

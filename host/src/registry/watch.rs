@@ -7,12 +7,13 @@ use notify::{RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
 use super::Registry;
+use super::scan::ChangedFiles;
 
 /// A file is loaded when it has not changed for this time.
-const SETTLE: Duration = Duration::from_millis(250);
+const DEBOUNCE: Duration = Duration::from_millis(250);
 
-/// The folders are read at this interval, for file systems without change notifications (network file systems), and for modules that
-/// could not be checked before.
+/// The folders are read at this interval, for network file systems without change notifications,
+/// and for modules that could not be checked before.
 pub(super) const POLL: Duration = Duration::from_secs(10);
 
 /// Keeps the live connectors equal to the folders of modules, until the future is dropped.
@@ -20,7 +21,7 @@ pub async fn watch(registry: Arc<Registry>) {
     let changed = Arc::new(Notify::new());
     let wake = Arc::clone(&changed);
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        // Reading the folder is an event too, which must not lead to another reading.
+        // A read of the folder is an event too. It must not cause another read.
         if !event.is_ok_and(|event| event.kind.is_access()) {
             wake.notify_one();
         }
@@ -33,18 +34,18 @@ pub async fn watch(registry: Arc<Registry>) {
         tracing::warn!(%error, "the folders of modules cannot be watched; they are read every {} s", POLL.as_secs());
     }
     // A file may have changed before the watcher began.
-    let mut pending = true;
+    let mut has_changing = true;
     loop {
-        if pending {
-            tokio::time::sleep(SETTLE).await;
+        if has_changing {
+            tokio::time::sleep(DEBOUNCE).await;
         } else {
             // The folders are read after a change and after the interval.
             let _ = tokio::time::timeout(POLL, changed.notified()).await;
         }
-        match registry.scan(true).await {
-            Ok(left) => pending = left,
+        match registry.scan(ChangedFiles::Wait).await {
+            Ok(changing) => has_changing = changing,
             Err(error) => {
-                pending = false;
+                has_changing = false;
                 tracing::warn!(%error, "the modules cannot be listed, so no connector changes");
             }
         }

@@ -164,7 +164,7 @@ fn subschemas<'a>(keyword: &str, value: &'a Value) -> Option<(Scope, Vec<&'a Val
 }
 
 /// The schema library applies the subschemas of these keywords twice: first to decide, then to explain. With `unevaluated…`
-/// beside them, it applies all of them again to find what they evaluated.
+/// next to them, it applies all of them again to find what they evaluated.
 fn repetitions(keyword: &str) -> u64 {
     if matches!(keyword, "anyOf" | "oneOf") { 2 } else { 1 }
 }

@@ -63,7 +63,7 @@ const RESPONSE_FILTERS: &str = "response_filters";
 /// The member that says if the caller of a background operation waits.
 const WAITING: &str = "waiting";
 
-/// The member with the URLs that are told of the end of a background operation.
+/// The member with the URLs that receive the end of a background operation.
 pub(crate) const CALLBACK_URLS: &str = "callback_urls";
 
 /// U+FEFF in UTF-8. Some editors write it at the beginning of a file.
@@ -85,7 +85,7 @@ pub struct Input<'a> {
 /// The wish of a caller that an operation runs in the background.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Background {
-    /// URLs that are told of the end.
+    /// URLs that receive the end.
     pub callback_urls: Vec<String>,
 }
 

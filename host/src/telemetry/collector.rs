@@ -25,7 +25,7 @@ use url::Url;
 use egress::{Body, Egress, EgressError, Headers, Request, Target, Upstream};
 
 /// The longest time of one request.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A collector answers with a few bytes.
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
@@ -103,10 +103,10 @@ impl Collector {
             },
             credential: None,
             omit_credential: true,
-            deadline: Instant::now() + PATIENCE,
+            deadline: Instant::now() + TIMEOUT,
             limit: MAX_ANSWER_BYTES,
             waits_for_rate_limit: false,
-            journal: None,
+            record: None,
             trace: None,
         };
         let sent = match self.egress.send(&self.upstream, &request).await {

@@ -113,15 +113,15 @@ impl Telemetry {
         let Some(export) = &self.0 else { return };
         export.periodic.abort();
         let [least, longest] = LAST_SENDING;
-        let patience = deadline.saturating_duration_since(Instant::now()).clamp(least, longest);
+        let wait = deadline.saturating_duration_since(Instant::now()).clamp(least, longest);
         let provider = export.provider.clone();
         let sending = async {
-            let spans = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(patience));
+            let spans = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(wait));
             let metrics = export.collector.send_metrics(measurements::read(&export.metrics, export.began));
             // The collector has logged why it takes nothing.
             let _ = tokio::join!(spans, metrics);
         };
-        if timeout_at(Instant::now() + patience, sending).await.is_err() {
+        if timeout_at(Instant::now() + wait, sending).await.is_err() {
             tracing::warn!("the collector of `telemetry.endpoint` did not take the last spans and metrics in time");
         }
     }

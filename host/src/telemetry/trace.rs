@@ -67,7 +67,7 @@ impl Trace {
         }
     }
 
-    /// Does a piece of work in a span of its own.
+    /// Does a piece of work in a separate span.
     ///
     /// # Errors
     /// The error of the work.

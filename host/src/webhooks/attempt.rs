@@ -132,7 +132,7 @@ impl Webhooks {
             credential: None,
             omit_credential: true,
             waits_for_rate_limit: false,
-            journal: None,
+            record: None,
             trace: None,
             deadline: Instant::now() + TIMEOUT,
             // The body of the response is not read.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::receiver::Receiver;
 use super::{CallbackError, WebhookError, Webhooks};
+use crate::timestamp::Timestamp;
 use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSource};
 
 impl Webhooks {
@@ -73,31 +75,55 @@ impl Webhooks {
         payload: Arc<Payload>,
         kept_for: Duration,
     ) -> Result<NewDelivery, WebhookError> {
-        // A URL that is no longer allowed is stored all the same. Each attempt then says why.
+        // A URL that is no longer allowed is still stored. Each attempt then says why.
         let receiver = Receiver::check(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
         let url = self.vault.seal(&NewDelivery::url_context(tenant, &webhook_id), url.as_bytes()).await?;
         Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, url, payload, kept_for })
     }
 }
 
-/// The member `callbacks` of a job's record: each of its URLs with the state of its delivery. URLs without a delivery are
-/// pending, because the job has not ended.
-pub fn callback_records(job_id: &str, urls: &[String], deliveries: &[Delivery]) -> Value {
-    let record = |url: &String| {
-        let webhook_id = NewDelivery::id_of_job(job_id, url);
-        let delivery = deliveries.iter().find(|delivery| delivery.webhook_id == webhook_id);
-        let status = delivery.map_or(DeliveryStatus::Pending, |delivery| delivery.status);
-        let attempts: Vec<Value> =
-            delivery.map(|delivery| delivery.attempts.iter().map(attempt_record).collect()).unwrap_or_default();
-        json!({"url": url, "webhook_id": webhook_id, "status": status.name(), "attempts": attempts})
-    };
-    urls.iter().map(record).collect()
+/// A URL that gets a webhook at the end of the job.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "JobCallback")]
+pub struct CallbackRecord {
+    #[schemars(extend("format" = "uri"))]
+    url: String,
+    webhook_id: String,
+    #[schemars(extend("enum" = ["pending", "delivered", "failed"]))]
+    status: &'static str,
+    attempts: Vec<AttemptRecord>,
 }
 
-fn attempt_record(DeliveryAttempt { at, result }: &DeliveryAttempt) -> Value {
-    let at = humantime::format_rfc3339_millis(*at).to_string();
-    match result {
-        Ok(status) => json!({"at": at, "status": status}),
-        Err(error) => json!({"at": at, "error": error}),
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "JobCallbackAttempt")]
+struct AttemptRecord {
+    at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u16")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    error: Option<String>,
+}
+
+impl CallbackRecord {
+    /// The member `callbacks` of a job's record: each of its URLs with the state of its delivery. A URL without a delivery is
+    /// pending, because the job has not ended.
+    pub fn of_job(job_id: &str, urls: &[String], deliveries: &[Delivery]) -> Vec<Self> {
+        let record = |url: &String| {
+            let webhook_id = NewDelivery::id_of_job(job_id, url);
+            let delivery = deliveries.iter().find(|delivery| delivery.webhook_id == webhook_id);
+            let status = delivery.map_or(DeliveryStatus::Pending, |delivery| delivery.status);
+            let attempts = delivery.map(|delivery| delivery.attempts.iter().map(AttemptRecord::from).collect());
+            let attempts = attempts.unwrap_or_default();
+            Self { url: url.clone(), webhook_id, status: status.name(), attempts }
+        };
+        urls.iter().map(record).collect()
+    }
+}
+
+impl From<&DeliveryAttempt> for AttemptRecord {
+    fn from(DeliveryAttempt { at, result }: &DeliveryAttempt) -> Self {
+        Self { at: (*at).into(), status: result.as_ref().ok().copied(), error: result.as_ref().err().cloned() }
     }
 }

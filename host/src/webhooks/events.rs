@@ -2,10 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tracing::Instrument;
 
 use super::{WebhookError, Webhooks};
+use crate::timestamp::Timestamp;
 use store::{NewDelivery, WebhookSource};
 
 /// The tenant whose secrets sign events.
@@ -51,7 +54,19 @@ impl EventKind {
     }
 }
 
-/// Tells the operator of events. Without `callbacks.events_url`, and by default, nobody is told.
+/// The body of the webhook that notifies the operator of an event.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Event")]
+pub struct EventRecord<'a> {
+    #[schemars(extend("enum" = EventKind::ALL.map(EventKind::name)))]
+    r#type: &'static str,
+    timestamp: Timestamp,
+    /// The integration or the connector, and why it changed.
+    #[schemars(extend("type" = "object"))]
+    data: &'a Value,
+}
+
+/// Sends events to the operator. By default, and without `callbacks.events_url`, no events are sent.
 #[derive(Clone, Default)]
 pub struct Events(Option<Webhooks>);
 
@@ -63,8 +78,8 @@ impl Webhooks {
 
     async fn event_delivery(&self, kind: EventKind, data: &Value) -> Result<Vec<NewDelivery>, WebhookError> {
         let Some(url) = &self.config.callbacks.events_url else { return Ok(Vec::new()) };
-        let timestamp = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
-        let payload = json!({"type": kind.name(), "timestamp": timestamp, "data": data}).to_string();
+        let event = EventRecord { r#type: kind.name(), timestamp: SystemTime::now().into(), data };
+        let payload = json!(event).to_string();
         let id = NewDelivery::new_event_id()?;
         let payload = self.payload(TENANT, &id, payload.as_bytes()).await?;
         let delivery = self.delivery(id, TENANT, WebhookSource::Event, url.as_str(), payload, KEPT_FOR).await?;
@@ -73,7 +88,7 @@ impl Webhooks {
 }
 
 impl Events {
-    /// The deliveries of an event, to be stored in the transaction that makes it true. Empty if nobody is told. The caller then
+    /// The deliveries of an event, to be stored in the transaction that makes it true. Empty if events are not sent. The caller then
     /// calls [`Events::stored`].
     ///
     /// # Errors

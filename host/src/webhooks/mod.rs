@@ -30,9 +30,9 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use tokio_util::task::TaskTracker;
 
-pub use self::callbacks::callback_records;
+pub use self::callbacks::CallbackRecord;
 pub use self::error::{CallbackError, WebhookError};
-pub use self::events::{EventKind, Events};
+pub use self::events::{EventKind, EventRecord, Events};
 pub use self::receiver::{MAX_URL_BYTES, url_check};
 pub use self::secrets::NewSecret;
 
@@ -57,12 +57,13 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Creates the service. The caller runs [`Webhooks::send`] beside it.
+    /// Creates the service. The caller runs [`Webhooks::send`] in a task.
     pub fn new(config: Arc<Config>, store: Store, egress: Egress, vault: Vault, metrics: Arc<Metrics>) -> Self {
         Self { store, vault, egress, config, metrics, due: Arc::default(), tasks: TaskTracker::new() }
     }
 
-    /// Makes the sender look for deliveries at once. For callers that have stored some in a transaction of their own.
+    /// Makes the sender look for deliveries immediately. For callers that have stored some in their own
+    /// transaction.
     pub fn wake(&self) {
         self.due.notify_one();
     }

@@ -17,26 +17,26 @@ const TICK: Duration = Duration::from_secs(1);
 /// Concurrent attempts of this gateway.
 const ATTEMPTS: usize = 64;
 
-/// Concurrent attempts of one tenant, on all gateways. Half of one gateway's, so that one tenant does not hold up the others.
+/// Concurrent attempts of one tenant, on all gateways. Half of one gateway's, so that one tenant does not delay the others.
 const ATTEMPTS_OF_TENANT: u32 = 32;
 
 /// Concurrent attempts at one receiver, on all gateways. A receiver that never answers occupies this many for 20 s each.
 const ATTEMPTS_OF_RECEIVER: u32 = 8;
 
-/// Size of the bodies that are held for attempts under way.
+/// Size of the bodies that are held for running attempts.
 const BODY_BYTES: u32 = 32 << 20;
 
 /// Life of a lease. It outlives an attempt with the writing of its result, so that no second gateway attempts the same delivery
 /// meanwhile. The deliveries of a gateway that died wait for its end.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Longest wait for attempts under way at shutdown. An attempt that is cut off is repeated by the next gateway.
+/// Longest wait for running attempts at shutdown. An attempt that is cut off is repeated by the next gateway.
 const SETTLE: Duration = Duration::from_secs(5);
 
 // Ten seconds are left for the store.
 const _: () = assert!(LEASE.as_secs() >= TIMEOUT.as_secs() + 10, "a lease must outlive an attempt");
 
-/// The room that attempts under way take.
+/// The capacity that running attempts take.
 struct Occupied {
     slots: Arc<Semaphore>,
     bytes: Arc<AtomicU32>,
@@ -89,7 +89,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Waits a short time for attempts under way, and for events on their way to the store, at shutdown.
+    /// Waits a short time for running attempts, and for events that are being stored, at shutdown.
     pub async fn settle(&self) {
         self.tasks.close();
         if timeout(SETTLE, self.tasks.wait()).await.is_err() {

@@ -1,4 +1,4 @@
-//! Tests of the service with a store and a vault of its own, and receivers on loopback.
+//! Tests of the service with a separate store and vault, and receivers on loopback.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -168,6 +168,8 @@ async fn an_event_is_a_webhook_of_the_tenant_default_and_nobody_is_told_without_
 #[test]
 fn the_record_of_a_job_has_each_of_its_urls_with_the_same_id_before_and_after_its_end() {
     let urls = ["https://a.example/", "https://b.example/"].map(str::to_owned);
+    let callback_records =
+        |job: &str, urls: &[String], deliveries: &[Delivery]| json!(CallbackRecord::of_job(job, urls, deliveries));
     let before = callback_records("job_1", &urls, &[]);
     assert_eq!(before[1]["status"], "pending");
     let webhook_id = NewDelivery::id_of_job("job_1", &urls[1]);

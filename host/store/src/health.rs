@@ -1,31 +1,50 @@
-//! The failures of the database that this process has seen.
+//! The failures of the database that this process has seen, and the leases that it has seen end.
 //!
-//! Two gateways that share a database lose it at the same time. When it is back, the one that holds new tokens must store them
-//! before the other one takes over its lease. So a gateway that has seen a failure waits before it takes over leases.
+//! A lease must not be taken from a gateway that lives. Its end by the clock of the database proves nothing: the database may
+//! have been away, so that nobody could renew, or its clock may have jumped. Two gateways that share a database lose it at the
+//! same time. When it is back, the one that holds new tokens must store them before the other one takes over its lease.
+//!
+//! So a process takes over a lease only after it has seen the lease ended, and not renewed, for the time [`GRACE`] of its own
+//! monotonic clock, in which the database served it promptly. A gateway that lives renews in this time, or stores its result. An
+//! error of the database, and a statement that took longer than [`PROMPT`], forget what was seen until then.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::time::Instant;
 
 use crate::connection::Durability;
 use crate::{Store, StoreError};
 
-/// Time after the last failure until leases of other gateways are taken over. It is longer than the pause between two attempts of
-/// a gateway to store new tokens, together with the time in which it notices that its connection is broken
-/// (`postgres::address`).
-pub(crate) const RECOVERY: Duration = Duration::from_secs(6);
+/// Time for which a lease is seen ended before it is taken over. It is longer than the delay between two attempts of a gateway to
+/// store new tokens, together with the time in which it notices that its connection is broken (`postgres::address`).
+pub(crate) const GRACE: Duration = Duration::from_secs(6);
+
+/// A use of the database that takes longer than this met a database that did not respond for a while.
+pub(crate) const PROMPT: Duration = Duration::from_secs(2);
+
+/// An end that was seen is forgotten if nobody looked again for this time.
+const FORGET: Duration = Duration::from_secs(60);
+
+/// The value of `leased_until` of a lease whose holder is known to be dead.
+pub(crate) const DEAD: i64 = 0;
 
 /// Time for which the answer to [`crate::Store::is_answering`] is kept, because anyone may ask for it.
 const KEPT: Duration = Duration::from_secs(1);
 
 /// Longest wait for the database when it is asked whether it answers.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// The failures that this process has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    failed_at: Mutex<Option<Instant>>,
+    /// Leases that this process has seen end, by the name of the leased thing.
+    ended: Mutex<HashMap<String, EndedLease>>,
+    /// The uses of the database that have not ended, with their beginnings. One that hangs is a failure that nobody has noted yet.
+    in_flight: Mutex<HashMap<u64, Instant>>,
+    next_use: AtomicU64,
     /// Set from a write that failed until the probe has written, because reads may succeed while the disk is full. Other writes do
     /// not clear it: many of them change no row, and succeed on a full disk too.
     writes_fail: AtomicBool,
@@ -33,40 +52,99 @@ pub(crate) struct Health {
     asked: tokio::sync::Mutex<Option<(Instant, bool)>>,
 }
 
+/// A lease that has ended, as it was seen.
+#[derive(Debug)]
+struct EndedLease {
+    /// Both change when the lease is renewed, or taken by another process.
+    fence: i64,
+    leased_until: i64,
+    first_seen: Instant,
+    last_seen: Instant,
+}
+
+/// A use of the database, from its beginning to its end. If the caller drops it early, it counts as not prompt after a while, and
+/// then no longer.
+pub(crate) struct Use<'a> {
+    health: &'a Health,
+    number: u64,
+    began: Instant,
+}
+
 impl Health {
-    /// Notes the result of a use of the database.
-    pub(crate) fn observe<T>(&self, result: &Result<T, StoreError>) {
-        if result.as_ref().is_err_and(StoreError::is_failure) {
+    /// Notes that a use of the database begins.
+    pub(crate) fn begin(&self) -> Use<'_> {
+        let (number, began) = (self.next_use.fetch_add(1, Ordering::Relaxed), Instant::now());
+        self.in_flight.lock().insert(number, began);
+        Use { health: self, number, began }
+    }
+
+    /// Forgets which leases were seen ended, because the database did not respond now: their holders could not renew them.
+    pub(crate) fn note_failure(&self) {
+        self.ended.lock().clear();
+    }
+
+    /// Returns whether a lease that has ended belongs to no living process, as far as this process can know: it has seen the lease
+    /// unchanged for [`GRACE`], or its holder is known to be dead. The first call for a lease begins the time.
+    pub(crate) fn is_abandoned(&self, name: &str, fence: i64, leased_until: i64) -> bool {
+        if leased_until == DEAD {
+            return true;
+        }
+        let now = Instant::now();
+        if self.is_stalled() {
             self.note_failure();
+        }
+        let mut ended = self.ended.lock();
+        ended.retain(|_, lease| now - lease.last_seen < FORGET);
+        let lease =
+            ended.entry(name.to_owned()).or_insert(EndedLease { fence, leased_until, first_seen: now, last_seen: now });
+        if (lease.fence, lease.leased_until) != (fence, leased_until) {
+            *lease = EndedLease { fence, leased_until, first_seen: now, last_seen: now };
+        }
+        lease.last_seen = now;
+        now - lease.first_seen >= GRACE
+    }
+
+    /// Returns whether a use of the database hangs.
+    fn is_stalled(&self) -> bool {
+        self.in_flight.lock().values().any(|began| began.elapsed() > PROMPT)
+    }
+
+    /// Makes what was seen old enough, so that tests need not wait.
+    #[cfg(test)]
+    pub(crate) fn pass_grace(&self) {
+        self.ended.lock().values_mut().for_each(|lease| lease.first_seen -= GRACE);
+    }
+}
+
+impl Use<'_> {
+    /// Notes the result of a use that only reads.
+    pub(crate) fn end<T>(self, result: &Result<T, StoreError>) {
+        if result.as_ref().is_err_and(StoreError::is_failure) || self.began.elapsed() > PROMPT {
+            self.health.note_failure();
         }
     }
 
     /// Notes the result of a transaction that writes.
-    pub(crate) fn observe_write<T>(&self, result: &Result<T, StoreError>) {
-        self.observe(result);
+    pub(crate) fn end_write<T>(self, result: &Result<T, StoreError>) {
         if result.as_ref().is_err_and(StoreError::is_failure) {
-            self.writes_fail.store(true, Ordering::Relaxed);
+            self.health.writes_fail.store(true, Ordering::Relaxed);
         }
+        self.end(result);
     }
+}
 
-    /// Notes that the database did not answer now.
-    pub(crate) fn note_failure(&self) {
-        *self.failed_at.lock() = Some(Instant::now());
-    }
-
-    /// Returns whether other gateways have had time to store what they could not store during the last failure.
-    pub(crate) fn has_recovered(&self) -> bool {
-        self.failed_at.lock().is_none_or(|failed_at| failed_at.elapsed() >= RECOVERY)
-    }
-
-    /// Makes the last failure older, so that tests need not wait.
-    #[cfg(test)]
-    pub(crate) fn recover(&self) {
-        *self.failed_at.lock() = None;
+impl Drop for Use<'_> {
+    fn drop(&mut self) {
+        self.health.in_flight.lock().remove(&self.number);
     }
 }
 
 impl Store {
+    /// Returns whether the database does not respond to this process now, although no connection has failed.
+    pub fn is_stalled(&self) -> bool {
+        self.health.is_stalled()
+    }
+
     /// Returns whether the database answers, and takes writes if the last one failed.
     pub async fn is_answering(&self) -> bool {
         let mut asked = self.health.asked.lock().await;
@@ -75,7 +153,7 @@ impl Store {
         {
             return answer;
         }
-        let answer = tokio::time::timeout(PATIENCE, self.probe()).await.is_ok_and(|result| result.is_ok());
+        let answer = tokio::time::timeout(MAX_WAIT, self.probe()).await.is_ok_and(|result| result.is_ok());
         *asked = Some((Instant::now(), answer));
         answer
     }
@@ -102,6 +180,45 @@ mod tests {
     use crate::testing::{Site, on_every_database};
 
     on_every_database!(a_store_answers_again_once_a_write_succeeds);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_is_abandoned_once_it_was_seen_ended_and_unchanged_for_the_grace_time() {
+        let health = Health::default();
+        assert!(!health.is_abandoned("one", 1, 100));
+        tokio::time::advance(GRACE - Duration::from_millis(1)).await;
+        assert!(!health.is_abandoned("one", 1, 100));
+        assert!(!health.is_abandoned("other", 1, 100));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(health.is_abandoned("one", 1, 100));
+        assert!(!health.is_abandoned("one", 1, 101), "it was renewed");
+        tokio::time::advance(GRACE).await;
+        assert!(!health.is_abandoned("one", 2, 101), "another process has taken it");
+        assert!(health.is_abandoned("dead", 1, DEAD));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_database_that_fails_or_stalls_begins_the_grace_time_again() {
+        let health = Health::default();
+        let mut steps: Vec<(&str, Box<dyn Fn(Use<'_>)>)> = Vec::new();
+        steps.push(("an error", Box::new(|used| used.end::<()>(&Err(StoreError::Closed)))));
+        steps.push(("an error of a write", Box::new(|used| used.end_write::<()>(&Err(StoreError::Closed)))));
+        for (what, end) in steps {
+            health.is_abandoned(what, 1, 100);
+            tokio::time::advance(GRACE).await;
+            end(health.begin());
+            assert!(!health.is_abandoned(what, 1, 100), "{what}");
+        }
+        health.is_abandoned("slow", 1, 100);
+        let slow = health.begin();
+        tokio::time::advance(GRACE).await;
+        assert!(!health.is_abandoned("slow", 1, 100), "a use of the database hangs");
+        slow.end(&Ok(()));
+        tokio::time::advance(GRACE).await;
+        health.begin().end(&Ok(()));
+        assert!(!health.is_abandoned("slow", 1, 100), "the end of the slow use has begun the time again");
+        tokio::time::advance(GRACE).await;
+        assert!(health.is_abandoned("slow", 1, 100));
+    }
 
     async fn a_store_answers_again_once_a_write_succeeds(site: Site) {
         assert!(site.store.is_answering().await);

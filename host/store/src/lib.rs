@@ -39,7 +39,7 @@
 //! - [`sqlite`], [`postgres`]: the two databases, each with its migrations
 //! - [`pool`]: idle connections, and the threads that database work runs on
 //! - [`process_lock`]: a lock that one process at a time holds; [`serving`]: the lock of the gateway that serves
-//! - [`health`]: the failures of the database that this process has seen
+//! - [`health`]: the failures of the database and the ended leases that this process has seen
 //! - [`time`]: times as the databases store them
 //! - [`error`]: [`StoreError`], with messages for the operator
 //!
@@ -175,14 +175,27 @@ impl Store {
         self.read(|connection| connection.query("SELECT now_ms()", &[]).map(drop)).await
     }
 
-    /// Moves the content of SQLite's write-ahead log into the database file, so that a copy of this one file is complete. For
-    /// a graceful shutdown. Does nothing on PostgreSQL.
+    /// Moves the content of SQLite's write-ahead log into the database file, so that a copy of this one file is complete. Does not
+    /// wait for other users of the database: what they still read stays in the log until the next time. Does nothing on
+    /// PostgreSQL.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn checkpoint(&self) -> Result<(), StoreError> {
+        self.checkpoint_with("PRAGMA wal_checkpoint(PASSIVE)").await
+    }
+
+    /// As [`Store::checkpoint`], but waits for other users of the database, and empties the log. For a graceful shutdown.
+    ///
+    /// # Errors
+    /// Fails if the database does not answer.
+    pub async fn checkpoint_at_end(&self) -> Result<(), StoreError> {
+        self.checkpoint_with("PRAGMA wal_checkpoint(TRUNCATE)").await
+    }
+
+    async fn checkpoint_with(&self, statement: &'static str) -> Result<(), StoreError> {
         match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.checkpoint().await,
+            Backend::Sqlite(sqlite) => sqlite.checkpoint(statement).await,
             Backend::Postgres(_) => Ok(()),
         }
     }
@@ -192,11 +205,12 @@ impl Store {
         &self,
         read: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let used = self.health.begin();
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(read).await,
             Backend::Postgres(postgres) => postgres.read(read).await,
         };
-        self.health.observe(&result);
+        used.end(&result);
         result
     }
 
@@ -207,11 +221,12 @@ impl Store {
         durability: Durability,
         write: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let used = self.health.begin();
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability, write).await,
             Backend::Postgres(postgres) => postgres.write(durability, write).await,
         };
-        self.health.observe_write(&result);
+        used.end_write(&result);
         result
     }
 }

@@ -6,7 +6,9 @@
 use std::time::Duration;
 
 use crate::connection::Durability;
+use crate::health::DEAD;
 use crate::process_lock::ProcessLock;
+use crate::value::values;
 use crate::{Backend, Store, StoreError};
 
 /// Name of the lock.
@@ -27,25 +29,27 @@ impl Store {
     /// Prepares the database for a gateway that begins to serve. Call it before the first lease is taken.
     ///
     /// On SQLite, leases of a gateway that was killed are free afterwards. On PostgreSQL, where other gateways may be alive, their
-    /// leases end by themselves. The database may have been away until a moment ago, so they are not taken over at once.
+    /// leases end by themselves.
     ///
     /// # Errors
     /// Fails if the database does not answer, or the file of the lock cannot be written.
     pub async fn begin_serving(&self) -> Result<Serving, StoreError> {
         let lock = match &self.backend {
             Backend::Sqlite(_) => self.try_process_lock(NAME).await?,
-            Backend::Postgres(_) => {
-                self.health.note_failure();
-                None
-            }
+            Backend::Postgres(_) => None,
         };
         if lock.is_some() {
             self.write(Durability::ProcessKill, |connection| {
                 connection
                     .execute("UPDATE integrations SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
-                // Nobody knows what these calls have done.
                 connection
-                    .execute("UPDATE idempotency_keys SET leased_until = now_ms() WHERE leased_until IS NOT NULL", &[])
+                    .execute("UPDATE webhook_deliveries SET leased_until = NULL WHERE leased_until IS NOT NULL", &[])?;
+                // It is unknown what these calls and jobs have done.
+                for table in ["idempotency_keys", "jobs"] {
+                    let free = format!("UPDATE {table} SET leased_until = $1 WHERE leased_until IS NOT NULL");
+                    connection.execute(&free, values![DEAD])?;
+                }
+                Ok(())
             })
             .await?;
         }
@@ -101,11 +105,10 @@ mod tests {
         let site = Site::postgres().await;
         let id = connect(&site.store, "ann").await.id;
         let next = site.open_again().await;
-        let serving = next.begin_serving().await.unwrap();
+        let _serving = next.begin_serving().await.unwrap();
         site.store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
         assert_eq!(next.lease_refresh(&id, LONG).await.unwrap(), None, "the database may have been away");
-        next.health.recover();
+        next.health.pass_grace();
         assert!(next.lease_refresh(&id, LONG).await.unwrap().is_some());
-        drop(serving);
     }
 }

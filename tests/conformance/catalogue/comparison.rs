@@ -12,7 +12,7 @@ use url::Url;
 use super::schema;
 use crate::lanes::init;
 
-/// Hosts that a connector is granted besides those of its upstreams, because the upstream redirects to them.
+/// Hosts that a connector is granted in addition to the hosts of its upstreams, because the upstream redirects to them.
 const REDIRECT_HOSTS: [(&str, &[&str]); 4] = [
     ("preprint_archive", &["arxiv.org", "www.arxiv.org"]),
     ("office_drive", MICROSOFT_FILES),
@@ -74,7 +74,7 @@ impl<'a> Comparison<'a> {
         });
         let setup = Setup::new().every_shipped().config(&clients.collect::<String>()).config(CONFIGURED);
         let gateway = setup.start();
-        let description = inlined(gateway.stranger().get("/openapi.json").ok());
+        let description = inlined(gateway.anonymous().get("/openapi.json").ok());
         Self { connectors, gateway, description, differences: Vec::new() }
     }
 

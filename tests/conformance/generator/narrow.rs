@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Keywords of the gateway's schema that replace those of the provider's schema.
+/// Keywords of the gateway's schema that replace the same keywords of the provider's schema.
 const BOUNDS: [&str; 8] = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern", "format"];
 
 /// The schema of values that the gateway accepts, and that the provider accepts as far as the gateway's schema says

@@ -49,7 +49,7 @@ impl Document<'_> {
                 parts.required.push(name.clone());
             }
         }
-        // A parameter such as `name` stands for several segments, which the flat path has as placeholders of their own.
+        // A parameter such as `name` stands for several segments, which the flat path has as separate placeholders.
         parts.path.retain(|name, _| url.placeholders().any(|(placeholder, _)| placeholder == name));
         match uploads {
             Some(accept) => {

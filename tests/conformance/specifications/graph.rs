@@ -106,7 +106,7 @@ fn complete_actions(document: &mut Value, current: &Value, known: &[String]) {
     }
 }
 
-/// The members that a schema describes itself, beside those that it inherits.
+/// The members that a schema describes itself, in addition to the inherited ones.
 fn own_members(schema: &mut Value) -> Option<&mut Map<String, Value>> {
     let own = match schema
         .get("allOf")

@@ -52,7 +52,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// The schema of a request, with those of `definitions` that it refers to.
+    /// The schema of a request, with the `definitions` that it refers to.
     pub(super) fn schema(self, url: &Template, definitions: &Map<String, Value>) -> Value {
         let mut path = self.path;
         for (name, is_quoted) in url.placeholders() {

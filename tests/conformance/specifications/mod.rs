@@ -37,7 +37,7 @@ pub(crate) struct Specifications {
     methods: BTreeMap<&'static str, Vec<Method>>,
 }
 
-/// The folder with the specifications: `SPECS_DIR`, or `../shared/specs` beside the checkout. `None` if there is no such
+/// The folder with the specifications: `SPECS_DIR`, or `../shared/specs` next to the checkout. `None` if there is no such
 /// folder.
 ///
 /// # Panics

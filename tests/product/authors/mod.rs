@@ -1,6 +1,6 @@
 //! Projects of connector authors outside of this source tree, as the commands `connectors new` and `connectors build` make them.
 //!
-//! The projects use the SDK as it is published: the packages that `cargo package` makes, and nothing of the tree beside them. They are
+//! The projects use the SDK as it is published: the packages that `cargo package` makes, and nothing else of the tree. They are
 //! built in one folder, one after the other, so that Cargo builds what they share once.
 
 mod dev;

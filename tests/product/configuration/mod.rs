@@ -157,7 +157,7 @@ fn a_variable_overrides_the_file() {
     call.body(body).send().ok();
 }
 
-/// Starts a gateway without configuration that was installed in the folder `installed` beside the folders of `home`. `connectors`
+/// Starts a gateway without configuration that was installed in the folder `installed` next to the folders of `home`. `connectors`
 /// came with it, unless there is none.
 fn installed(home: &Home, connectors: &[(&str, Vec<u8>)]) -> (Process, Client) {
     let _ = fs::remove_file(home.config());

@@ -35,7 +35,7 @@ pages! {
     other_repository "other-repository.md",
 }
 
-/// Pages with commands that tests beside those of the feature follow.
+/// Pages with commands that other tests follow too.
 const FOLLOWED_ELSEWHERE: &[&str] = &["publishing.md", "testing.md"];
 
 #[test]

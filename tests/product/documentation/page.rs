@@ -9,14 +9,14 @@ use support::module;
 pub(super) enum Kind {
     /// ` ```sh `: commands.
     Commands {
-        /// ` ```sh beside `: they run until the page ends, in another terminal.
+        /// ` ```sh background `: they run until the page ends, in another terminal.
         beside: bool,
         /// ` ```sh installs `: they need a package registry, so the test links what is installed already.
         installs: bool,
     },
     /// ` ```text `: what the commands before it print. `…` stands for any text, and alone on a line for any lines.
     Output {
-        /// ` ```text beside `: lines in the other terminal, which come sooner or later.
+        /// ` ```text background `: lines in the other terminal, which come sooner or later.
         beside: bool,
     },
     /// ` ```rust src/lib.rs `: a file of this content.
@@ -55,10 +55,10 @@ pub(super) fn read(name: &str) -> Vec<Block> {
 fn kind(words: &str) -> Option<Kind> {
     let (language, argument) = words.split_once(' ').unwrap_or((words, ""));
     match (language, argument) {
-        ("sh", "" | "beside" | "installs") => {
-            Some(Kind::Commands { beside: argument == "beside", installs: argument == "installs" })
+        ("sh", "" | "background" | "installs") => {
+            Some(Kind::Commands { beside: argument == "background", installs: argument == "installs" })
         }
-        ("text", "" | "beside") => Some(Kind::Output { beside: argument == "beside" }),
+        ("text", "" | "background") => Some(Kind::Output { beside: argument == "background" }),
         (_, "") => None,
         (_, file) => Some(Kind::File(file.to_owned())),
     }

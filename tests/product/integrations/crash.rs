@@ -22,7 +22,7 @@ const MOMENTS: [u64; 12] = [0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 24, 40];
 
 fn start(store: &Store, provider: &OAuthProvider) -> Gateway {
     // The port is fixed, so that an authorization survives the restart.
-    let port = support::provider::free_port();
+    let port = support::upstream::free_port();
     let setup = Setup::new()
         .on(store)
         .general(&format!("public_url = \"http://127.0.0.1:{port}\""))
@@ -41,13 +41,13 @@ fn assert_usable_or_honest(gateway: &Gateway, provider: &OAuthProvider) {
     let answer = support::wait_for("a dead gateway's lease to end", || {
         Some(who(&gateway.client())).filter(|answer| matches!(answer.status, 200 | 424))
     });
-    let told = record(&gateway.client(), "ada");
+    let found = record(&gateway.client(), "ada");
     if answer.status == 200 {
         assert_eq!(answer.ok(), me("ada"));
-        assert_eq!(told["status"], "active");
+        assert_eq!(found["status"], "active");
     } else {
         answer.problem(424, "reauthorization-required");
-        assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("expired"), &json!("user")));
+        assert_eq!((&found["status"], &found["reason"]["owner"]), (&json!("expired"), &json!("user")));
         assert_eq!(provider.live_grants(), 0, "the record says expired, but the grant is valid");
     }
 }
@@ -101,7 +101,7 @@ fn a_kill_during_a_callback_leaves_the_account_usable_or_absent(store: &Store) {
     for moment in MOMENTS {
         let exchanged = provider.count(Endpoint::Exchange);
         let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
-        let browser = gateway.stranger().without_redirects().at(&callback);
+        let browser = gateway.anonymous().without_redirects().at(&callback);
         let visit = browser.request("GET", "").begin();
         provider.wait_for(Endpoint::Exchange, exchanged + 1);
         std::thread::sleep(Duration::from_millis(moment));

@@ -29,7 +29,7 @@ fn a_gateway_on_a_full_disk_says_so_and_loses_nothing() {
     let client = gateway.client();
     connect(&client, "account", "ada");
 
-    // The disk becomes full during a refresh, so that its tokens cannot be stored. The former ones are used up.
+    // The disk becomes full during a refresh, so that its tokens cannot be stored. The previous ones are used up.
     let gate = Gate::default();
     provider.hold_tokens(&gate);
     provider.expire();
@@ -47,7 +47,7 @@ fn a_gateway_on_a_full_disk_says_so_and_loses_nothing() {
         let problem = begin().problem(503, "store-unavailable");
         assert_eq!((&problem["owner"], &problem["retryable"]), (&json!("operator"), &json!(true)));
     }
-    let readiness = || gateway.stranger().get("/readyz");
+    let readiness = || gateway.anonymous().get("/readyz");
     let problem =
         support::wait_for("the gateway to be not ready", || Some(readiness()).filter(|answer| answer.status == 503));
     assert_eq!(problem.problem(503, "store-unavailable")["failing"], "store");

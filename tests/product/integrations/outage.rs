@@ -1,5 +1,5 @@
 //! The database is away, also while tokens are refreshed. No account is lost: the new tokens are stored when it is back, and no
-//! other gateway sends the old refresh token meanwhile. Callers and the operator learn what fails.
+//! other gateway sends the old refresh token in the meantime. Callers and the operator learn what fails.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -176,7 +176,7 @@ fn a_gateway_without_its_database_says_so_and_logs_it_once_a_second() {
     assert!(line["error"].as_str().unwrap().contains("is gone; put it back"), "{line}");
     let lines = gateway.log().into_iter().filter(is_about_database).count();
     assert!(lines < CALLS / 2, "{lines} lines about {CALLS} calls");
-    let readiness = || gateway.stranger().get("/readyz");
+    let readiness = || gateway.anonymous().get("/readyz");
     let problem =
         support::wait_for("the gateway to be not ready", || Some(readiness()).filter(|answer| answer.status == 503));
     assert_eq!(problem.problem(503, "store-unavailable")["failing"], "store");

@@ -16,7 +16,7 @@ fn name(number: usize) -> String {
     format!("user{number}")
 }
 
-/// Connects all accounts, several at once.
+/// Connects all accounts, several at the same time.
 fn connect_all(client: &Client) {
     std::thread::scope(|scope| {
         for part in 0..8 {

@@ -143,7 +143,7 @@ fn the_master_key_is_rotated_under_load(store: &Store) {
     for number in 0..ACCOUNTS {
         connect(&client, "account", &format!("user{number}"));
     }
-    let former = fs::read_to_string(gateway.home().data().join("master.key")).unwrap();
+    let previous = fs::read_to_string(gateway.home().data().join("master.key")).unwrap();
     let caller = client.clone();
     let load = Load::start(
         move || {
@@ -175,7 +175,7 @@ fn the_master_key_is_rotated_under_load(store: &Store) {
     let outcome = load.stop();
     assert_eq!(outcome.failures, Vec::<String>::new());
     let now = fs::read_to_string(gateway.home().data().join("master.key")).unwrap();
-    assert!(former.lines().all(|line| !now.contains(line)), "the former key is gone");
+    assert!(previous.lines().all(|line| !now.contains(line)), "the previous key is gone");
     let gateway = gateway.start_again();
     for number in 0..ACCOUNTS {
         let name = format!("user{number}");

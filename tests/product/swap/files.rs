@@ -114,7 +114,7 @@ fn a_module_that_came_while_the_database_was_away_is_live_after_its_return() {
     gateway.home().put("hostile", &module::guest("hostile"));
     for file in ["liar.wasm", "hostile.wasm"] {
         let reason = gateway.wait_for_refusal(file);
-        assert!(reason.contains("grants cannot be read") && reason.contains("tries it again"), "{reason}");
+        assert!(reason.contains("grants cannot be read") && reason.contains("tries again"), "{reason}");
     }
     assert_eq!(gateway.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
     let upload = client.request("POST", "/admin/connectors").header("content-type", "application/wasm");

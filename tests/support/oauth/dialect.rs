@@ -125,7 +125,7 @@ impl Dialect {
         }
     }
 
-    /// Like Microsoft: a refresh answers with a new refresh token, and the old one stays valid. Nothing can be revoked.
+    /// Like Microsoft: a refresh returns a new refresh token, and the old one stays valid. Nothing can be revoked.
     pub fn microsoft() -> Self {
         Self {
             parameters: &[("response_mode", "query")],

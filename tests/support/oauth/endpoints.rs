@@ -11,7 +11,7 @@ use super::dialect::{ClientAuthentication, Revocation};
 use super::grants::{Consent, Issued};
 use super::{API, Account, Endpoint, Event, Shared};
 use crate::encoding::{pairs, percent, to_form};
-use crate::{Provider, Reply, Seen};
+use crate::{Reply, Seen, Upstream};
 
 type Parameters = Vec<(String, String)>;
 
@@ -19,7 +19,7 @@ type Parameters = Vec<(String, String)>;
 type Refusal = (&'static str, String);
 
 /// Answers the provider's paths.
-pub(super) fn serve(http: &Provider, shared: &Arc<Shared>) {
+pub(super) fn serve(http: &Upstream, shared: &Arc<Shared>) {
     let on = |path: &str, handler: fn(&Shared, &Seen) -> Reply| {
         let shared = Arc::clone(shared);
         http.on(path, move |seen| handler(&shared, seen));

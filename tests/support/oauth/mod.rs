@@ -22,7 +22,7 @@ pub use dialect::{ClientAuthentication, Dialect, Errors, Revocation, Rotation};
 use parking_lot::{Mutex, MutexGuard};
 
 use self::grants::Grants;
-use crate::{Gate, Provider, Reply, Seen};
+use crate::{Gate, Reply, Seen, Upstream};
 
 /// The path of the provider's API. Requests below it need an access token.
 pub const API: &str = "/api";
@@ -97,14 +97,14 @@ struct Commands {
 
 /// A running provider. It ends when this is dropped.
 pub struct OAuthProvider {
-    http: Provider,
+    http: Upstream,
     shared: Arc<Shared>,
 }
 
 impl OAuthProvider {
     /// Starts a provider with one client. Redirect URIs must be [registered](Self::register).
     pub fn start(dialect: Dialect) -> Self {
-        let http = Provider::start();
+        let http = Upstream::start();
         let resource: Resource = Arc::new(|_, account| Reply::json(endpoints::userinfo(account)));
         let shared = Arc::new(Shared {
             grants: Mutex::new(Grants::new(dialect.rotation, dialect.lifetime_s)),
@@ -175,12 +175,12 @@ impl OAuthProvider {
         self.grants().withdraw();
     }
 
-    /// The token endpoint answers with `reply` until [`Self::repair`]. Requests have no effect.
+    /// The token endpoint returns `reply` until [`Self::repair`]. Requests have no effect.
     pub fn break_tokens(&self, reply: Reply) {
         self.commands().broken = Some(reply);
     }
 
-    /// The revocation endpoint answers with `reply` until [`Self::repair`]. Requests have no effect.
+    /// The revocation endpoint returns `reply` until [`Self::repair`]. Requests have no effect.
     pub fn break_revocation(&self, reply: Reply) {
         self.commands().broken_revocation = Some(reply);
     }

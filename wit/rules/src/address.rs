@@ -1,11 +1,13 @@
-//! URLs and hosts of a manifest. The rules are about the form of the text; the gateway parses the URLs again before it uses them.
+//! URLs and hosts of a manifest. The rules are about the form of the text; the gateway parses the
+//! URLs again before it uses them.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use crate::path::has_dot_segment;
 use crate::{Broken, ensure};
 
-/// The base URL of an upstream. `earlier` are the names of the upstreams that are declared before it.
+/// The base URL of an upstream. `earlier` are the names of the upstreams that are declared before
+/// it.
 ///
 /// # Errors
 /// The rule that the URL breaks.
@@ -32,8 +34,8 @@ pub fn below(base_url: &str) -> Option<(&str, &str)> {
     base_url.strip_prefix('{')?.split_once('}')
 }
 
-/// A host of `link-hosts`: a host name, or `*.` and a domain with at least two labels. Only a list of public suffixes can tell
-/// whether the domain is registrable; the gateway has such a list.
+/// A host of `link-hosts`: a host name, or `*.` and a domain with at least two labels. A check
+/// whether the domain is registrable needs a list of public suffixes, which only the gateway has.
 ///
 /// # Errors
 /// The form of an entry.
@@ -47,7 +49,8 @@ pub fn link_host(host: &str) -> Result<(), Broken> {
     }
 }
 
-/// A URL of an auth scheme. Secrets are sent to it, so it is `https` or has a loopback address.
+/// A URL of an auth scheme. Secrets are sent to it, so it must be `https` or have a loopback
+/// address.
 ///
 /// # Errors
 /// The rule that the URL breaks.
@@ -71,7 +74,8 @@ struct Parts<'a> {
     path: &'a str,
 }
 
-/// Takes an absolute URL apart. `None` if it has another scheme than `https` and `http`, a user, or a malformed host or port.
+/// Takes an absolute URL apart. `None` if it has another scheme than `https` and `http`, a user, or
+/// a malformed host or port.
 fn parts(url: &str) -> Option<Parts<'_>> {
     let (scheme, rest) = url.split_once("://")?;
     let secure = scheme.eq_ignore_ascii_case("https");

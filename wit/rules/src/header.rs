@@ -2,7 +2,8 @@
 
 use crate::{Broken, ensure};
 
-/// Headers that the gateway or HTTP itself sets, in lower case. They decide where a request ends, whom it reaches, and whose it is.
+/// Headers that the gateway or HTTP itself sets, in lower case. They decide where a request ends,
+/// which server it reaches, and which user it belongs to.
 const RESERVED: [&str; 16] = [
     "authorization",
     "connection",
@@ -22,13 +23,14 @@ const RESERVED: [&str; 16] = [
     "x-real-ip",
 ];
 
-/// Prefixes of headers in which proxies speak.
+/// Prefixes of headers that proxies use.
 const RESERVED_PREFIXES: [&str; 2] = ["proxy-", "x-forwarded-"];
 
 /// Headers that say how a body is to be read. A user's key must not replace them.
 const ABOUT_BODIES: [&str; 3] = ["accept-encoding", "content-encoding", "content-type"];
 
-/// Returns `true` if the gateway sets a header, so that a connector cannot. The case of the name does not matter.
+/// Returns `true` if the gateway sets a header, so that a connector cannot. The case of the name
+/// does not matter.
 #[must_use]
 pub fn is_reserved(name: &str) -> bool {
     let same = |known: &&str| name.eq_ignore_ascii_case(known);
@@ -48,7 +50,7 @@ pub fn name(name: &str) -> Result<(), Broken> {
 /// The value of a header in a connector's request.
 ///
 /// # Errors
-/// That a value has no CR, LF, NUL or other control character.
+/// That the value has CR, LF, NUL or another control character.
 pub fn value(value: &str) -> Result<(), Broken> {
     ensure(
         !value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t'),

@@ -1,14 +1,21 @@
-//! The rules that `wit/connector.wit` states in words, because its types cannot.
+//! The rules that `wit/connector.wit` states in words, because its types cannot express them.
 //!
-//! The gateway, the SDK and the SDK's macro check by these functions, so that each rule has one form. The crate knows nothing of
-//! WebAssembly, HTTP libraries or the gateway.
+//! The gateway, the SDK and the SDK's macro call these functions, so that each rule is implemented
+//! once. The crate does not depend on WebAssembly, HTTP libraries or the gateway.
 //!
 //! # Layout
 //! - [`limit`]: every limit as a constant.
-//! - [`name`], [`address`], [`path`], [`header`], [`mod@pointer`]: the form of one text. A function takes the text and answers
-//!   `Ok(())`, or [`Broken`] with the rule in a sentence.
-//! - [`schema`]: JSON Schemas made of fields, the values that a field accepts, and the rules for schemas of a manifest.
-//! - [`manifest`]: all rules of a manifest, checked at once.
+//! - [`name`]: names of a manifest.
+//! - [`address`]: URLs and hosts.
+//! - [`path`]: the path of a request.
+//! - [`header`]: headers of a request.
+//! - [`mod@pointer`]: JSON Pointers.
+//! - [`schema`]: JSON Schemas made from fields, the values that a field accepts, and the rules for
+//!   schemas of a manifest.
+//! - [`manifest`]: all rules of a manifest together.
+//!
+//! Most functions check the form of one text. They return `Ok(())`, or [`Broken`] with the rule in
+//! a sentence.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -23,7 +30,8 @@ pub mod path;
 pub mod pointer;
 pub mod schema;
 
-/// A rule that a value breaks. The text is a sentence without a full stop, addressed to the author of the connector.
+/// A rule that a value breaks. The text is a sentence without a full stop, addressed to the author
+/// of the connector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken(Cow<'static, str>);
 

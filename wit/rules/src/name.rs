@@ -46,7 +46,8 @@ pub fn setting(name: &str) -> Result<(), Broken> {
     ensure(is(name, lower), "the name of a setting is 1 to 64 of `a-z`, `0-9` and `_`")
 }
 
-/// The name of a field of an operation's input. `envelope` says whether the operation has the envelope.
+/// The name of a field of an operation's input. `envelope` says whether the operation has the
+/// envelope.
 ///
 /// # Errors
 /// The form of such a name, or that it is a member of the envelope.
@@ -62,7 +63,8 @@ pub fn field(name: &str, envelope: bool) -> Result<(), Broken> {
     Ok(())
 }
 
-/// An identifier must not be the name of the connector's provider, because operators set client credentials under both names.
+/// An identifier must not be the name of the connector's provider, because operators set client
+/// credentials under both names.
 ///
 /// # Errors
 /// That the names are equal.

@@ -27,8 +27,9 @@ pub fn check(path: &str) -> Result<(), Broken> {
 
 /// Returns `true` if a path without its query has a segment `.` or `..` (RFC 3986, section 5.2.4).
 ///
-/// Reads the path as the most lenient server would: it undoes percent-encoding, repeatedly if need be; it counts encoded slashes and
-/// backslashes as separators; and it takes the text behind a semicolon for the parameters of the segment.
+/// Reads the path as the most lenient server would: it decodes percent-encoding, repeatedly if
+/// necessary, takes encoded slashes and backslashes as separators, and takes the text after a
+/// semicolon as parameters of the segment.
 #[must_use]
 pub fn has_dot_segment(path: &str) -> bool {
     let mut dots = 0;

@@ -1,4 +1,5 @@
-//! The answer of `get_thread`, made of the responses to its requests. Posts and other objects stay as X wrote them.
+//! The answer of `get_thread`, made from the responses to its requests. Posts and other objects
+//! stay as X wrote them.
 
 use std::collections::HashSet;
 
@@ -6,7 +7,7 @@ use connector_sdk::input::FromJson;
 use connector_sdk::{Fault, Outcome, json};
 use serde::Serialize;
 
-/// X's search reaches back so many days.
+/// Number of days that X's search reaches back.
 const SEARCHED_DAYS: u32 = 7;
 
 /// X's names that depend on the setting `post_fields`.
@@ -17,7 +18,8 @@ pub(super) struct Spelling {
     posts: &'static str,
 }
 
-/// X's names of posts in `includes`, and of a post's references to other posts. Each has an older one.
+/// X's names of posts in `includes`, and of a post's references to other posts. Each has an older
+/// one.
 const POSTS: [&str; 2] = ["posts", "tweets"];
 const REFERENCES: [&str; 2] = ["referenced_posts", "referenced_tweets"];
 
@@ -42,13 +44,13 @@ impl Spelling {
 /// The responses to the requests of one call.
 #[derive(Default)]
 pub(super) struct Responses {
-    /// The answers in the order of the requests, as JSON text.
+    /// The responses in the order of the requests, as JSON text.
     pub(super) texts: Vec<String>,
     /// Number of pages of the search.
     pub(super) pages: usize,
     /// There are more posts than were read.
     pub(super) truncated: bool,
-    /// X's rate limit ended the call. It holds the time of the next attempt, if X said it.
+    /// X's rate limit ended the call. Holds the time of the next attempt, if X gave it.
     pub(super) limited: Option<Option<String>>,
 }
 
@@ -110,7 +112,8 @@ impl Responses {
             missing: missing([asked, conversation], &posts, &includes),
             retry_at: self.limited.as_ref(),
         };
-        // Allocated once: a large answer that grows step by step would need the memory of the responses twice more.
+        // Allocated once: a large answer that grows step by step would need twice the memory of the
+        // responses in addition.
         let mut json = String::with_capacity(self.texts.iter().map(String::len).sum::<usize>() + 1024);
         json.push_str("{\"data\":");
         push_list(&mut json, posts.iter().map(|post| post.text));

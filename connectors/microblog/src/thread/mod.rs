@@ -1,7 +1,9 @@
-//! All posts of a conversation: a look-up of the given post, a look-up of the first post, and a search for the others.
+//! All posts of a conversation: a look-up of the given post, a look-up of the first post, and a
+//! search for the others.
 //!
 //! # Layout
-//! - here: the requests. `answer`: the answer that is made of their responses.
+//! - here: the requests.
+//! - `answer`: the answer, made from the responses.
 
 mod answer;
 
@@ -17,17 +19,19 @@ const MAX_PAGES: usize = 10;
 /// Maximum number of posts on a page that X allows.
 const PAGE_POSTS: u32 = 100;
 
-/// A response after the first one. X may refuse it for its rate limit. Then the call answers with what it has read.
+/// A response after the first one. X may refuse it for its rate limit. Then the answer has the
+/// posts read so far.
 enum Later {
     Answered(Document),
-    /// The time of the next attempt, if X says it.
+    /// The time of the next attempt, if X gives it.
     Limited(Option<String>),
 }
 
-/// Answers with the conversation of a post.
+/// Returns the conversation of a post.
 ///
 /// # Errors
-/// [`Fault::NotFound`] if X does not have the post, and X's own refusals. A rate limit is a refusal of the first request only.
+/// [`Fault::NotFound`] if X does not have the post, and X's own refusals. A rate limit is a refusal
+/// of the first request only.
 pub(crate) fn conversation(input: GetThread) -> Result<Outcome, Fault> {
     let spelling = Spelling::of(&settings::post_fields()?);
     let asked = look_up(post(&input.id, &spelling)?, &format!("post `{}`", input.id))?;
@@ -54,7 +58,8 @@ pub(crate) fn conversation(input: GetThread) -> Result<Outcome, Fault> {
     responses.answer(&id, &conversation, &spelling)
 }
 
-/// The look-up of the first post. `None` if X does not have it, for example because its author deleted it.
+/// The look-up of the first post. `None` if X does not have it, for example because its author
+/// deleted it.
 fn first_post(id: &str, spelling: &Spelling) -> Result<Option<Later>, Fault> {
     match later(post(id, spelling)?) {
         Ok(later) => Ok(Some(later)),

@@ -1,4 +1,5 @@
-// One file of the connector's module, the SDK and the packages that they import, with the origin of each line.
+// One file of the connector's module, the SDK and the packages that they import, with the origin of
+// each line.
 
 import { join, relative, resolve } from "node:path";
 

@@ -1,4 +1,4 @@
-// From the module of a connector to a component: one bundle of all files, and an engine of JavaScript around it.
+// From the module of a connector to a component: one bundle of all files, with a JavaScript engine.
 
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -16,9 +16,15 @@ function contract() {
   return existsSync(original) ? original : join(PACKAGE, "wit/connector.wit");
 }
 
-/** The engines. Both evaluate the module once, at the build, and keep the memory as it is then. */
+/**
+ * The engines. Both evaluate the module once, during the build, and store the memory of that
+ * moment.
+ */
 const ENGINES = {
-  /** Firefox's engine, with the interfaces of the web (`URL`, `TextEncoder`, …). Without its features it imports no WASI. */
+  /**
+   * Firefox's engine, with the web APIs (`URL`, `TextEncoder`, …). Without its features it imports
+   * no WASI.
+   */
   async spidermonkey(sourcePath) {
     const { componentize } = await import("@bytecodealliance/componentize-js");
     const disableFeatures = ["stdio", "random", "clocks", "http", "fetch-event"];
@@ -26,7 +32,10 @@ const ENGINES = {
     return component;
   },
 
-  /** A small engine: the module is a seventh of the size, and a call takes half of the time. It has the language only. */
+  /**
+   * A small engine: the module is a seventh of the size, and a call takes half of the time. It has
+   * no web APIs.
+   */
   async quickjs(jsPath, jsSource) {
     const { componentize } = await import("componentize-qjs");
     const found = await componentize({ witPath: contract(), jsSource, jsPath, world: "connector", stubWasi: true, sync: true });

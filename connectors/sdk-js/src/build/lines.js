@@ -3,8 +3,9 @@
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /**
- * The origin of each line: `[line of the bundle, file, line of the file]` where the origin does not follow from the line before.
- * `name` gives the name of a file, or `undefined` for a file whose places nobody needs.
+ * The origin of each line: `[line of the bundle, file, line of the file]` where the origin does not
+ * follow from the previous line. `name` gives the name of a file, or `undefined` for a file whose
+ * positions are not needed.
  */
 export function linesOf(map, name) {
   const names = map.sources.map(name);
@@ -24,7 +25,10 @@ export function linesOf(map, name) {
   return found.map(([at, file, original]) => (file === undefined ? [at] : [at, file, original]));
 }
 
-/** The numbers of a segment: each in digits of base 64 with a bit for "continues" and, in the first, one for the sign. */
+/**
+ * The numbers of a segment: each in digits of base 64 with a bit for "continues" and, in the first,
+ * one for the sign.
+ */
 function numbers(segment) {
   const found = [];
   let [value, shift] = [0, 0];

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use proc_macro2::{Span, TokenStream};
 use syn::Error;
 
-/// The mistakes that were found so far.
+/// The mistakes found so far.
 #[derive(Default)]
 pub(crate) struct Errors(Vec<Error>);
 
@@ -23,7 +23,7 @@ impl Errors {
         result.map_err(|error| self.add(error)).ok()
     }
 
-    /// Adds the error of a rule at a place.
+    /// Adds the error of a rule at a span.
     pub(crate) fn rule(&mut self, span: Span, result: Result<(), impl Display>) {
         if let Err(broken) = result {
             self.at(span, broken);

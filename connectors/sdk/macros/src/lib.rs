@@ -1,11 +1,14 @@
-//! The `connector!` table of the connector SDK. Its grammar is documented at `connector_sdk::connector`.
+//! The `connector!` table of the connector SDK. Its grammar is documented at
+//! `connector_sdk::connector`.
 //!
 //! # Layout
-//! - `parse`: from tokens to the table, one module for each level of it.
-//! - `check`: the rules between the parts of a table. The contract's own rules are in the crate `contract_rules`.
+//! - `parse`: from tokens to the table, with one module for each level of the table.
+//! - `check`: the rules between the parts of a table. The contract's own rules are in the crate
+//!   `contract_rules`.
 //! - `emit`: the Rust code of the table, mostly constant data.
-//! - `errors`: the mistakes of a table. The parser and the checks report all of them, each at the word that is wrong. The macro
-//!   emits the rest of the table all the same, so that one mistake is one message.
+//! - `errors`: the mistakes of a table. The parser and the checks report all of them, each at the
+//!   wrong word. The macro still emits the rest of the table, so that one mistake causes only one
+//!   message.
 
 mod check;
 mod emit;

@@ -6,8 +6,8 @@ use crate::bindings::gateway::connector::manifest as wit;
 use crate::run;
 use crate::table::Connector;
 
-/// Checks a connector's manifest by all rules of the contract that do not need the gateway. `connector!` makes a test of it for
-/// every connector.
+/// Checks a connector's manifest by all rules of the contract that do not need the gateway.
+/// `connector!` makes a test of it for every connector.
 ///
 /// # Panics
 /// With every rule that the manifest breaks.

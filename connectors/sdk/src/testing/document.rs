@@ -1,4 +1,5 @@
-//! A JSON document that keeps the text of its numbers and the order of its members, as the gateway's documents do.
+//! A JSON document that keeps the text of its numbers and the order of its members, as the
+//! gateway's documents do.
 
 use crate::json::Kind;
 use crate::reader;

@@ -1,4 +1,5 @@
-//! The functions of the contract, answered by the test's gateway. They have the shape of the generated functions.
+//! The functions of the contract, as the test's gateway implements them. They have the same
+//! signatures as the generated functions.
 
 pub(crate) mod http {
     use std::rc::Rc;

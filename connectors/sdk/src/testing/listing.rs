@@ -1,4 +1,4 @@
-//! A table as lines of text, one for each row, so that a test compares all rows at once.
+//! A table as lines of text, one for each row, so that one comparison covers all rows.
 
 use std::fmt::Write;
 
@@ -8,7 +8,8 @@ use crate::testing::{Gateway, invoke};
 use crate::{Outcome, Request, texts};
 
 /// The request that each row forwards for its example, in the order of the table. A line is
-/// `row: METHOD upstream path`, then the headers as `[name: value]`, then the body. Rows that forward no request are left out.
+/// `row: METHOD upstream path`, then the headers as `[name: value]`, then the body. Rows that
+/// forward no request are left out.
 ///
 /// ```
 /// # mod dictionary {

@@ -1,4 +1,4 @@
-//! Native tests of connectors: a gateway in place of the real one, for the thread of a test.
+//! Native tests of connectors: a stand-in for the gateway, for the thread of a test.
 //!
 //! ```
 //! use connector_sdk::testing::{Answer, Gateway};
@@ -11,9 +11,12 @@
 //! ```
 //!
 //! # Layout
-//! - here: [`Gateway`], its prepared answers, and how a test invokes an operation.
-//! - `host`: the functions of the contract. `document`: its JSON documents. `check`: the rules for a manifest.
-//! - `listing`: a table as lines of text. `recording`: tests against recorded answers.
+//! - here: [`Gateway`], its prepared responses, and how a test invokes an operation.
+//! - `host`: the functions of the contract.
+//! - `document`: the JSON documents of the contract.
+//! - `check`: the rules for a manifest.
+//! - `listing`: a table as lines of text.
+//! - `recording`: tests against recorded responses.
 
 mod check;
 mod document;
@@ -43,11 +46,12 @@ thread_local! {
 
 #[derive(Default)]
 struct State {
-    /// The upstreams of the connector that the test has invoked last. Empty before.
+    /// The upstreams of the connector that the test has invoked last. Empty before the first
+    /// invocation.
     upstreams: &'static [Upstream],
     answers: VecDeque<Result<Answer, Error>>,
-    /// Answers in place of the prepared ones.
-    recorded: Option<recording::Answers>,
+    /// Returns responses instead of the prepared ones.
+    recorded: Option<recording::Responses>,
     requests: Vec<Rc<Request>>,
     settings: BTreeMap<String, String>,
     storage: BTreeMap<String, Vec<u8>>,
@@ -68,20 +72,20 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway without settings, stored values and prepared answers. Its clock says 0.
+    /// A gateway without settings, stored values and prepared responses. Its clock is 0.
     pub fn new() -> Self {
         let state: Rc<RefCell<State>> = Rc::default();
         let outer = CURRENT.with(|current| current.replace(Rc::clone(&state)));
         Self { state, outer }
     }
 
-    /// Prepares an answer. Requests get the answers in the order in which they were prepared.
+    /// Prepares a response. Requests get the responses in the order in which they were prepared.
     pub fn answer(self, answer: Answer) -> Self {
         self.state.borrow_mut().answers.push_back(Ok(answer));
         self
     }
 
-    /// Prepares a failure in place of the next answer.
+    /// Prepares a failure instead of the next response.
     pub fn failure(self, error: Error) -> Self {
         self.state.borrow_mut().answers.push_back(Err(error));
         self
@@ -99,19 +103,19 @@ impl Gateway {
         self
     }
 
-    /// The requests that were sent so far, in their order.
+    /// The requests sent so far, in their order.
     #[must_use]
     pub fn requests(&self) -> Vec<Rc<Request>> {
         self.state.borrow().requests.clone()
     }
 
-    /// The lines that were logged so far.
+    /// The lines logged so far.
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         self.state.borrow().log.clone()
     }
 
-    /// The progress that was reported so far: fractions and messages.
+    /// The progress reported so far: fractions and messages.
     #[must_use]
     pub fn progress(&self) -> Vec<(f64, String)> {
         self.state.borrow().progress.clone()
@@ -137,14 +141,15 @@ impl Drop for Gateway {
 }
 
 impl Link {
-    /// The address, as the response of the test's gateway gave it. In the sandbox no connector can read it.
+    /// The address, as the response of the test's gateway gave it. In the sandbox, a connector
+    /// cannot read it.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.0.0
     }
 }
 
-/// An upstream's answer.
+/// An upstream's response.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// Status code.
@@ -156,13 +161,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// An answer with this body and no headers.
+    /// A response with this body and no headers.
     #[must_use]
     pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
         Self { status, headers: Vec::new(), body: body.into() }
     }
 
-    /// An answer that is JSON.
+    /// A response with a JSON body.
     #[must_use]
     pub fn json(status: u16, body: &str) -> Self {
         Self::new(status, body).header("content-type", "application/json")
@@ -204,7 +209,7 @@ pub fn invoke(connector: &Connector, operation: &str, input: &str) -> Result<Out
 /// The request that an operation forwards.
 ///
 /// # Panics
-/// If the operation answers anything else.
+/// If the operation returns anything else.
 #[must_use]
 #[expect(clippy::panic, reason = "a failed expectation of a test")]
 pub fn forwarded(connector: &Connector, operation: &str, input: &str) -> Request {
@@ -217,7 +222,7 @@ pub fn forwarded(connector: &Connector, operation: &str, input: &str) -> Request
 /// The violations of an input that an operation refuses before it sends a request.
 ///
 /// # Panics
-/// If the operation answers anything else, or sends a request.
+/// If the operation returns anything else, or sends a request.
 #[must_use]
 #[expect(clippy::panic, reason = "a failed expectation of a test")]
 pub fn refused(connector: &Connector, operation: &str, input: &str) -> Vec<Violation> {

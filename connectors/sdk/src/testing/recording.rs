@@ -1,4 +1,5 @@
-//! Tests of operations against recordings, which `connector-gateway connectors call --record` writes.
+//! Tests of operations against recordings, which `connector-gateway connectors call --record`
+//! writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,7 +37,7 @@ struct Recording {
     problem: Option<Value>,
 }
 
-/// A recorded request and its answer.
+/// A recorded request and its response.
 #[derive(Deserialize)]
 struct Exchange {
     request: RecordedRequest,
@@ -69,19 +70,20 @@ enum RecordedBody {
     Base64(String),
 }
 
-/// The answers of a recording that no request has had yet.
-pub(super) struct Answers {
+/// The responses of a recording that no request has used yet.
+pub(super) struct Responses {
     left: Vec<Exchange>,
     differences: Vec<String>,
 }
 
-/// Runs the operation of a recording, answers its requests from the recording, and checks that it sends the recorded requests and ends
-/// as recorded. A file as an answer is not compared, and of a problem only that there is one.
+/// Runs the operation of a recording, answers its requests from the recording, and checks that it
+/// sends the recorded requests and ends as recorded. The content of a file is not compared. For a
+/// recorded problem, it only checks that the operation fails.
 ///
 /// `file` is a path in the folder of the crate, for example `recordings/get_word.json`.
 ///
 /// # Panics
-/// If the operation does anything else than the recorded call, with the differences.
+/// If the operation does not do the same as the recorded call. The message has the differences.
 #[expect(clippy::panic, reason = "a failed expectation of a test")]
 pub fn replay(connector: &Connector, file: &str) {
     let differences = match read(file) {
@@ -116,11 +118,11 @@ fn differences(connector: &Connector, recording: Recording) -> Vec<String> {
     for (name, value) in &settings {
         gateway = gateway.setting(name, value.get());
     }
-    gateway.state.borrow_mut().recorded = Some(Answers { left: exchanges, differences: Vec::new() });
+    gateway.state.borrow_mut().recorded = Some(Responses { left: exchanges, differences: Vec::new() });
     let ended = invoke(connector, &operation, &compact(input.get())).and_then(answered);
     let recorded = gateway.state.borrow_mut().recorded.take();
     let mut differences = Vec::new();
-    if let Some(Answers { left, differences: met }) = recorded {
+    if let Some(Responses { left, differences: met }) = recorded {
         differences = met;
         let unsent =
             left.iter().map(|exchange| format!("the recording has a request that was not sent: {}", exchange.request));
@@ -160,7 +162,7 @@ fn answered(outcome: Outcome) -> Result<Option<Value>, Fault> {
     Ok(serde_json::from_str(&text).ok())
 }
 
-impl Answers {
+impl Responses {
     /// The answer to a request.
     pub(super) fn take(&mut self, asked: &Request) -> Result<Answer, Error> {
         let Some(index) = self.left.iter().position(|exchange| exchange.request.is(asked)) else {

@@ -1,4 +1,5 @@
-//! A table with rows of many services, each of which shows one feature. The tables of the SDKs for other languages say the same.
+//! A table with rows of many services, each of which shows one feature. The tables of the SDKs for
+//! other languages say the same.
 
 use connector_sdk::{Fault, Outcome, Request, connector, http};
 

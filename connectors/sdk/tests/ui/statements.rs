@@ -1,4 +1,4 @@
-//! Statements that are not understood. The statements after them are read all the same.
+//! Statements with syntax errors. The parser still reads the statements after them.
 
 connector_sdk::connector! {
     connector example "Example";

@@ -1,4 +1,4 @@
-//! Types, bounds and modifiers that are not understood. The other fields of the row are read all the same.
+//! Types, bounds and modifiers with syntax errors. The parser still reads the other fields of the row.
 
 connector_sdk::connector! {
     connector example "Example";

@@ -1,11 +1,14 @@
-//! The parts that connectors of Google's services share: the OAuth 2.0 provider and the account's identity.
+//! The parts that connectors of Google's services share: the OAuth 2.0 provider and the account's
+//! identity.
 //!
 //! A table uses them as follows.
-//! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_google::OAUTH2 });` The scopes include `openid`,
-//!   `https://www.googleapis.com/auth/userinfo.email` and `https://www.googleapis.com/auth/userinfo.profile`.
+//! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_google::OAUTH2 });` The scopes include
+//!   `openid`, `https://www.googleapis.com/auth/userinfo.email` and
+//!   `https://www.googleapis.com/auth/userinfo.profile`.
 //! - `upstream oauth2 "https://www.googleapis.com/oauth2/v2";`
 //! - `upstream userinfo "{oauth2}/userinfo" credential standard;`
-//! - `userinfo: read fn connector_google::userinfo example {};` and a test with `testing::check_userinfo`.
+//! - `userinfo: read fn connector_google::userinfo example {};` and a test with
+//!   `testing::check_userinfo`.
 
 #[cfg(not(target_family = "wasm"))]
 pub mod testing;
@@ -17,10 +20,12 @@ use connector_sdk::{Fault, Outcome};
 
 /// Google as an OAuth 2.0 provider. Each connector adds its scopes.
 ///
-/// Google issues a refresh token only for `access_type=offline`. If the user has agreed before, Google issues a new one only for
-/// `prompt=consent`. The response to a refresh has no refresh token, so the old one stays valid.
+/// Google issues a refresh token only for `access_type=offline`. If the user has agreed before,
+/// Google issues a new one only for `prompt=consent`. The response to a refresh has no refresh
+/// token, so the old one stays valid.
 ///
-/// Revoking one grant would end all grants of the user for this client, so replaced grants are not revoked.
+/// Revoking one grant would end all grants of the user for this client, so replaced grants are not
+/// revoked.
 pub const OAUTH2: OAuth2 = OAuth2 {
     provider: "google",
     authorization_url: "https://accounts.google.com/o/oauth2/v2/auth",
@@ -32,7 +37,7 @@ pub const OAUTH2: OAuth2 = OAuth2 {
     ..OAuth2::STANDARD
 };
 
-/// Answers with the identity of the connected account. Sends one request to the upstream `userinfo`.
+/// Returns the identity of the connected account. Sends one request to the upstream `userinfo`.
 ///
 /// # Errors
 /// Google's own refusal, or [`Error::BadAnswer`] if the response has no account id.

@@ -4,10 +4,11 @@ use connector_sdk::Outcome;
 use connector_sdk::table::Connector;
 use connector_sdk::testing::{Answer, Gateway, invoke};
 
-/// Checks that the operation `userinfo` of a connector asks Google for the account, and answers in the common shape.
+/// Checks that the operation `userinfo` of a connector gets the account from Google, and returns it
+/// in the common shape.
 ///
 /// # Panics
-/// If it does anything else.
+/// If the operation does anything else.
 pub fn check_userinfo(connector: &Connector) {
     let gateway = Gateway::new().answer(Answer::json(200, r#"{"id":"110","email":"ada@acme.test"}"#));
     let outcome = invoke(connector, "userinfo", "{}");

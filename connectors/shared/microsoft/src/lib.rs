@@ -1,22 +1,26 @@
-//! The parts that connectors of Microsoft Graph share: the OAuth 2.0 provider, the account's identity, and the hosts of files.
+//! The parts that connectors of Microsoft Graph share: the OAuth 2.0 provider, the account's
+//! identity, and the hosts of files.
 //!
 //! A table uses them as follows.
-//! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_microsoft::OAUTH2 });` The scopes include `offline_access` and
-//!   `User.Read`.
-//! - `upstream graph "https://graph.microsoft.com/v1.0";` If an operation answers with a file, the statement ends with
-//!   `links connector_microsoft::FILE_HOSTS`.
+//! - `auth Auth::OAuth2(OAuth2 { scopes: &[…], ..connector_microsoft::OAUTH2 });` The scopes
+//!   include `offline_access` and `User.Read`.
+//! - `upstream graph "https://graph.microsoft.com/v1.0";` If an operation returns a file, the
+//!   statement ends with `links connector_microsoft::FILE_HOSTS`.
 //! - `header "ConsistencyLevel" "eventual" when query ["$search", "$count" unless "false"];`
 //! - `userinfo: read fn connector_microsoft::userinfo example {};`
 //! - In a test, `connector_microsoft::testing::check(&CONNECTOR);`
 //!
 //! Rows of Graph are as follows.
-//! - A list: `query?: entries["$select", …, "$skiptoken"]` and `pages "/value" next link "/@odata.nextLink" parameter "$skiptoken"
-//!   into "/query/$skiptoken"`. Calendars and mail continue with `$skip` instead of `$skiptoken`.
-//! - A file: `GET graph "…/content" answers file`. Graph redirects to an address that needs no credential. The gateway follows
-//!   it without the credential, and takes the name of the file from the response.
+//! - A list: `query?: entries["$select", …, "$skiptoken"]` and
+//!   `pages "/value" next link "/@odata.nextLink" parameter "$skiptoken" into "/query/$skiptoken"`.
+//!   Calendars and mail continue with `$skip` instead of `$skiptoken`.
+//! - A file: `GET graph "…/content" answers file`. Graph redirects to an address that needs no
+//!   credential. The gateway follows it without the credential, and takes the name of the file from
+//!   the response.
 //! - A search: the text is a field with `odata_string`, in the path `/search(q='{q}')`.
 //!
-//! Connectors of SharePoint sites are declared with [`sites!`], which has the rows that they have in common.
+//! Connectors of SharePoint sites are declared with [`sites!`], which has the rows that they have
+//! in common.
 
 pub mod sites;
 #[cfg(test)]
@@ -31,10 +35,11 @@ use connector_sdk::{Fault, Outcome};
 
 /// The Microsoft identity platform as an OAuth 2.0 provider. Each connector adds its scopes.
 ///
-/// The tenant `common` is for personal, work and school accounts. The operator can set the URLs of one tenant.
+/// The tenant `common` is for personal, work and school accounts. The operator can set the URLs of
+/// one tenant.
 ///
-/// Microsoft issues a refresh token only for the scope `offline_access`. Each refresh issues a new one, and the old one stays
-/// valid. Microsoft offers no revocation (RFC 7009).
+/// Microsoft issues a refresh token only for the scope `offline_access`. Each refresh issues a new
+/// one, and the old one stays valid. Microsoft offers no revocation (RFC 7009).
 pub const OAUTH2: OAuth2 = OAuth2 {
     provider: "microsoft",
     authorization_url: "https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
@@ -62,7 +67,7 @@ pub const FILE_HOSTS: &[&str] = &[
     "*.microsoftpersonalcontent.com",
 ];
 
-/// Answers with the identity of the connected account. Sends one request to the upstream `graph`.
+/// Returns the identity of the connected account. Sends one request to the upstream `graph`.
 ///
 /// # Errors
 /// Microsoft's own refusal, or [`Error::BadAnswer`] if the response has no account id.
@@ -75,7 +80,7 @@ pub fn userinfo() -> Result<Outcome, Fault> {
     let username = user.string("/userPrincipalName");
     Userinfo {
         id,
-        // Only accounts with a mailbox have an address of their own.
+        // Only accounts with a mailbox have a separate address.
         email: user.string("/mail").or_else(|| username.clone()),
         username,
         name: user.string("/displayName"),

@@ -1,4 +1,5 @@
-//! SharePoint sites: the table that `office_sites` and `kb_office_sites` have in common, and the search for one site by its name.
+//! SharePoint sites: the table that `office_sites` and `kb_office_sites` have in common, and the
+//! search for one site by its name.
 
 use std::collections::HashSet;
 
@@ -7,8 +8,8 @@ use connector_sdk::input::Entries;
 use connector_sdk::{Document, Fault, Outcome, Request, Response, json};
 use serde::Serialize;
 
-/// Declares a connector of SharePoint sites. The macro adds the statements and rows that all of these connectors have to the
-/// connector's name, title and own rows.
+/// Declares a connector of SharePoint sites. The macro adds the statements and rows that all of
+/// these connectors have to the connector's name, title and own rows.
 ///
 /// ```
 /// # mod intranet {
@@ -87,7 +88,8 @@ macro_rules! sites {
 
             /// Search drive items by query across several fields; the spelling of the path is the reference's
             ///
-            /// The search covers names, metadata and content of files. It finds what the connected user may read.
+            /// The search covers names, metadata and content of files. It finds what the connected
+            /// user may read.
             serach_for_items_in_a_site_drive: GET graph "/sites/{site_id}/drive/root/search(q='{q}')" {
                 ..site,
                 /// search text; single quotes are doubled, then percent-encoded
@@ -99,8 +101,9 @@ macro_rules! sites {
 
             /// Find a site by name; returns site info with the id for use in other operations
             ///
-            /// Case does not matter. `exact` of the answer is false if the site has another name, but is the only one that the
-            /// search finds. If several sites have the name (409) or no site fits (404), the problem lists `candidates`.
+            /// Case does not matter. `exact` of the answer is false if the site has another name,
+            /// but is the only one that the search finds. If several sites have the name (409) or
+            /// no site fits (404), the problem lists `candidates`.
             get_site_id_by_name: read fn site_by_name {
                 /// display name or URL name of the site
                 name: string pattern r"\S",
@@ -173,11 +176,12 @@ const CANDIDATES: usize = 10;
 /// The properties of a site that the choice and the candidates need.
 const PROPERTIES: [&str; 4] = ["id", "name", "displayName", "webUrl"];
 
-/// Answers with the site of this display name or URL name, and with `exact`. `query` has further parameters of the search.
+/// Returns the site with this display name or URL name, and `exact`. `query` has further parameters
+/// of the search.
 ///
 /// # Errors
-/// [`Fault::InvalidInput`] if the name is blank, [`Fault::Conflict`] if several sites have it, and [`Fault::NotFound`] if no site has
-/// it and the search finds not exactly one.
+/// [`Fault::InvalidInput`] if the name is blank, [`Fault::Conflict`] if several sites have it, and
+/// [`Fault::NotFound`] if no site has it and the search does not find exactly one.
 pub fn by_name(name: &str, query: Entries) -> Result<Outcome, Fault> {
     let name = name.trim();
     if name.is_empty() {

@@ -5,11 +5,11 @@ use connector_sdk::auth::Auth;
 use connector_sdk::table::Connector;
 use connector_sdk::testing::{Answer, Gateway, invoke};
 
-/// Checks that a table has what every connector of Graph has: the scopes for a refresh token and for the identity, the operation
-/// `userinfo`, and the header of searches and counts.
+/// Checks that a table has what every connector of Graph has: the scopes for a refresh token and
+/// for the identity, the operation `userinfo`, and the header of searches and counts.
 ///
 /// # Panics
-/// If the table has one of them in another way.
+/// If the table lacks one of them, or declares it in another way.
 pub fn check(connector: &Connector) {
     let scopes = ["offline_access", "User.Read"];
     assert!(

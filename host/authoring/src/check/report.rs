@@ -80,7 +80,7 @@ impl Report {
         self.since = Some(Since {
             version: previous.manifest().version.clone(),
             sha256: previous.digest().to_owned(),
-            asks_for: if previous.is_shipped() { Vec::new() } else { now.asks_beyond(previous) },
+            asks_for: if previous.is_shipped() { Vec::new() } else { now.permissions_beyond(previous) },
             changes: difference::between(previous, now),
         });
     }

@@ -83,7 +83,7 @@ impl Carrier for Player {
     ) -> BoxFuture<'a, Result<egress::Response, EgressError>> {
         Box::pin(async move {
             let recorded = self.take(&Request::new(upstream, request))?;
-            let unreadable = |detail: String| EgressError::BadAnswer { upstream: upstream.name().to_owned(), detail };
+            let unreadable = |detail: String| EgressError::BadResponse { upstream: upstream.name().to_owned(), detail };
             let body = recorded.body.as_ref().map(Body::bytes).transpose();
             let body = body.map_err(|error| unreadable(error.to_string()))?.unwrap_or_default();
             let mut response = hyper::Response::builder().status(recorded.status);

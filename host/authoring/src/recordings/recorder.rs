@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn the_documentation_has_every_header_that_is_recorded() {
-        let page = include_str!("../../../connectors/docs/testing.md");
+        let page = include_str!("../../../../connectors/docs/testing.md");
         for name in RECORDED_HEADERS.iter().chain(&RECORDED_PREFIXES) {
             assert!(page.contains(&format!("`{name}`")), "{name}");
         }

@@ -96,7 +96,7 @@ fn an_address_that_a_request_follows_has_the_same_stand_ins_as_the_request() {
 
 #[test]
 fn the_documentation_has_every_name_of_the_rule() {
-    let page = include_str!("../../../connectors/docs/testing.md").replace('_', "");
+    let page = include_str!("../../../../connectors/docs/testing.md").replace('_', "");
     for name in PERSONAL.iter().chain(&WHOLE) {
         assert!(page.contains(&format!("`{name}`")), "{name}");
     }

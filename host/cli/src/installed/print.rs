@@ -101,7 +101,7 @@ pub(super) fn versions(versions: &[VersionRecord]) -> io::Result<()> {
         table.row([
             version.version.clone().unwrap_or_default(),
             version.sha256.chars().take(SHORT_DIGEST).collect(),
-            version.live_at.clone(),
+            version.live_at.to_string(),
             version.by.clone().unwrap_or_default(),
             notes.join(", "),
         ]);
@@ -113,7 +113,7 @@ pub(super) fn history(changes: &[ChangeRecord]) -> io::Result<()> {
     let mut table = Table::new(["TIME", "CONNECTOR", "CHANGE", "VERSION", "SHA-256", "BY", "DETAIL"]);
     for change in changes {
         table.row([
-            change.at.clone(),
+            change.at.to_string(),
             change.connector.clone(),
             change.action.replace('_', " "),
             change.version.clone(),

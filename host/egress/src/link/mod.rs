@@ -65,7 +65,7 @@ impl Upstream {
         address: &str,
         credential: Option<&Credential>,
     ) -> Result<Link, EgressError> {
-        let bad = |what: &str| EgressError::BadAnswer {
+        let bad = |what: &str| EgressError::BadResponse {
             upstream: self.name().to_owned(),
             detail: format!("a link in it is {what}"),
         };

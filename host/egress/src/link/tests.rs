@@ -78,7 +78,7 @@ fn a_text_that_is_not_an_https_url_is_no_link() {
         "https://",
         "https://user:pass@api.example.com/",
     ] {
-        assert!(matches!(decide(address), Err(EgressError::BadAnswer { .. })), "{address}");
+        assert!(matches!(decide(address), Err(EgressError::BadResponse { .. })), "{address}");
     }
     assert!(decide(&format!("/{}", "a".repeat(16 << 10))).is_err());
 }

@@ -188,7 +188,7 @@ async fn an_echo_is_masked_in_headers_and_body() {
 async fn an_encoding_that_cannot_be_searched_is_refused_where_a_credential_was_sent() {
     let stub = Stub::start(|_, _| answer(200, &[("content-encoding", "br")], "compressed")).await;
     let error = egress().send(&upstream(&stub.url(), &[]), &with_token(get("/"))).await.err().unwrap();
-    assert!(matches!(error, EgressError::BadAnswer { .. }), "{error}");
+    assert!(matches!(error, EgressError::BadResponse { .. }), "{error}");
     assert!(egress().send(&upstream(&stub.url(), &[]), &get("/")).await.is_ok());
 }
 

@@ -62,7 +62,7 @@ impl Hop {
                 "it answers {} with {status}, which would turn the request into GET; it is not followed",
                 self.method
             );
-            return Err(EgressError::BadAnswer { upstream: upstream.name().to_owned(), detail });
+            return Err(EgressError::BadResponse { upstream: upstream.name().to_owned(), detail });
         }
         let bad =
             |what: &str| EgressError::BadRedirect { detail: format!("`{}` redirects to {what}", upstream.name()) };

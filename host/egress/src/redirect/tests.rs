@@ -165,7 +165,7 @@ async fn a_redirect_never_turns_a_request_that_changes_data_into_get() {
         let stub = redirecting(status, "/end".to_owned()).await;
         let error =
             fetch(&egress(), &upstream(&stub.url(), &[]), &request(method.clone(), "/start")).await.unwrap_err();
-        assert!(matches!(&error, EgressError::BadAnswer { detail, .. } if detail.contains("GET")), "{error}");
+        assert!(matches!(&error, EgressError::BadResponse { detail, .. } if detail.contains("GET")), "{error}");
         assert_eq!(stub.seen().len(), 1, "{method} {status}");
     }
 }

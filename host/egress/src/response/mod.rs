@@ -34,7 +34,7 @@ pub struct Response {
     /// The status. A rate limit has the status 429, whatever the upstream called it.
     pub status: StatusCode,
     /// The status as the upstream sent it.
-    pub status_said: StatusCode,
+    pub upstream_status: StatusCode,
     /// `true` if the upstream's own host sent the response. A redirect or a link may have led elsewhere.
     pub is_own: bool,
     /// `true` if the request that this answers carried the user's credential.
@@ -68,11 +68,11 @@ impl Response {
                 && !source.is_empty()
             {
                 let detail = format!("it is encoded as {encoding:?}, though only gzip was asked for");
-                return Err(EgressError::BadAnswer { upstream: upstream.name().to_owned(), detail });
+                return Err(EgressError::BadResponse { upstream: upstream.name().to_owned(), detail });
             }
             masker.mask_headers(&mut head.headers);
         }
-        let status_said = head.status;
+        let upstream_status = head.status;
         throttle::normalize(&mut head.status, &mut head.headers);
         let body = ResponseBody {
             source,
@@ -91,7 +91,7 @@ impl Response {
         Ok(Self {
             location: hop.location,
             status: head.status,
-            status_said,
+            upstream_status,
             is_own: hop.home,
             carried_credential,
             headers: head.headers,
@@ -118,7 +118,7 @@ impl Response {
             is_own: hop.home,
             location: hop.location,
             status: head.status,
-            status_said: head.status,
+            upstream_status: head.status,
             carried_credential: hop.home && request.carried(upstream).is_some(),
             headers: head.headers,
             body: ResponseBody {
@@ -242,7 +242,7 @@ impl ResponseBody {
                 Some(Ok(piece)) => piece,
                 Some(Err(error)) => {
                     let detail = root_cause(&*error);
-                    let error = EgressError::BadAnswer { upstream: self.upstream.to_string(), detail };
+                    let error = EgressError::BadResponse { upstream: self.upstream.to_string(), detail };
                     return Poll::Ready(Some(Err(self.fail(error))));
                 }
                 None => {

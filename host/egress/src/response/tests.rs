@@ -72,7 +72,7 @@ async fn a_body_that_stalls_ends_at_the_deadline() {
 async fn a_body_that_breaks_off_is_an_error() {
     let address = halfway(false).await;
     let error = fetch(&egress(), &upstream(&format!("http://{address}"), &[]), &get("/")).await.unwrap_err();
-    assert!(matches!(&error, EgressError::BadAnswer { upstream, .. } if upstream == "api"), "{error}");
+    assert!(matches!(&error, EgressError::BadResponse { upstream, .. } if upstream == "api"), "{error}");
 }
 
 #[tokio::test]

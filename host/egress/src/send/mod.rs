@@ -50,11 +50,7 @@ impl Egress {
         if let (Some(_), CredentialUse::FormField(field)) = (request.carried(upstream), &upstream.credential) {
             field.check(request)?;
         }
-        let mut hop = Hop::first(upstream, request).inspect_err(|error| {
-            if let (EgressError::PathTooLong, Some(journal)) = (error, &request.journal) {
-                journal.path_was_too_long();
-            }
-        })?;
+        let mut hop = Hop::first(upstream, request)?;
         let mut permit = None;
         let mut redirects = 0;
         loop {
@@ -62,10 +58,10 @@ impl Egress {
             let Some(next) = hop.next(upstream, request, answer.status(), answer.headers())? else {
                 let is_write = !retry::is_safe(&hop.method);
                 let mut response = Response::new(upstream, request, hop, answer, permit, self.memory())?;
-                let said = response.status_said;
+                let upstream_status = response.upstream_status;
                 throttle::recognize(&mut response).await;
-                if let Some(journal) = &request.journal {
-                    journal.answered(is_write, response.status, said);
+                if let Some(record) = &request.record {
+                    record.response_arrived(is_write, response.status, upstream_status);
                 }
                 return Ok(response);
             };
@@ -96,8 +92,8 @@ impl Egress {
                 *permit = Some(pacer.enter(request.deadline).await?);
             }
             let (outgoing, end) = traced(self.compose(upstream, request, hop)?, upstream, request, hop, retries);
-            let write = request.journal.as_ref().filter(|_| !retry::is_safe(&hop.method));
-            write.inspect(|journal| journal.write_begins());
+            let write = request.record.as_ref().filter(|_| !retry::is_safe(&hop.method));
+            write.inspect(|record| record.write_begins());
             let mut watch = upstream.observer.as_ref().map(|observer| Watch::start(observer, retries));
             let result = self.pool(upstream.allow_private).send(&hop.location, outgoing).await;
             if let (Some(watch), Ok(answer)) = (&mut watch, &result) {
@@ -111,7 +107,7 @@ impl Egress {
                 Ok(answer) => refuses(answer.status()),
                 Err(error) => was_not_sent(error),
             };
-            write.filter(|_| is_refused).inspect(|journal| journal.write_was_refused());
+            write.filter(|_| is_refused).inspect(|record| record.write_was_refused());
             let pause = match &result {
                 Ok(answer) if retry::transient(answer.status()) && retry::is_safe(&hop.method) => {
                     retry::pause(retries, retry::retry_after(answer.headers()), request.deadline)
@@ -123,11 +119,7 @@ impl Egress {
                 _ => None,
             };
             let Some(pause) = pause else {
-                let result = result.map_err(|error| describe(&error, hop.location.host()));
-                if let (Some(journal), Err(EgressError::Unresolved { .. })) = (&request.journal, &result) {
-                    journal.name_was_not_resolved();
-                }
-                return result;
+                return result.map_err(|error| describe(&error, hop.location.host()));
             };
             drop(result);
             drop(permit.take());

@@ -12,7 +12,7 @@ use super::super::testing::{
     Stub, TOKEN, answer, egress, fetch, get, in_form_field, ok, raw, request, upstream, with_token,
 };
 use super::super::{
-    Body, Credential, CredentialUse, EgressError, Headers, Journal, Pacing, Request, Upstream, UpstreamSettings,
+    Body, CallRecord, Credential, CredentialUse, EgressError, Headers, Pacing, Request, Upstream, UpstreamSettings,
 };
 
 #[tokio::test]
@@ -246,7 +246,7 @@ async fn a_connection_that_was_never_made_is_tried_again_for_any_method() {
 }
 
 #[tokio::test]
-async fn the_journal_tells_if_an_upstream_may_have_acted_on_a_request() {
+async fn the_record_of_a_call_tells_if_an_upstream_may_have_acted_on_a_request() {
     let broken = raw(|_, stream| hang_up(stream)).await;
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let mut places = vec![
@@ -264,12 +264,13 @@ async fn the_journal_tells_if_an_upstream_may_have_acted_on_a_request() {
     }
     for (url, may_have) in places {
         for method in [Method::POST, Method::PUT, Method::GET] {
-            let journal = Arc::new(Journal::default());
-            let request = Request { journal: Some(Arc::clone(&journal)), ..request(method.clone(), "/") };
+            let record = Arc::new(CallRecord::default());
+            let request = Request { record: Some(Arc::clone(&record)), ..request(method.clone(), "/") };
             let result = fetch(&egress(), &upstream(&url, &[]), &request).await;
             let expected = may_have && method != Method::GET;
-            assert_eq!(journal.may_have_changed_data(false), expected, "{method} {url}: {result:?}");
-            assert_eq!(journal.is_unresolved(), url.contains("b.test"), "{url}: {result:?}");
+            assert_eq!(record.may_have_changed_data(false), expected, "{method} {url}: {result:?}");
+            let is_unresolved = matches!(result, Err(EgressError::Unresolved { .. }));
+            assert_eq!(is_unresolved, url.contains("b.test"), "{url}: {result:?}");
         }
     }
 }

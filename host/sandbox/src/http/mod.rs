@@ -23,7 +23,8 @@ use super::limits::Awaited;
 use contract::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
 use egress::EgressError;
 
-pub use self::outbound::{CredentialSource, Outbound, Request, to_guest};
+use self::outbound::to_guest;
+pub use self::outbound::{CredentialSource, Outbound, Request};
 use self::response::{Open, Source};
 pub use self::response::{Response, ResponseBody};
 

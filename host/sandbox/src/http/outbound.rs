@@ -12,7 +12,7 @@ use wasmtime::component::ResourceTable;
 
 use super::Link;
 use crate::bindings::gateway::connector::http as wit;
-use egress::{Credential, Egress, EgressError, Headers, Journal, Tracing, Upstream, whole_seconds};
+use egress::{CallRecord, Credential, Egress, EgressError, Headers, Tracing, Upstream, whole_seconds};
 
 /// Sends the requests of one invocation to its upstreams.
 #[derive(Clone)]
@@ -21,7 +21,7 @@ pub struct Outbound {
     /// that other calls change too.
     way: Option<Arc<Way>>,
     /// Of all clones.
-    journal: Arc<Journal>,
+    record: Arc<CallRecord>,
     waits_for_rate_limits: bool,
     trace: Option<Arc<dyn Tracing>>,
 }
@@ -139,7 +139,7 @@ impl Outbound {
 
     /// Refuses every request.
     pub fn nowhere() -> Self {
-        Self { way: None, journal: Arc::default(), waits_for_rate_limits: false, trace: None }
+        Self { way: None, record: Arc::default(), waits_for_rate_limits: false, trace: None }
     }
 
     /// The memory that calls may take together.
@@ -148,8 +148,17 @@ impl Outbound {
     }
 
     /// The record of what happened to the requests so far.
-    pub fn journal(&self) -> &Journal {
-        &self.journal
+    pub fn record(&self) -> &CallRecord {
+        &self.record
+    }
+
+    /// The error of a request that a connector passes on as `fault.http`. `None` if no request failed
+    /// with it, or if the contract's error says as much.
+    pub fn cause(&self, passed_on: &wit::Error) -> Option<EgressError> {
+        match passed_on {
+            wit::Error::InvalidRequest(detail) | wit::Error::Unreachable(detail) => self.record.failure(detail),
+            _ => None,
+        }
     }
 
     /// Sends a request of a connector. `limit` is the maximum size of the response's body in bytes.
@@ -160,10 +169,15 @@ impl Outbound {
     /// # Errors
     /// See [`EgressError`].
     pub async fn send(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
+        let sent = self.send_refreshing(request, limit).await;
+        sent.inspect_err(|error| self.record.request_failed(error))
+    }
+
+    async fn send_refreshing(&self, request: Request, limit: u64) -> Result<egress::Response, EgressError> {
         let (way, upstream) = self.upstream(&request.upstream)?;
         let credential = way.credentials.as_ref().map(|source| source.credential());
         let mut request = self.request(way, request, credential, limit)?;
-        self.journal.request_begins();
+        self.record.request_begins();
         let response = way.egress.send(upstream, &request).await?;
         let (StatusCode::UNAUTHORIZED, true, Some(source), Some(used)) =
             (response.status, response.carried_credential, &way.credentials, &request.credential)
@@ -197,7 +211,7 @@ impl Outbound {
             deadline: way.deadline,
             limit,
             waits_for_rate_limit: self.waits_for_rate_limits,
-            journal: Some(Arc::clone(&self.journal)),
+            record: Some(Arc::clone(&self.record)),
             trace: self.trace.clone(),
         })
     }
@@ -249,7 +263,7 @@ fn method(method: wit::Method) -> hyper::Method {
 }
 
 /// An error in the terms of the contract.
-pub fn to_guest(error: EgressError) -> wit::Error {
+pub(crate) fn to_guest(error: EgressError) -> wit::Error {
     match error {
         EgressError::InvalidRequest { detail } => wit::Error::InvalidRequest(detail),
         EgressError::PathTooLong => wit::Error::InvalidRequest(error.to_string()),
@@ -261,7 +275,7 @@ pub fn to_guest(error: EgressError) -> wit::Error {
         EgressError::TimedOut => wit::Error::TimedOut,
         EgressError::TooLarge { .. } => wit::Error::TooLarge(error.to_string()),
         EgressError::Unreachable { .. } | EgressError::Unresolved { .. } => wit::Error::Unreachable(error.to_string()),
-        EgressError::BadAnswer { .. } => wit::Error::BadAnswer(error.to_string()),
+        EgressError::BadResponse { .. } => wit::Error::BadAnswer(error.to_string()),
         EgressError::BadRedirect { .. } => wit::Error::Denied(error.to_string()),
         EgressError::NotConfigured { .. } => wit::Error::Failed(error.to_string()),
     }

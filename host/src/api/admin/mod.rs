@@ -12,11 +12,14 @@ use tracing::Instrument;
 use super::answer::json_answer;
 use super::authorize::AuthorizedCaller;
 use super::body;
-use super::problem::{self, Problem};
-use super::records::{ChangeRecord, GrantRecord, InstalledRecord, VersionRecord};
+use super::records::{
+    ChangeRecord, GrantRecord, GrantsRecord, HistoryRecord, InstalledRecord, RemovedRecord, VersionRecord,
+    VersionsRecord,
+};
 use super::route::HttpCall;
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 use crate::registry::{Actor, ChangeError, HostGrant, Installation, Registry};
 use contract::words::sentence;
 
@@ -29,82 +32,89 @@ const MAX_CHANGES: u32 = 1000;
 /// The header with the signature of a module.
 pub const SIGNATURE: &str = "X-Module-Signature";
 
-/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, `?accept=true` lets it ask
-/// for more than the version before, and `?replace_shipped=true` lets it take the place of a shipped connector.
-pub(super) async fn install(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too,
+/// `?accept=true` lets it request more than the previous version, and `?replace_shipped=true` lets
+/// it take the place of a shipped connector.
+pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, .. } = call;
-    let Parameters { grants, accepts, replaces_shipped } = parameters(head.uri.query().unwrap_or_default())?;
+    let InstallQuery { grants, accepts, replaces_shipped } = parse_install_query(head.uri.query().unwrap_or_default())?;
     let limit_mb = gateway.config.compile.max_module_mb;
     let limit_mb = usize::try_from(limit_mb).unwrap_or(usize::MAX >> 20);
     let advice = "raise `compile.max_module_mb` if you trust the module";
-    let module = body::read(&head.headers, body, limit_mb, advice, gateway.egress.memory()).await?;
-    let signature = signature(&head.headers)?;
-    let by = actor(gateway, &caller).await?;
+    let module = body::read_body(&head.headers, body, limit_mb, advice, gateway.egress.memory()).await?;
+    let signature = signature_in_headers(&head.headers)?;
+    let by = actor_of(gateway, &caller).await?;
     let registry = Arc::clone(&gateway.registry);
     let installing = async move {
         let word = Installation { grants: &grants, accepts, replaces_shipped, signature: signature.as_deref() };
         registry.install(module, word, &by).await
     };
-    let installed = change(gateway, installing).await?;
+    let installed = make_change(gateway, installing).await?;
     Ok(json_answer(&json!(InstalledRecord::from(&*installed))))
 }
 
 /// The text of the module's signature, if the caller sends it.
-fn signature(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+fn signature_in_headers(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get(SIGNATURE) else { return Ok(None) };
     let text = STANDARD.decode(value.as_bytes()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     text.map(Some).ok_or_else(|| {
         problem::BAD_REQUEST
-            .because(format!("The header `{SIGNATURE}` is the base64 form of the file MODULE.wasm.minisig."))
+            .with_detail(format!("The header `{SIGNATURE}` is the base64 form of the file MODULE.wasm.minisig."))
     })
 }
 
-/// DELETE /admin/connectors/{connector}: calls under way end on it.
-pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+/// DELETE /admin/connectors/{connector}: calls in progress end on it.
+pub(super) async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let connector = call.arguments.connector;
-    let (registry, identifier, by) = change_of(&call, &caller).await?;
-    change(call.gateway, async move { registry.remove(&identifier, &by).await }).await?;
-    Ok(json_answer(&json!({"connector": connector, "removed": true})))
+    let (registry, identifier, by) = change_context(&call, &caller).await?;
+    make_change(call.gateway, async move { registry.remove(&identifier, &by).await }).await?;
+    Ok(json_answer(&json!(RemovedRecord { connector, removed: true })))
 }
 
-/// POST /admin/connectors/{connector}/rollback: swaps in the version before the present one, or the one that `?to=…` names.
-pub(super) async fn rollback(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+/// POST /admin/connectors/{connector}/rollback: swaps in the previous version, or the one that
+/// `?to=…` names.
+pub(super) async fn roll_back_connector(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let mut to = None;
-    for (name, value) in query(&call) {
+    for (name, value) in query_parameters(&call) {
         match &*name {
             "to" => to = Some(value),
             _ => {
                 return Err(problem::BAD_REQUEST
-                    .because(format!("This route has no parameter `{name}`; name a version with ?to=1.0.0.")));
+                    .with_detail(format!("This route has no parameter `{name}`; name a version with ?to=1.0.0.")));
             }
         }
     }
-    let (registry, identifier, by) = change_of(&call, &caller).await?;
+    let (registry, identifier, by) = change_context(&call, &caller).await?;
     let rolling_back = async move { registry.rollback(&identifier, to.as_deref(), &by).await };
-    let live = change(call.gateway, rolling_back).await?;
+    let live = make_change(call.gateway, rolling_back).await?;
     Ok(json_answer(&json!(InstalledRecord::from(&*live))))
 }
 
 /// GET /admin/connectors/{connector}/versions: the stored versions, the newest first.
-pub(super) async fn versions(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+pub(super) async fn list_versions(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let stored = call.gateway.registry.stored_versions(call.arguments.connector).await.map_err(change_problem)?;
-    let versions: Vec<VersionRecord> = stored.iter().map(VersionRecord::from).collect();
-    Ok(json_answer(&json!({"versions": versions})))
+    let versions = stored.iter().map(VersionRecord::from).collect();
+    Ok(json_answer(&json!(VersionsRecord { versions })))
 }
 
-/// GET /admin/connectors/{connector}/history, and GET /admin/history for all connectors: the last changes, the newest first.
-pub(super) async fn history(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+/// GET /admin/connectors/{connector}/history, and GET /admin/history for all connectors: the last
+/// changes, the newest first.
+pub(super) async fn list_history(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let mut limit = DEFAULT_CHANGES;
-    for (name, value) in query(&call) {
+    for (name, value) in query_parameters(&call) {
         match (&*name, value.parse()) {
             ("limit", Ok(number)) if (1..=MAX_CHANGES).contains(&number) => limit = number,
             ("limit", _) => {
                 return Err(problem::BAD_REQUEST
-                    .because(format!("The parameter `limit` is a number between 1 and {MAX_CHANGES}.")));
+                    .with_detail(format!("The parameter `limit` is a number between 1 and {MAX_CHANGES}.")));
             }
             _ => {
-                return Err(problem::BAD_REQUEST
-                    .because(format!("This route has no parameter `{name}`; ask for more changes with ?limit=1000.")));
+                return Err(problem::BAD_REQUEST.with_detail(format!(
+                    "This route has no parameter `{name}`; ask for more changes with ?limit=1000."
+                )));
             }
         }
     }
@@ -114,33 +124,33 @@ pub(super) async fn history(call: HttpCall<'_>) -> Result<Response<Body>, Proble
     if let Some(connector) = connector.filter(|_| changes.is_empty()) {
         return Err(change_problem(ChangeError::Unknown(connector.to_owned())));
     }
-    let changes: Vec<ChangeRecord> = changes.into_iter().map(ChangeRecord::from).collect();
-    Ok(json_answer(&json!({"changes": changes})))
+    let changes = changes.into_iter().map(ChangeRecord::from).collect();
+    Ok(json_answer(&json!(HistoryRecord { changes })))
 }
 
 /// GET /admin/grants: the hosts of the connectors that need grants.
-pub(super) async fn all_grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+pub(super) async fn list_all_grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     grants_answer(call.gateway.registry.host_grants(None).await)
 }
 
 /// GET /admin/connectors/{connector}/grants: the hosts of one connector.
-pub(super) async fn grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+pub(super) async fn list_grants(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     grants_answer(call.gateway.registry.host_grants(Some(call.arguments.connector)).await)
 }
 
 /// POST /admin/connectors/{connector}/grants?host=…: lets it reach hosts too.
-pub(super) async fn grant(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let hosts = hosts(&call)?;
-    let (registry, identifier, by) = change_of(&call, &caller).await?;
-    let granted = change(call.gateway, async move { registry.grant(&identifier, &hosts, &by).await }).await?;
+pub(super) async fn grant_hosts(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let hosts = hosts_in_query(&call)?;
+    let (registry, identifier, by) = change_context(&call, &caller).await?;
+    let granted = make_change(call.gateway, async move { registry.grant(&identifier, &hosts, &by).await }).await?;
     grants_answer(call.gateway.registry.hosts_of(&granted).await.map_err(ChangeError::Store))
 }
 
 /// DELETE /admin/connectors/{connector}/grants?host=…: lets it no longer reach hosts.
-pub(super) async fn revoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let hosts = hosts(&call)?;
-    let (registry, identifier, by) = change_of(&call, &caller).await?;
-    change(call.gateway, async move { registry.revoke(&identifier, &hosts, &by).await }).await?;
+pub(super) async fn revoke_hosts(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+    let hosts = hosts_in_query(&call)?;
+    let (registry, identifier, by) = change_context(&call, &caller).await?;
+    make_change(call.gateway, async move { registry.revoke(&identifier, &hosts, &by).await }).await?;
     let registry = &call.gateway.registry;
     match registry.get(call.arguments.connector) {
         Some(live) => grants_answer(registry.hosts_of(&live).await.map_err(ChangeError::Store)),
@@ -149,50 +159,54 @@ pub(super) async fn revoke(call: HttpCall<'_>, caller: AuthorizedCaller) -> Resu
 }
 
 fn grants_answer(grants: Result<Vec<HostGrant>, ChangeError>) -> Result<Response<Body>, Problem> {
-    let grants: Vec<GrantRecord> = grants.map_err(change_problem)?.iter().map(GrantRecord::from).collect();
-    Ok(json_answer(&json!({"grants": grants})))
+    let grants = grants.map_err(change_problem)?.iter().map(GrantRecord::from).collect();
+    Ok(json_answer(&json!(GrantsRecord { grants })))
 }
 
 /// The hosts in the query of a route.
-fn hosts(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
+fn hosts_in_query(call: &HttpCall<'_>) -> Result<Vec<String>, Problem> {
     const ADVICE: &str = "name a host with ?host=api.example.com.";
     let mut hosts = Vec::new();
-    for (name, value) in query(call) {
+    for (name, value) in query_parameters(call) {
         if name != "host" {
-            return Err(problem::BAD_REQUEST.because(format!("This route has no parameter `{name}`; {ADVICE}")));
+            return Err(problem::BAD_REQUEST.with_detail(format!("This route has no parameter `{name}`; {ADVICE}")));
         }
         hosts.push(value);
     }
     if hosts.is_empty() {
-        return Err(problem::BAD_REQUEST.because(format!("This route needs the parameter `host`; {ADVICE}")));
+        return Err(problem::BAD_REQUEST.with_detail(format!("This route needs the parameter `host`; {ADVICE}")));
     }
     Ok(hosts)
 }
 
-fn query(call: &HttpCall<'_>) -> Vec<(String, String)> {
+fn query_parameters(call: &HttpCall<'_>) -> Vec<(String, String)> {
     let query = call.head.uri.query().unwrap_or_default();
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
-/// The registry, the identifier of the connector that a call changes, and the caller as the history names it.
-async fn change_of(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<(Arc<Registry>, String, Actor), Problem> {
-    let by = actor(call.gateway, caller).await?;
+/// The registry, the identifier of the connector that a call changes, and the caller as the history
+/// names it.
+async fn change_context(
+    call: &HttpCall<'_>,
+    caller: &AuthorizedCaller,
+) -> Result<(Arc<Registry>, String, Actor), Problem> {
+    let by = actor_of(call.gateway, caller).await?;
     Ok((Arc::clone(&call.gateway.registry), call.arguments.connector.to_owned(), by))
 }
 
-/// Makes a change, apart from the threads that serve callers: it compiles schemas, and writes files. It runs to its end even if the
-/// operator goes away.
-async fn change<T: Send + 'static>(
+/// Makes a change, on other threads than those that serve callers: it compiles schemas, and writes
+/// files. It runs to its end even if the operator disconnects.
+async fn make_change<T: Send + 'static>(
     gateway: &Gateway,
     making: impl Future<Output = Result<T, ChangeError>> + Send + 'static,
 ) -> Result<T, Problem> {
     let made = gateway.background.spawn(making.in_current_span()).await;
-    made.map_err(|_| problem::INTERNAL.because("The change broke off; GET /connectors says what is live."))?
+    made.map_err(|_| problem::INTERNAL.with_detail("The change was interrupted; GET /connectors says what is live."))?
         .map_err(change_problem)
 }
 
 /// The caller, as the history names it.
-async fn actor(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor, Problem> {
+async fn actor_of(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor, Problem> {
     let Some(id) = caller.key_id() else {
         let subject = Some(caller.subject()).filter(|subject| !subject.is_empty());
         return Ok(Actor::Token { tenant: caller.tenant().to_owned(), subject: subject.map(str::to_owned) });
@@ -204,24 +218,24 @@ async fn actor(gateway: &Gateway, caller: &AuthorizedCaller) -> Result<Actor, Pr
 
 /// The query of the route.
 #[derive(Default)]
-struct Parameters {
+struct InstallQuery {
     grants: Vec<String>,
     accepts: bool,
     replaces_shipped: bool,
 }
 
-fn parameters(query: &str) -> Result<Parameters, Problem> {
-    let mut parameters = Parameters::default();
+fn parse_install_query(query: &str) -> Result<InstallQuery, Problem> {
+    let mut parameters = InstallQuery::default();
     for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
         match (&*name, &*value) {
             ("grant", _) => parameters.grants.push(value.into_owned()),
             ("accept", "true" | "false") => parameters.accepts = value == "true",
             ("replace_shipped", "true" | "false") => parameters.replaces_shipped = value == "true",
             ("accept" | "replace_shipped", _) => {
-                return Err(problem::BAD_REQUEST.because(format!("The parameter `{name}` is `true` or `false`.")));
+                return Err(problem::BAD_REQUEST.with_detail(format!("The parameter `{name}` is `true` or `false`.")));
             }
             _ => {
-                return Err(problem::BAD_REQUEST.because(format!(
+                return Err(problem::BAD_REQUEST.with_detail(format!(
                     "This route has no parameter `{name}`; grant hosts with ?grant=api.example.com."
                 )));
             }
@@ -230,34 +244,25 @@ fn parameters(query: &str) -> Result<Parameters, Problem> {
     Ok(parameters)
 }
 
+/// The problem of a change that was not made. Its detail is the error's own text.
 fn change_problem(error: ChangeError) -> Problem {
+    let detail = sentence(&error.to_string());
     match error {
-        ChangeError::Refused(reason) => problem::MODULE_REFUSED.because(sentence(&reason)),
-        ChangeError::NotNow(reason) => {
-            problem::BUSY.because(format!("The module cannot be checked now, so try again: {reason}.")).retry_after(1)
-        }
-        ChangeError::AsksForMore { connector, version, more } => problem::MODULE_REFUSED
-            .because(format!(
-                "`{connector}` {version} asks for more than the version before, which stays. If `asks_for` is right, send it with \
-                 ?accept=true."
-            ))
+        ChangeError::Refused(_) => problem::MODULE_REFUSED.with_detail(detail),
+        ChangeError::NotNow(_) => problem::BUSY.with_detail(detail).retry_after(1),
+        ChangeError::AsksForMore { more, .. } => problem::MODULE_REFUSED
+            .with_detail(detail)
+            .and("If `asks_for` is right, send the module with ?accept=true.")
             .with("asks_for", more),
-        ChangeError::Unknown(connector) => problem::UNKNOWN_CONNECTOR
-            .because(format!("No connector `{connector}` is installed; GET /connectors lists them.")),
-        error @ ChangeError::NoSuchVersion { .. } => problem::NO_EARLIER_VERSION.because(sentence(&error.to_string())),
-        ChangeError::NoEarlierVersion(connector) => {
-            problem::NO_EARLIER_VERSION.because(format!("`{connector}` has had no other version on this gateway."))
+        ChangeError::Unknown(_) => problem::UNKNOWN_CONNECTOR.with_detail(detail).and("GET /connectors lists them."),
+        ChangeError::NoSuchVersion { .. } | ChangeError::NoEarlierVersion(_) => {
+            problem::NO_EARLIER_VERSION.with_detail(detail)
         }
-        error @ (ChangeError::Shipped(_) | ChangeError::NeedsNoGrants(_)) => {
-            problem::SHIPPED.because(sentence(&error.to_string()))
+        ChangeError::Shipped(_) | ChangeError::NeedsNoGrants(_) => problem::SHIPPED.with_detail(detail),
+        ChangeError::InvalidHost(_) | ChangeError::UnnamedHost { .. } | ChangeError::NotGranted { .. } => {
+            problem::BAD_REQUEST.with_detail(detail)
         }
-        ChangeError::InvalidHost(host) => problem::BAD_REQUEST.because(format!(
-            "`{host}` is not a host name; write it like api.example.com, or *.example.com for link hosts."
-        )),
-        error @ (ChangeError::UnnamedHost { .. } | ChangeError::NotGranted { .. }) => {
-            problem::BAD_REQUEST.because(sentence(&error.to_string()))
-        }
-        ChangeError::Io(error) => problem::INTERNAL.because(format!("The gateway's files cannot be changed: {error}.")),
+        ChangeError::Io(_) => problem::INTERNAL.with_detail(detail),
         ChangeError::Store(error) => {
             problem::store_problem(&error, "The grants cannot be read or written now; try again.")
         }

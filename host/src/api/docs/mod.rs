@@ -1,7 +1,8 @@
-//! GET /docs and GET /docs/{connector}: the API, or one connector, as a page for browsers, made from the live description.
+//! GET /docs and GET /docs/{connector}: the API, or one connector, as a page for browsers, made
+//! from the live description.
 //!
-//! The page and its scripts are in the binary. They load nothing from elsewhere, and their policy lets them load nothing.
-//! `SOURCE.md` says where the library comes from.
+//! The page and its scripts are in the binary. They load nothing from elsewhere, and their policy
+//! lets them load nothing. `SOURCE.md` says where the library comes from.
 
 use std::io::Read;
 
@@ -13,26 +14,28 @@ use hyper::header::{
     VARY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 
-use super::answer::{tagged_as, typed};
-use super::compression::takes;
+use super::answer::{answer_of_type, tagged_answer_of_type};
+use super::compression::accepts_encoding;
 use super::connectors;
-use super::problem::{self, Problem};
 use super::route::HttpCall;
+use crate::body::Body;
 use crate::gateway::TaggedText;
-use crate::pipeline::body::Body;
+use crate::problem::{self, Problem};
 
 /// `{root}` stands for the way from the page to the root of the gateway.
 const PAGE: &str = include_str!("page.html");
 
 const SCRIPT: &str = include_str!("page.js");
 
-/// The library, compressed with gzip. It stays in the file of the binary until somebody reads it.
+/// The library, compressed with gzip. It stays in the file of the binary until a caller requests
+/// it.
 const LIBRARY: &[u8] = include_bytes!("scalar.js.gz");
 
 /// SHA-256 of the library before it was compressed.
 const LIBRARY_DIGEST: &str = "bf091006bdc3af6067af77c2f534812e3e633e94a94e87138069f570f33b762c";
 
-/// Scripts and requests come from and go to this gateway only. The library writes styles into the page.
+/// Scripts and requests come from and go to this gateway only. The library writes styles into the
+/// page.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'",
@@ -41,18 +44,18 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// GET /docs.
-pub(super) async fn page(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+pub(super) async fn get_page(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     Ok(page_at(""))
 }
 
 /// GET /docs/{connector}.
-pub(super) async fn page_of_connector(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    connectors::live(call.gateway, call.arguments.connector)?;
+pub(super) async fn get_page_of_connector(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    connectors::live_connector(call.gateway, call.arguments.connector)?;
     Ok(page_at("../"))
 }
 
 fn page_at(root: &str) -> Response<Body> {
-    let mut response = typed(PAGE.replace("{root}", root), "text/html; charset=utf-8");
+    let mut response = answer_of_type(PAGE.replace("{root}", root), "text/html; charset=utf-8");
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, POLICY);
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
@@ -61,20 +64,20 @@ fn page_at(root: &str) -> Response<Body> {
 }
 
 /// GET /docs/page.js.
-pub(super) async fn script(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    Ok(asset(typed(SCRIPT, JAVASCRIPT)))
+pub(super) async fn get_script(_: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    Ok(asset(answer_of_type(SCRIPT, JAVASCRIPT)))
 }
 
 /// GET /docs/scalar.js.
-pub(super) async fn library(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+pub(super) async fn get_library(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let headers = &call.head.headers;
-    let takes_gzip = headers.get(ACCEPT_ENCODING).is_some_and(|accepted| takes(accepted, "gzip"));
+    let takes_gzip = headers.get(ACCEPT_ENCODING).is_some_and(|accepted| accepts_encoding(accepted, "gzip"));
     let text = if takes_gzip {
         Bytes::from_static(LIBRARY)
     } else {
         compute::run(compute::LARGE_BYTES, unpacked)
             .await
-            .map_err(|error| problem::INTERNAL.because(format!("The library cannot be read: {error}.")))?
+            .map_err(|error| problem::INTERNAL.with_detail(format!("The library cannot be read: {error}.")))?
             .into()
     };
     let mut response = tagged_library(headers, text);
@@ -87,7 +90,11 @@ pub(super) async fn library(call: HttpCall<'_>) -> Result<Response<Body>, Proble
 
 fn tagged_library(request: &HeaderMap, text: Bytes) -> Response<Body> {
     let tag = HeaderValue::try_from(format!("W/\"{LIBRARY_DIGEST}\""));
-    tagged_as(request, &TaggedText { text, tag: tag.unwrap_or(HeaderValue::from_static("W/\"\"")) }, JAVASCRIPT)
+    tagged_answer_of_type(
+        request,
+        &TaggedText { text, tag: tag.unwrap_or(HeaderValue::from_static("W/\"\"")) },
+        JAVASCRIPT,
+    )
 }
 
 fn unpacked() -> std::io::Result<Vec<u8>> {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use hyper::Response;
-use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -12,38 +11,31 @@ use tokio::time::Instant;
 use super::problems::{begin_problem, key_problem};
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::body::read_json;
-use crate::api::problem::{self, Problem, input_problem, integration_problem, invalid};
+use crate::api::body::read_json_body;
+use crate::api::records::{AuthorizationBegunRecord, AuthorizationInit};
 use crate::api::route::HttpCall;
-use crate::api::{connectors, once};
+use crate::api::{connectors, idempotency};
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::integrations::{self, AccountSecret, Destination, Key, Wanted, record};
-use crate::pipeline::body::Body;
+use crate::integrations::{self, AccountSecret, Destination, IntegrationRecord, Key, Wanted};
 use crate::pipeline::connect;
+use crate::problem::{self, Problem, input_problem, integration_problem, invalid};
 use crate::registry::Connector;
 use crate::schema::Schema;
 use contract::{ApiKey, AuthScheme, Oauth2};
 use egress::SHORTEST_SECRET;
 use store::{Account, Holder, Integration};
 
-/// The body, after its schema has accepted it.
-#[derive(Deserialize)]
-struct Init<'a> {
-    callback_url: Option<String>,
-    user_identifier: Option<String>,
-    replace: Option<bool>,
-    confirm: Option<bool>,
-    /// Not parsed here, so that no copy of a secret is left in memory.
-    #[serde(borrow)]
-    credentials: Option<&'a RawValue>,
-}
-
-/// Begins an authorization, or connects the account at once if the connector's users need none.
-pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+/// Begins an authorization, or connects the account immediately if the connector needs no
+/// authorization.
+pub(in crate::api) async fn begin_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, arguments, arrived, .. } = call;
-    let connector = connectors::live(gateway, arguments.connector)?;
-    let body = read_json(&head.headers, body, gateway).await?;
-    let Some(key) = once::key(&head.headers)? else {
+    let connector = connectors::live_connector(gateway, arguments.connector)?;
+    let body = read_json_body(&head.headers, body, gateway).await?;
+    let Some(key) = idempotency::key_in_headers(&head.headers)? else {
         return begin_now(gateway, &connector, &caller, &body, arrived).await;
     };
     let request: [&[u8]; 3] = [b"POST", head.uri.path().as_bytes(), &body];
@@ -51,7 +43,7 @@ pub(in crate::api) async fn begin(call: HttpCall<'_>, caller: AuthorizedCaller) 
         let (gateway, caller, body) = (Arc::clone(gateway), caller.clone(), body.clone());
         async move { begin_now(&gateway, &connector, &caller, &body, arrived).await }
     };
-    Box::pin(once::answer(gateway, &caller, key, &request, running)).await
+    Box::pin(idempotency::answer_idempotently(gateway, &caller, key, &request, running)).await
 }
 
 async fn begin_now(
@@ -63,10 +55,10 @@ async fn begin_now(
 ) -> Result<Response<Body>, Problem> {
     let scheme = &connector.manifest().auth;
     let schema = Schema::compile(&integrations::init_schema(scheme).to_string(), false)
-        .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
+        .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.read(body)).await.map_err(input_problem)?;
-    let init: Init<'_> =
-        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
+    let init: AuthorizationInit<'_> =
+        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
     let holder = caller.holder(connector.name());
     let integration = match scheme {
         AuthScheme::Oauth2(scheme) => return authorization(gateway, connector, scheme, &holder, init).await,
@@ -77,7 +69,7 @@ async fn begin_now(
             .await
             .map_err(|error| integration_problem(&error))?,
     };
-    Ok(private_answer(&record(&integration, SystemTime::now())))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
 }
 
 /// Begins an authorization at the provider.
@@ -86,7 +78,7 @@ async fn authorization(
     connector: &Connector,
     scheme: &Oauth2,
     holder: &Holder,
-    init: Init<'_>,
+    init: AuthorizationInit<'_>,
 ) -> Result<Response<Body>, Problem> {
     let destination = Destination::check(init.callback_url.as_deref().unwrap_or_default(), &gateway.config)
         .map_err(|detail| invalid("/callback_url", detail))?;
@@ -101,11 +93,11 @@ async fn authorization(
         .begin(holder, connector, scheme, wanted)
         .await
         .map_err(|error| begin_problem(error, &gateway.config, connector.name()))?;
-    Ok(private_answer(&json!({
-        "auth_type": "oauth2",
-        "authorization_url": begun.authorization_url.as_str(),
-        "state": begun.state,
-        "expires_at": integrations::time(begun.expires_at),
+    Ok(private_answer(&json!(AuthorizationBegunRecord {
+        auth_type: "oauth2",
+        authorization_url: begun.authorization_url.as_str(),
+        state: &begun.state,
+        expires_at: begun.expires_at.into(),
     })))
 }
 
@@ -115,7 +107,7 @@ async fn with_key(
     connector: &Arc<Connector>,
     scheme: &ApiKey,
     holder: &Holder,
-    init: Init<'_>,
+    init: AuthorizationInit<'_>,
     arrived: Instant,
 ) -> Result<Integration, Problem> {
     let credentials = init.credentials.map_or("{}", RawValue::get);

@@ -1,70 +1,56 @@
-//! POST /connectors/{connector}/integrations/{user_identifier}/confirm: the caller that began an authorization confirms the grant.
+//! POST /connectors/{connector}/integrations/{user_identifier}/confirm: the caller that began an
+//! authorization confirms the grant.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use hyper::Response;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::addressed;
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::body::read_json;
-use crate::api::problem::{self, Problem, input_problem, integration_problem};
+use crate::api::body::read_json_body;
+use crate::api::record_schema::schema_of_body;
+use crate::api::records::Confirmation;
 use crate::api::route::HttpCall;
-use crate::integrations::{IntegrationError, NotConfirmed, record};
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::integrations::{IntegrationError, IntegrationRecord, NotConfirmed};
+use crate::problem::{self, Problem, input_problem, integration_problem};
 use crate::schema::Schema;
 
-/// The body, after its schema has accepted it.
-#[derive(Deserialize)]
-struct Confirmation {
-    completion: String,
-}
-
 /// Answers with the integration, which is active from now on.
-pub(in crate::api) async fn confirm(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(in crate::api) async fn confirm_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let HttpCall { gateway, head, body, .. } = call;
-    let body = read_json(&head.headers, body, gateway).await?;
-    let schema = Schema::compile(&schema().to_string(), false)
-        .map_err(|error| problem::INTERNAL.because(format!("The schema of this body {error}.")))?;
+    let body = read_json_body(&head.headers, body, gateway).await?;
+    let schema = Schema::compile(&schema_of_body::<Confirmation>().to_string(), false)
+        .map_err(|error| problem::INTERNAL.with_detail(format!("The schema of this body {error}.")))?;
     let input = compute::run(body.len(), || schema.read(&body)).await.map_err(input_problem)?;
     let confirmation: Confirmation =
-        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.because(format!("{error}.")))?;
-    // A caller that goes away in the middle must not leave the grant half confirmed.
+        serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
+    // A caller that disconnects during the call must not leave the grant half confirmed.
     let integrations = Arc::clone(&gateway.integrations);
     let confirming = gateway
         .integrations
         .spawn(async move { integrations.confirm(&holder, &user_identifier, &confirmation.completion).await });
     let confirmed = confirming.await.unwrap_or(Err(IntegrationError::Stopping));
     match confirmed.map_err(|error| integration_problem(&error))? {
-        Ok(integration) => Ok(private_answer(&record(&integration, SystemTime::now()))),
+        Ok(integration) => Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now())))),
         Err(reason) => Err(not_confirmed(reason)),
     }
 }
 
-/// The JSON Schema of the body.
-pub(in crate::api) fn schema() -> serde_json::Value {
-    json!({
-        "type": "object", "additionalProperties": false, "required": ["completion"],
-        "properties": {
-            "completion": {
-                "type": "string", "minLength": 1, "maxLength": 128,
-                "description": "From the query of `callback_url`. It is accepted once, for ten minutes.",
-            },
-        },
-    })
-}
-
 fn not_confirmed(reason: NotConfirmed) -> Problem {
     match reason {
-        NotConfirmed::Unknown => problem::UNKNOWN_COMPLETION.because(
+        NotConfirmed::Unknown => problem::UNKNOWN_COMPLETION.with_detail(
             "No grant waits for this completion: it was used before, or its ten minutes are over, or it belongs to another \
              connector or user identifier. Begin again with POST /connectors/{connector}/integrations.",
         ),
-        NotConfirmed::OtherSubject => problem::COMPLETION_OF_OTHER_SUBJECT.because(
+        NotConfirmed::OtherSubject => problem::COMPLETION_OF_OTHER_SUBJECT.with_detail(
             "The authorization was begun for another user. The account was not connected. Begin again for this user with \
              POST /connectors/{connector}/integrations.",
         ),

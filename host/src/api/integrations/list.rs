@@ -5,14 +5,15 @@ use std::time::SystemTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper::Response;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::answer::private_answer;
 use crate::api::authorize::AuthorizedCaller;
-use crate::api::problem::{Problem, integration_problem, read_query};
+use crate::api::records::IntegrationPageRecord;
 use crate::api::route::HttpCall;
-use crate::integrations::record;
-use crate::pipeline::body::Body;
+use crate::body::Body;
+use crate::integrations::IntegrationRecord;
+use crate::problem::{Problem, integration_problem, read_query};
 use store::{Integration, IntegrationFilter, Status};
 
 /// Integrations in a page, if the caller does not say how many.
@@ -22,45 +23,48 @@ const DEFAULT_LIMIT: u32 = 100;
 const MAX_LIMIT: u32 = 1000;
 
 /// Answers with a page.
-pub(in crate::api) async fn list(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let filter = read(call.head.uri.query().unwrap_or_default())?;
+pub(in crate::api) async fn list_integrations(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
+    let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit as usize;
-    // One more than asked for says whether there is another page.
+    // One more than the requested number shows whether there is another page.
     let filter = IntegrationFilter { limit: filter.limit + 1, ..filter };
     let found = call.gateway.integrations.list(caller.tenant(), caller.subject(), filter).await;
     let mut found = found.map_err(|error| integration_problem(&error))?;
     let has_more = found.len() > limit;
     found.truncate(limit);
-    let next_cursor = found.last().filter(|_| has_more).map(cursor);
+    let next_cursor = found.last().filter(|_| has_more).map(cursor_after);
     let now = SystemTime::now();
-    let records: Vec<Value> = found.iter().map(|integration| record(integration, now)).collect();
-    Ok(private_answer(&json!({"integrations": records, "next_cursor": next_cursor})))
+    let integrations = found.iter().map(|integration| IntegrationRecord::at(integration, now)).collect();
+    Ok(private_answer(&json!(IntegrationPageRecord { integrations, next_cursor })))
 }
 
 /// The place in the order of the list: connector and user identifier.
-fn cursor(integration: &Integration) -> String {
+fn cursor_after(integration: &Integration) -> String {
     URL_SAFE_NO_PAD.encode(json!([integration.holder.connector, integration.user_identifier]).to_string())
 }
 
-fn place(cursor: &str) -> Option<(String, String)> {
+fn parse_cursor(cursor: &str) -> Option<(String, String)> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
 }
 
 /// Reads the query.
-fn read(query: &str) -> Result<IntegrationFilter, Problem> {
+fn parse_query(query: &str) -> Result<IntegrationFilter, Problem> {
     let mut filter = IntegrationFilter { limit: DEFAULT_LIMIT, ..IntegrationFilter::default() };
-    read_query(query, |name, value| set(&mut filter, name, value))?;
+    read_query(query, |name, value| set_parameter(&mut filter, name, value))?;
     Ok(filter)
 }
 
-fn set(filter: &mut IntegrationFilter, name: &str, value: &str) -> Result<(), String> {
+fn set_parameter(filter: &mut IntegrationFilter, name: &str, value: &str) -> Result<(), String> {
     match name {
         "limit" => {
             let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
             filter.limit = limit.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_LIMIT}."))?;
         }
         "cursor" => {
-            filter.after = Some(place(value).ok_or("Must be the `next_cursor` of the page before.")?);
+            filter.after = Some(parse_cursor(value).ok_or("Must be the `next_cursor` of the previous page.")?);
         }
         "connector" => filter.connector = Some(value.to_owned()),
         "status" => {
@@ -78,7 +82,10 @@ mod tests {
 
     #[test]
     fn the_query_of_a_list_is_read() {
-        assert_eq!(read("").unwrap(), IntegrationFilter { limit: DEFAULT_LIMIT, ..IntegrationFilter::default() });
+        assert_eq!(
+            parse_query("").unwrap(),
+            IntegrationFilter { limit: DEFAULT_LIMIT, ..IntegrationFilter::default() }
+        );
         let cursor = URL_SAFE_NO_PAD.encode(r#"["mail","ann"]"#);
         let expected = IntegrationFilter {
             connector: Some("mail".to_owned()),
@@ -86,13 +93,13 @@ mod tests {
             after: Some(("mail".to_owned(), "ann".to_owned())),
             limit: 7,
         };
-        assert_eq!(read(&format!("connector=mail&status=expired&cursor={cursor}&limit=7")).unwrap(), expected);
+        assert_eq!(parse_query(&format!("connector=mail&status=expired&cursor={cursor}&limit=7")).unwrap(), expected);
     }
 
     #[test]
     fn a_wrong_query_is_refused() {
         for query in ["limit=0", "limit=1001", "limit=", "cursor=", "cursor=abc", "status=done", "state=active"] {
-            assert!(read(query).is_err(), "{query}");
+            assert!(parse_query(query).is_err(), "{query}");
         }
     }
 }

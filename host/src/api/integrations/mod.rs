@@ -1,8 +1,9 @@
 //! The lifecycle of integrations.
 //!
-//! - [`mod@begin`]: an account is connected; [`mod@callback`]: the user comes back from the provider
-//! - [`mod@confirm`]: the caller confirms what the user has consented to
-//! - [`mod@list`]: the accounts that a user has connected
+//! - [`begin`]: connects an account, or begins an authorization
+//! - [`callback`]: completes an authorization when the user comes back from the provider
+//! - [`confirm`]: the caller confirms what the user has consented to
+//! - [`list`]: the accounts that a user has connected
 //! - [`page`]: what the user sees if there is no application to send them to
 //! - [`problems`]: why an account could not be connected
 //!
@@ -21,73 +22,85 @@ use hyper::Response;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
 
-pub(super) use self::begin::begin;
-pub(super) use self::callback::callback;
+pub(super) use self::begin::begin_integration;
 pub use self::callback::callback_parameters;
-pub(super) use self::confirm::{confirm, schema as confirmation};
-pub(super) use self::list::list;
+pub(super) use self::callback::complete_authorization;
+pub(super) use self::confirm::confirm_integration;
+pub(super) use self::list::list_integrations;
 
 use super::answer::{json_answer, private_answer};
 use super::authorize::AuthorizedCaller;
-use super::problem::{self, Problem, integration_problem};
+use super::records::{IntegrationDeletedRecord, IntegrationExistsRecord};
 use super::route::HttpCall;
 use super::{connectors, headers};
+use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::integrations::{self, IntegrationError, record};
-use crate::pipeline::body::Body;
+use crate::integrations::{self, AuthSchemaRecord, IntegrationError, IntegrationRecord};
+use crate::problem::{self, Problem, integration_problem};
 use contract::AuthScheme;
 use store::Holder;
 
-/// GET /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no longer installed.
-pub(super) async fn get(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+/// GET /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no
+/// longer installed.
+pub(super) async fn get_integration(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.get(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
-    Ok(private_answer(&record(&integration, SystemTime::now())))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
 }
 
 /// POST /connectors/{connector}/integrations/{user_identifier}: selects the integration.
-pub(super) async fn select(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+pub(super) async fn select_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.select(&holder, &user_identifier).await;
     let integration = existing(call.gateway, &holder, &user_identifier, found).await?;
-    Ok(private_answer(&record(&integration, SystemTime::now())))
+    Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
 }
 
-/// DELETE /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no longer installed.
-pub(super) async fn remove(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
+/// DELETE /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no
+/// longer installed.
+pub(super) async fn remove_integration(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let removed = call.gateway.integrations.remove(&holder, &user_identifier).await;
     let revoked = existing(call.gateway, &holder, &user_identifier, removed).await?;
-    Ok(json_answer(&json!({"deleted": true, "revoked": revoked})))
+    Ok(json_answer(&json!(IntegrationDeletedRecord { deleted: true, revoked })))
 }
 
 /// GET /connectors/{connector}/integration-exists.
-pub(super) async fn exists(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
-    let connector = connectors::live(call.gateway, call.arguments.connector)?;
+pub(super) async fn integration_exists(
+    call: HttpCall<'_>,
+    caller: AuthorizedCaller,
+) -> Result<Response<Body>, Problem> {
+    let connector = connectors::live_connector(call.gateway, call.arguments.connector)?;
     let named = headers::user_identifier(&call.head.headers)?;
     let holder = caller.holder(connector.name());
     let auth = &connector.manifest().auth;
     let found = call.gateway.integrations.exists(&holder, integrations::auth_type(auth), named).await;
     let found = found.map_err(|error| integration_problem(&error))?;
-    Ok(private_answer(&json!({
-        "exists": found.exists,
-        "required": !matches!(auth, AuthScheme::None),
-        "user_identifier": found.user_identifier,
+    Ok(private_answer(&json!(IntegrationExistsRecord {
+        exists: found.exists,
+        required: !matches!(auth, AuthScheme::None),
+        user_identifier: found.user_identifier,
     })))
 }
 
 /// GET /connectors/{connector}/auth-schema.
-pub(super) async fn auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
-    let connector = connectors::live(call.gateway, call.arguments.connector)?;
+pub(super) async fn get_auth_schema(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
+    let connector = connectors::live_connector(call.gateway, call.arguments.connector)?;
     let auth = &connector.manifest().auth;
-    Ok(json_answer(&integrations::describe(connector.name(), auth, &call.gateway.config)))
+    Ok(json_answer(&json!(AuthSchemaRecord::of_connector(connector.name(), auth, &call.gateway.config))))
 }
 
 /// The holder and the user identifier that a path names.
 fn addressed(call: &HttpCall<'_>, caller: &AuthorizedCaller) -> Result<(Holder, String), Problem> {
     let user_identifier = percent_decode_str(call.arguments.user_identifier).decode_utf8().map_err(|_| {
-        problem::BAD_REQUEST.because("The user identifier in the path is not UTF-8 after percent-decoding.")
+        problem::BAD_REQUEST.with_detail("The user identifier in the path is not UTF-8 after percent-decoding.")
     })?;
     Ok((caller.holder(call.arguments.connector), user_identifier.into_owned()))
 }
@@ -102,11 +115,11 @@ async fn existing<T>(
     if let Some(found) = found.map_err(|error| integration_problem(&error))? {
         return Ok(found);
     }
-    let connector = connectors::live(gateway, &holder.connector)?;
+    let connector = connectors::live_connector(gateway, &holder.connector)?;
     let candidates = gateway.integrations.candidates(&connector, holder, user_identifier).await;
     let candidates = candidates.map_err(|error| integration_problem(&error))?;
     Err(problem::UNKNOWN_INTEGRATION
-        .because(format!(
+        .with_detail(format!(
             "There is no integration `{user_identifier}` for `{}`; `candidates` and GET /integrations list those that exist.",
             holder.connector
         ))

@@ -1,11 +1,11 @@
 //! Problems of an account that could not be connected.
 
-use crate::api::problem::{INTEGRATION_NOT_CONFIGURED, Problem, integration_problem, invalid, pipeline_problem};
 use crate::config::Config;
 use crate::integrations::{BeginError, redirect_uri};
 use crate::oauth::NotConfigured;
 use crate::pipeline;
 use crate::pipeline::connect::KeyError;
+use crate::problem::{INTEGRATION_NOT_CONFIGURED, Problem, integration_problem, invalid, pipeline_problem};
 use crate::registry::GRANT_COMMAND;
 
 /// The problem of an authorization that was not begun.
@@ -33,14 +33,15 @@ fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Pr
         ));
     }
     INTEGRATION_NOT_CONFIGURED
-        .because(detail.join(" "))
+        .with_detail(detail.join(" "))
         .with("missing", error.missing.clone())
         .with("missing_hosts", error.ungranted.clone())
         .with("variables", error.variables())
         .with("redirect_uri", redirect_uri)
 }
 
-/// The problem of an API key that was not accepted. A key that the service refuses is a violation of the body.
+/// The problem of an API key that was not accepted. A key that the service refuses is a violation
+/// of the body.
 pub(super) fn key_problem(error: KeyError, connector: &str) -> Problem {
     match error {
         KeyError::NotSendable(detail) => invalid("/credentials", format!("Cannot be sent to the service: {detail}.")),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::api::once;
+use crate::api::idempotency;
 
 /// The component `parameters`.
 pub(super) fn parameters() -> Value {
@@ -30,14 +30,15 @@ pub(super) fn parameters() -> Value {
         ),
         "IdempotencyKey": header(
             "Idempotency-Key", json!({
-                "type": "string", "minLength": 1, "maxLength": once::MAX_KEY_CHARACTERS,
-                // Printable ASCII without quotation marks and backslashes. A header loses blanks at both ends.
+                "type": "string", "minLength": 1, "maxLength": idempotency::MAX_KEY_CHARACTERS,
+                // Printable ASCII without quotation marks and backslashes. A header loses blanks at
+                // both ends.
                 "pattern": r"^[!#-\[\]-~]([ !#-\[\]-~]*[!#-\[\]-~])?$",
             }),
             &format!(
                 "Makes the call run once, also if it is sent again: a repeat gets the first answer, with `Idempotent-Replayed: true`. \
                  Answers of at most {} bytes are kept for 24 hours. A call that surely did nothing gives its key back.",
-                once::MAX_KEPT_BYTES
+                idempotency::MAX_KEPT_BYTES
             ),
         ),
         "IfNoneMatch": header("If-None-Match", text(), "The `ETag` of an earlier answer."),
@@ -67,7 +68,7 @@ pub(super) fn headers() -> Value {
             &["gzip", "zstd"], "The encoding of an answer of text of 1 KiB or more, if `Accept-Encoding` names one of these.",
         ),
         "Vary": header("`Accept-Encoding` if the answer is encoded; `Origin` if a page in a browser may read it."),
-        "ContentDisposition": header("The name of a file that is answered as bytes."),
+        "ContentDisposition": header("The name of a file whose bytes are the answer."),
         "ContentRange": header("The part of the file that this is."),
         "PreferenceApplied": header("`wait=N` if `Prefer` has shortened the call's deadline."),
         "IdempotentReplayed": one_of(&["true"], "There if this is the first answer to a call with the same Idempotency-Key, also if it is a problem."),
@@ -75,6 +76,6 @@ pub(super) fn headers() -> Value {
         "RateLimitPolicy": header("The gateway's own rate limit: calls (`q`) in a window of seconds (`w`)."),
         "UpstreamRateLimit": header("The rate limit of the service, as the service says it."),
         "UpstreamRequestId": header("The service's id of the request."),
-        "UpstreamLink": header("The header `Link` of the service (RFC 8288), where it tells of further pages."),
+        "UpstreamLink": header("The header `Link` of the service (RFC 8288), which leads to further pages."),
     })
 }

@@ -1,9 +1,16 @@
-//! The API's description: an OpenAPI 3.1 document, made from the table of routes and the manifests of the live connectors.
+//! The API's description: an OpenAPI 3.1 document, made from the table of routes and the manifests
+//! of the live connectors.
 //!
-//! - [`gateway`], [`lifecycle`], [`webhooks`], [`jobs`]: the entries of the table's routes
+//! - [`gateway`]: the entries of the gateway's own routes
+//! - [`lifecycle`]: the entries of the routes of integrations
+//! - [`jobs`]: the entries of the routes of jobs
+//! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
 //! - [`operation`]: the entries of the connectors' operations
 //! - [`explanation`]: the text about all of them
-//! - [`schemas`], [`problems`], [`components`]: what the entries share
+//! - [`schemas`]: the schemas of connectors, each under its own name
+//! - [`records`]: the schemas of the gateway's own bodies and answers
+//! - [`problems`]: problems and their responses
+//! - [`components`]: parameters and headers that entries share
 
 mod components;
 mod explanation;
@@ -12,12 +19,11 @@ pub(super) mod jobs;
 pub(super) mod lifecycle;
 mod operation;
 mod problems;
+mod records;
 mod schemas;
 pub(super) mod webhooks;
 
 use serde_json::{Map, Value, json};
-
-pub(super) use self::operation::pagination;
 
 use self::schemas::Schemas;
 use super::route::{Description, Endpoint, Family, Handler, Route};
@@ -26,7 +32,7 @@ use crate::config::Config;
 use crate::registry::{Connector, Live};
 
 /// Describes the API with these connectors.
-pub(super) fn document(config: &Config, live: &Live, routes: &[Route]) -> Value {
+pub(super) fn document(config: &Config, live: &Live, routes: &[&[Route]]) -> Value {
     let mut connectors: Vec<&Connector> = live.values().map(|connector| &**connector).collect();
     connectors.sort_by_key(|connector| connector.name());
     let mut parts = Parts { paths: gateway_paths(routes), ..Parts::default() };
@@ -112,10 +118,11 @@ fn join_lines(one: &str, other: &str) -> String {
     if other.is_empty() { one.to_owned() } else { format!("{one}\n\n{other}") }
 }
 
-/// The paths of the table, but for the operations' path: each live connector lists its own operations.
-fn gateway_paths(routes: &[Route]) -> Map<String, Value> {
+/// The paths of the table, but for the operations' path: each live connector lists its own
+/// operations.
+fn gateway_paths(routes: &[&[Route]]) -> Map<String, Value> {
     let mut paths = Map::new();
-    for route in routes {
+    for route in routes.iter().copied().flatten() {
         let mut item = Map::new();
         for endpoint in route.methods {
             if let Some(description) = &endpoint.description {
@@ -236,8 +243,44 @@ fn gateway_schemas() -> Map<String, Value> {
     ] {
         schemas.insert(name.to_owned(), schema);
     }
-    for more in [problems::schemas(), gateway::schemas(), lifecycle::schemas(), jobs::schemas(), webhooks::schemas()] {
-        schemas.extend(more);
-    }
+    schemas.extend(problems::schemas());
+    schemas.extend(records::schemas());
     schemas
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::routes::ROUTES;
+
+    /// The names that the references in a part of the document have after this prefix.
+    fn references<'a>(value: &'a Value, prefix: &str, found: &mut Vec<&'a str>) {
+        match value {
+            Value::Object(members) => {
+                found.extend(members.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(prefix)));
+                members.values().for_each(|member| references(member, prefix, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| references(item, prefix, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_schema_is_used_and_every_reference_leads_to_one() {
+        let document = document(&Config::default(), &Live::default(), ROUTES);
+        let mut referenced = Vec::new();
+        references(&document, "#/components/schemas/", &mut referenced);
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        for name in &referenced {
+            assert!(schemas.contains_key(*name), "`{name}` is referenced and not described");
+        }
+        // Operations of connectors refer to these, and this document has no operations.
+        let of_operations = ["Answer", "File", "JobAccepted", "ResponseFields", "ResponseFilters"];
+        for name in schemas.keys() {
+            assert!(
+                referenced.contains(&name.as_str()) || of_operations.contains(&name.as_str()),
+                "`{name}` is not used"
+            );
+        }
+    }
 }

@@ -5,10 +5,11 @@ use serde_json::{Map, Value, json};
 use super::components::parameter_references;
 use super::problems;
 use super::schemas::{Schemas, reference};
+use crate::api::pagination::pagination_rule;
 use crate::registry::{Connector, Operation};
 use crate::schema::{CALLBACK_URLS, MAX_CALLBACK_URLS};
 use crate::webhooks::MAX_URL_BYTES;
-use contract::{Answer, AuthScheme, Effect, NextPage, Pagination};
+use contract::{Answer, AuthScheme, Effect};
 use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 
 /// The path item of an operation. Its schemas are added to `schemas`.
@@ -55,7 +56,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
         "responses": responses,
     });
     if let Some(pages) = &manifest.pagination {
-        post["x-pagination"] = pagination(pages);
+        post["x-pagination"] = pagination_rule(pages);
     }
     let limit = connector.manifest().rate_limits.iter().find(|limit| Some(&limit.name) == manifest.rate_limit.as_ref());
     if let Some(limit) = limit {
@@ -153,28 +154,6 @@ fn headers(manifest: &contract::Operation) -> Value {
     problems::headers(names)
 }
 
-/// The extension `x-pagination`. The description of the document explains it to callers.
-pub(in crate::api) fn pagination(pages: &Pagination) -> Value {
-    let mut rule = json!({"items": pages.items, "input": pages.input});
-    match &pages.next {
-        NextPage::Cursor(pointer) => {
-            rule["style"] = "cursor".into();
-            rule["next"] = pointer.as_str().into();
-        }
-        NextPage::Link(link) => {
-            rule["style"] = "link".into();
-            rule["next"] = link.pointer.as_str().into();
-            rule["parameter"] = link.parameter.as_str().into();
-        }
-        NextPage::PageNumber(first) => {
-            rule["style"] = "page_number".into();
-            rule["first"] = (*first).into();
-        }
-        NextPage::Offset => rule["style"] = "offset".into(),
-    }
-    rule
-}
-
 /// The schema of the request body, with the members of the envelope.
 fn request_schema(connector: &str, operation: &Operation, schemas: &mut Schemas) -> Value {
     let name = schemas.add(&format!("{connector}.{}.request", operation.manifest.path), operation.schema.document());
@@ -232,29 +211,4 @@ pub(super) fn response_filter() -> Value {
             },
         },
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use contract::NextLink;
-
-    use super::*;
-
-    fn rule(next: NextPage) -> Value {
-        pagination(&Pagination { items: "/items".to_owned(), next, input: "/query/page".to_owned() })
-    }
-
-    #[test]
-    fn each_style_of_pagination_says_where_the_next_page_comes_from() {
-        let cursor = rule(NextPage::Cursor("/nextPageToken".to_owned()));
-        let common = json!({"items": "/items", "input": "/query/page", "style": "cursor", "next": "/nextPageToken"});
-        assert_eq!(cursor, common);
-        let link = NextLink { pointer: "/@odata.nextLink".to_owned(), parameter: "$skiptoken".to_owned() };
-        let link = rule(NextPage::Link(link));
-        assert_eq!((&link["style"], &link["next"]), (&json!("link"), &json!("/@odata.nextLink")));
-        assert_eq!(link["parameter"], "$skiptoken");
-        let number = rule(NextPage::PageNumber(1));
-        assert_eq!((&number["style"], &number["first"]), (&json!("page_number"), &json!(1)));
-        assert_eq!(rule(NextPage::Offset)["style"], "offset");
-    }
 }

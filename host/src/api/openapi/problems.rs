@@ -1,9 +1,12 @@
-//! Problems: their schemas, and a response for each status that an operation or a route may have instead of its answer.
+//! Problems: their schemas, and a response for each status that an operation or a route may have
+//! instead of its answer.
 
+use schemars::generate::Contract;
 use serde_json::{Map, Value, json};
 
 use super::schemas::reference;
-use crate::api::problem::KINDS;
+use crate::api::record_schema::schema_generator;
+use crate::api::records::{AccountProblem, ConflictProblem, Problem, ValidationProblem};
 
 /// Headers of every problem.
 const ALWAYS: [(&str, &str); 2] = [REQUEST_ID, ("X-Error-Source", "ErrorSource")];
@@ -33,7 +36,8 @@ struct Refusal {
     /// Its name among the components.
     name: &'static str,
     schema: &'static str,
-    /// Headers besides those of every problem, each with its name among the components.
+    /// Headers in addition to those that every problem has, each with its name among the
+    /// components.
     headers: &'static [&'static [(&'static str, &'static str)]],
     description: &'static str,
 }
@@ -74,7 +78,7 @@ const REFUSALS: &[Refusal] = &[
         schema: "ConflictProblem",
         headers: &[&[REPLAYED], &[RETRY_AFTER], &UPSTREAM],
         description: "A conflict with the state of the gateway or of the service, perhaps with `candidates`; or the first call with \
-                      this Idempotency-Key still runs, or nobody knows what it did (`outcome`).",
+                      this Idempotency-Key still runs, or its outcome is not known (`outcome`).",
     },
     Refusal {
         status: "413",
@@ -95,7 +99,7 @@ const REFUSALS: &[Refusal] = &[
         name: "ValidationError",
         schema: "ValidationProblem",
         headers: &[&[REPLAYED], &UPSTREAM],
-        description: "Validation Error. `errors` has every violation at once. Nothing was sent to the service, unless there is \
+        description: "Validation Error. `errors` has all violations. Nothing was sent to the service, unless there is \
                       `upstream`: then the service says 422.",
     },
     Refusal {
@@ -166,7 +170,8 @@ pub(super) fn refusals(statuses: &[&str]) -> Map<String, Value> {
         .collect()
 }
 
-/// The statuses of all problems that an operation may answer with. 424 is one only for connectors whose users connect accounts.
+/// The statuses of all problems that an operation may answer with. 424 is one only for connectors
+/// whose users connect accounts.
 pub(super) fn of_operations(has_accounts: bool) -> Map<String, Value> {
     let statuses = REFUSALS.iter().map(|refusal| refusal.status);
     refusals(&statuses.filter(|status| has_accounts || *status != "424").collect::<Vec<_>>())
@@ -195,140 +200,24 @@ pub(super) fn headers(named: impl IntoIterator<Item = (&'static str, &'static st
 
 /// The schemas of problem documents.
 pub(super) fn schemas() -> Map<String, Value> {
-    let urns: Vec<String> = KINDS.iter().map(|kind| kind.urn()).collect();
-    let text = json!({"type": "string"});
-    // Tools do not agree on how a schema extends another, so each one has all members.
-    let with = |description: &str, members: Value| {
-        let mut schema = problem(description);
-        if let (Some(Value::Object(known)), Value::Object(more)) = (schema.get_mut("properties"), members) {
-            known.extend(more);
-        }
-        schema
-    };
-    let schemas = [
-        (
-            "ProblemType",
-            json!({
-                "type": "string", "format": "uri", "examples": urns, "description": "The kind of problem. It never changes its meaning.",
-            }),
-        ),
-        (
-            "ProblemOwner",
-            json!({
-                "type": "string", "enum": ["caller", "user", "operator", "connector", "provider"], "description": "Who can fix it.",
-            }),
-        ),
-        (
-            "ProblemOutcome",
-            json!({
-                "type": "string", "enum": ["unknown", "succeeded"],
-                "description": "`unknown`: the call may have changed data, so look before you repeat it. `succeeded`: it has \
-                                succeeded, and its answer was not kept.",
-            }),
-        ),
-        ("Problem", problem("A problem document (RFC 9457).")),
-        (
-            "UpstreamAnswer",
-            json!({
-                "type": "object", "required": ["status", "body"],
-                "description": "The service's own answer, unchanged.",
-                "properties": {
-                    "status": {"type": "integer"}, "body": {"description": "JSON as it is, else text."},
-                    "truncated": {"type": "boolean", "description": "`true` if the body is longer than it is shown."},
-                },
-            }),
-        ),
-        (
-            "ValidationProblem",
-            with(
-                "A body or a parameter is not valid.",
-                json!({"errors": {"type": "array", "items": reference("Violation"), "description": "Every violation at once."}}),
-            ),
-        ),
-        (
-            "Violation",
-            json!({
-                "type": "object", "required": ["pointer", "detail"],
-                "properties": {
-                    "pointer": {
-                        "type": "string",
-                        "description": "JSON Pointer (RFC 6901) into the body; or the name of a header or of a parameter of the query, after `/`.",
-                    },
-                    "detail": text,
-                },
-            }),
-        ),
-        (
-            "ConflictProblem",
-            with(
-                "A conflict with the state of the gateway or of the service.",
-                json!({"candidates": {
-                    "type": "array", "items": {}, "description": "What to choose from, as the connector describes it.",
-                }}),
-            ),
-        ),
-        (
-            "AccountProblem",
-            with(
-                "The user must act.",
-                json!({
-                    "action": reference("Action"),
-                    "candidates": {"type": "array", "items": text, "description": "The accounts that are connected."},
-                    "user_identifier": {"type": "string", "description": "The account that has to be connected again."},
-                }),
-            ),
-        ),
-        (
-            "Action",
-            json!({
-                "type": "object", "required": ["method", "path"],
-                "description": "The call that helps.",
-                "properties": {
-                    "method": text, "path": text,
-                    "body": {"type": "object", "description": "The members of the body that name the integration."},
-                },
-            }),
-        ),
-    ];
-    schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
-}
-
-/// The schema of a problem document with the members that every kind may have.
-fn problem(description: &str) -> Value {
-    let text = json!({"type": "string"});
-    json!({
-        "type": "object",
-        "description": description,
-        "required": ["type", "title", "status", "detail", "instance", "owner", "retryable"],
-        "properties": {
-            "type": reference("ProblemType"),
-            "title": text, "status": {"type": "integer"},
-            "detail": {"type": "string", "description": "What happened, and what to do."},
-            "instance": {"type": "string", "description": "The request's id."},
-            "owner": reference("ProblemOwner"),
-            "retryable": {
-                "type": "boolean",
-                "description": "`true` if the same call may succeed later, and if repeating it is safe: it reads, or it surely \
-                                changed nothing.",
-            },
-            "outcome": reference("ProblemOutcome"),
-            "upstream": reference("UpstreamAnswer"),
-            "connector": {"type": "string", "description": "The connector that failed."},
-            "limit": {"type": "string", "description": "The limit that the connector broke."},
-            "scope": {"type": "string", "description": "The scope that the token lacks."},
-        },
-    })
+    let mut generator = schema_generator(Contract::Serialize);
+    generator.subschema_for::<Problem>();
+    generator.subschema_for::<ValidationProblem>();
+    generator.subschema_for::<ConflictProblem>();
+    generator.subschema_for::<AccountProblem>();
+    generator.take_definitions(true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::problem::KINDS;
 
     #[test]
     fn every_status_of_a_problem_has_a_response_of_its_own() {
         let described = of_operations(true);
         for kind in KINDS {
-            let status = kind.because("x").into_response("y").status();
+            let status = kind.with_detail("x").into_response("y").status();
             // The path does not take the method, so that no operation of the document answers so.
             if status.as_u16() != 405 {
                 assert!(described.contains_key(status.as_str()), "{status}");

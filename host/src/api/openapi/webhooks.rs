@@ -1,85 +1,25 @@
 //! Webhooks, and the secrets that they are signed with.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::gateway::ok;
+use super::gateway::describe_answer;
 use super::schemas::reference;
-use crate::webhooks::EventKind;
 
 /// Members of POST /webhooks/secrets.
-pub(in crate::api) fn create() -> Value {
-    let mut members = ok("The new secret.", reference("NewWebhookSecret"));
-    members["description"] = "The secret before stays valid for 24 hours; older ones end.".into();
+pub(in crate::api) fn describe_create() -> Value {
+    let mut members = describe_answer("The new secret.", reference("NewWebhookSecret"));
+    members["description"] = "The previous secret stays valid for 24 hours; older ones end.".into();
     members
 }
 
 /// Members of GET /webhooks/secrets.
-pub(in crate::api) fn list() -> Value {
-    ok("The valid secrets, the current one first.", reference("WebhookSecrets"))
+pub(in crate::api) fn describe_list() -> Value {
+    describe_answer("The valid secrets, the current one first.", reference("WebhookSecrets"))
 }
 
 /// Members of DELETE /webhooks/secrets/{secret_id}.
-pub(in crate::api) fn delete() -> Value {
-    ok("Nothing is signed with the secret any more.", reference("WebhookSecretDeleted"))
-}
-
-/// The schemas that these routes and webhooks use.
-pub(super) fn schemas() -> Map<String, Value> {
-    let names: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.name()).collect();
-    let schemas = [
-        (
-            "NewWebhookSecret",
-            json!({
-                "type": "object", "required": ["id", "secret", "created_at"],
-                "properties": {
-                    "id": {"type": "string"},
-                    "secret": {
-                        "type": "string", "pattern": "^whsec_[A-Za-z0-9+/]+=*$",
-                        "description": "The secret of Standard Webhooks: `whsec_`, and the key in base64. It is shown only here.",
-                    },
-                    "created_at": time(),
-                },
-            }),
-        ),
-        (
-            "WebhookSecret",
-            json!({
-                "type": "object", "required": ["id", "created_at", "expires_at"],
-                "properties": {
-                    "id": {"type": "string"},
-                    "created_at": time(),
-                    "expires_at": {
-                        "type": ["string", "null"], "format": "date-time", "description": "Null for the current secret.",
-                    },
-                },
-            }),
-        ),
-        (
-            "WebhookSecrets",
-            json!({
-                "type": "object", "required": ["secrets"],
-                "properties": {"secrets": {"type": "array", "items": reference("WebhookSecret"), "maxItems": 2}},
-            }),
-        ),
-        (
-            "WebhookSecretDeleted",
-            json!({
-                "type": "object", "required": ["deleted"], "properties": {"deleted": {"type": "boolean", "const": true}},
-            }),
-        ),
-        (
-            "Event",
-            json!({
-                "type": "object", "required": ["type", "timestamp", "data"],
-                "properties": {
-                    "type": {"type": "string", "enum": names},
-                    "timestamp": time(),
-                    "data": {"type": "object", "description": "The integration or the connector, and why it changed."},
-                },
-            }),
-        ),
-    ];
-    schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect()
+pub(in crate::api) fn describe_delete() -> Value {
+    describe_answer("Nothing is signed with the secret any more.", reference("WebhookSecretDeleted"))
 }
 
 /// The webhooks that the gateway sends: the member `webhooks` of the document.
@@ -118,8 +58,4 @@ fn message(id: &str, summary: &str, schema: &Value) -> Value {
             "410": {"description": "The receiver wants no further attempt."},
         },
     })
-}
-
-fn time() -> Value {
-    json!({"type": "string", "format": "date-time"})
 }

@@ -1,7 +1,9 @@
-//! The open connections of callers: at most a certain number, and none that holds its place or its memory without progress.
+//! The open connections of callers. Their number is limited, and a connection without progress is
+//! closed.
 //!
-//! A caller has `caller_timeout_s` for the first request of a connection, and as long between two reads of an answer. Whether a
-//! caller cooperates does not matter: one task looks through all connections each second.
+//! A caller has `caller_timeout_s` for the first request of a connection, and the same time between
+//! two reads of an answer. One task checks all connections each second, so this needs no
+//! cooperation of the caller.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -14,13 +16,15 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::delivery::{Answer, AnswerDeadline, Delivery};
-use crate::pipeline::body::Body;
+use super::super::answer::AnswerDeadline;
+use super::answer_body::{AnswerBody, AnswerProgress};
+use crate::body::Body;
 
-/// How often the connections are looked through.
+/// The interval of the checks.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// This is added to the number of requests of a connection that is closed because it has none, so that no further request begins.
+/// This is added to the number of requests of a connection that is closed because it has none, so
+/// that no further request begins.
 const CLOSED: usize = usize::MAX / 2;
 
 /// The open connections.
@@ -28,15 +32,16 @@ pub(super) struct Connections {
     limit: usize,
     clock: Clock,
     /// Seconds that a caller may take.
-    patience: u64,
+    caller_timeout: u64,
     open: Mutex<HashMap<u64, Arc<State>>>,
     next_id: AtomicU64,
-    /// Notified when a connection has ended.
+    /// Is notified when a connection has ended.
     ended: Notify,
     gauge: Gauge,
 }
 
-/// Whole seconds since the start, as of the last look. Reading them costs less than reading the time.
+/// Whole seconds since the start, as of the last check. Reading them costs less than reading the
+/// time.
 #[derive(Clone)]
 struct Clock {
     started: Instant,
@@ -67,19 +72,19 @@ struct State {
     /// The second in which the connection was opened, or in which its last answer was sent.
     idle_since: AtomicU64,
     has_begun: AtomicBool,
-    /// The answers under way.
-    answers: Mutex<Vec<Weak<Answer>>>,
+    /// The answers in progress.
+    answers: Mutex<Vec<Weak<AnswerProgress>>>,
     /// Ends the task of the connection. Unset until the task was spawned.
     task: OnceLock<AbortHandle>,
 }
 
 impl Connections {
-    /// At most `limit` connections, which wait at most `patience` for their callers.
-    pub(super) fn new(limit: usize, patience: Duration, gauge: Gauge) -> Self {
+    /// At most `limit` connections, which wait at most `caller_timeout` for their callers.
+    pub(super) fn new(limit: usize, caller_timeout: Duration, gauge: Gauge) -> Self {
         Self {
             limit,
             clock: Clock::start(),
-            patience: patience.as_secs(),
+            caller_timeout: caller_timeout.as_secs(),
             open: Mutex::default(),
             next_id: AtomicU64::new(0),
             ended: Notify::new(),
@@ -87,26 +92,28 @@ impl Connections {
         }
     }
 
-    /// Adds a connection. If there are as many as allowed, one without a request is closed: one that has never had any, if there is
-    /// one, and of those the one that has waited for longest. If each has a request under way, this waits for the end of one.
+    /// Adds a connection. At the limit, it closes a connection without a request: preferably one
+    /// that never had a request, and the one that is idle for longest. If each connection has a
+    /// request in progress, this waits until one ends.
     pub(super) async fn open(self: &Arc<Self>) -> Connection {
         loop {
             let ended = self.ended.notified();
-            if let Some(connection) = self.try_open() {
+            if let Some(connection) = self.try_open_within_limit() {
                 return connection;
             }
-            // Connections become idle without a notification, so this looks again after a while.
+            // A connection that becomes idle sends no notification, so this tries again after a
+            // while.
             let _ = tokio::time::timeout(INTERVAL, ended).await;
         }
     }
 
-    /// Adds a connection, whatever the limit.
-    pub(super) fn open_at_once(self: &Arc<Self>) -> Connection {
+    /// Adds a connection, also beyond the limit.
+    pub(super) fn open_beyond_limit(self: &Arc<Self>) -> Connection {
         let mut open = self.open.lock();
         self.add(&mut open)
     }
 
-    fn try_open(self: &Arc<Self>) -> Option<Connection> {
+    fn try_open_within_limit(self: &Arc<Self>) -> Option<Connection> {
         let mut open = self.open.lock();
         if open.len() >= self.limit {
             let idle = open.iter().filter(|(_, state)| state.is_idle());
@@ -144,19 +151,19 @@ impl Connections {
         self.ended.notify_one();
     }
 
-    /// Looks through the connections each second, until the task is aborted.
+    /// Checks the connections each second, until the task is aborted.
     pub(super) async fn sweep(self: Arc<Self>) {
         let mut ticks = tokio::time::interval(INTERVAL);
         loop {
             ticks.tick().await;
-            self.look();
+            self.close_stuck();
         }
     }
 
-    /// Closes connections without progress, and gives up answers that their callers do not take.
-    fn look(&self) {
+    /// Closes connections without progress, and gives up answers that their callers do not read.
+    fn close_stuck(&self) {
         let now = self.clock.advance();
-        let late = |since: u64| now.saturating_sub(since) > self.patience;
+        let late = |since: u64| now.saturating_sub(since) > self.caller_timeout;
         let open: Vec<Arc<State>> = self.open.lock().values().map(Arc::clone).collect();
         for state in open {
             if !state.has_begun.load(Ordering::Relaxed) && late(state.idle_since.load(Ordering::Relaxed)) {
@@ -190,10 +197,10 @@ impl State {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// Gives up the answers that are stuck. Returns `true` if the connection has answers under way, and each of them was given up
-    /// at an earlier look: then its caller takes nothing at all.
-    fn give_up(&self, is_stuck: impl Fn(&Answer) -> bool) -> bool {
-        let answers: Vec<Arc<Answer>> = self.answers.lock().iter().filter_map(Weak::upgrade).collect();
+    /// Gives up the answers that are stuck. Returns `true` if the connection has requests, and the
+    /// answer to each was given up by an earlier check: then its caller reads nothing.
+    fn give_up(&self, is_stuck: impl Fn(&AnswerProgress) -> bool) -> bool {
+        let answers: Vec<Arc<AnswerProgress>> = self.answers.lock().iter().filter_map(Weak::upgrade).collect();
         let requests = self.requests.load(Ordering::Relaxed);
         let already = answers.iter().filter(|answer| answer.is_given_up()).count();
         for answer in answers.iter().filter(|answer| is_stuck(answer)) {
@@ -212,9 +219,9 @@ pub(super) struct Connection {
 
 impl Connection {
     /// The head of a request has arrived. `None` if the connection is being closed.
-    pub(super) fn begin(&self) -> Option<Exchange> {
+    pub(super) fn begin_request(&self) -> Option<ActiveRequest> {
         self.state.has_begun.store(true, Ordering::Relaxed);
-        Exchange::begin(&self.state)
+        ActiveRequest::begin(&self.state)
     }
 
     /// The way to close the connection once it is served by a task.
@@ -229,55 +236,58 @@ impl Drop for Connection {
     }
 }
 
-/// Knows the task of a connection from when it was spawned.
+/// Gives [`Connections`] the task of a connection, once it is spawned.
 pub(super) struct Closer(Arc<State>);
 
 impl Closer {
-    /// The connection is served by this task, which can be aborted.
+    /// Sets the task that serves the connection. Aborting it closes the connection.
     pub(super) fn set_task(self, task: AbortHandle) {
         // It is set once, because a connection has one task.
         let _ = self.0.task.set(task);
     }
 }
 
-/// A request and its answer. The connection is idle again when the last one is dropped.
-pub(super) struct Exchange {
+/// A request whose answer was not sent completely. The connection is idle again when the last one
+/// is dropped.
+pub(super) struct ActiveRequest {
     state: Arc<State>,
-    answer: Option<Arc<Answer>>,
+    answer: Option<Arc<AnswerProgress>>,
 }
 
-impl Exchange {
+impl ActiveRequest {
     fn begin(state: &Arc<State>) -> Option<Self> {
         let others = state.requests.fetch_add(1, Ordering::Relaxed);
-        let exchange = Self { state: Arc::clone(state), answer: None };
-        (others < CLOSED).then_some(exchange)
+        let request = Self { state: Arc::clone(state), answer: None };
+        (others < CLOSED).then_some(request)
     }
 
-    /// Waits for something. Meanwhile the connection counts as one without a request. `None` if it is being closed.
+    /// Waits for a future, and counts the connection as idle meanwhile. `None` if the connection is
+    /// being closed.
     pub(super) async fn idle_during<T>(self, waiting: impl Future<Output = T>) -> Option<(Self, T)> {
         let state = Arc::clone(&self.state);
         drop(self);
         let outcome = waiting.await;
-        Self::begin(&state).map(|exchange| (exchange, outcome))
+        Self::begin(&state).map(|request| (request, outcome))
     }
 
-    /// Puts the body of the answer under supervision.
-    pub(super) fn deliver(mut self, response: Response<Body>) -> Response<Delivery> {
+    /// Lets [`Connections`] watch the body of the answer, and give it up if the caller does not
+    /// read it.
+    pub(super) fn deliver(mut self, response: Response<Body>) -> Response<AnswerBody> {
         let (parts, body) = response.into_parts();
         let deadline = parts.extensions.get::<AnswerDeadline>().map(|deadline| deadline.0);
-        let answer = Arc::new(Answer::new(body, deadline, self.seconds()));
+        let answer = Arc::new(AnswerProgress::new(body, deadline, self.seconds()));
         self.state.answers.lock().push(Arc::downgrade(&answer));
         self.answer = Some(Arc::clone(&answer));
-        Response::from_parts(parts, Delivery::new(answer, self))
+        Response::from_parts(parts, AnswerBody::new(answer, self))
     }
 
-    /// Whole seconds since the start, as of the last look at all connections.
+    /// Whole seconds since the start, as of the last check of all connections.
     pub(super) fn seconds(&self) -> u64 {
         self.state.clock.seconds()
     }
 }
 
-impl Drop for Exchange {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         if let Some(answer) = &self.answer {
             self.state.answers.lock().retain(|other| !std::ptr::eq(other.as_ptr(), Arc::as_ptr(answer)));

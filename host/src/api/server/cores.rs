@@ -1,11 +1,13 @@
 //! The threads that serve callers: one for each core of the machine.
 //!
-//! Each has a runtime and a pool of connections to upstreams of its own. A call stays on one of them from its first byte to its
-//! last, so that no other thread is woken for it, and its data stays in one core's cache. A runtime has one worker, and can still
-//! give its tasks to another thread while it computes for long: see the crate `compute`.
+//! Each core has its own runtime and its own pool of connections to upstreams. A call stays on one
+//! core from its first byte to its last, so that no other thread is woken for it, and its data
+//! stays in one core's cache. A runtime has one worker thread. During a long computation it can
+//! give its tasks to another thread: see the crate `compute`.
 //!
-//! Two cores that write to one cache line wait for each other at each call. So a call writes to parts of its core where it can:
-//! connections, counts of references, and shards of metrics. Only limits that hold for all cores are counted in common.
+//! Two cores that write to one cache line wait for each other on every call. Each core therefore
+//! has its own connections, counts of references and shards of metrics. Only limits that hold for
+//! all cores are counted in one place.
 
 use std::io;
 use std::ops::Deref;
@@ -23,26 +25,27 @@ use tokio::task::{AbortHandle, JoinError};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::super::body::RequestBody;
-use super::super::route::Door;
+use super::super::route::Listener;
 use super::super::router;
+use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::metrics::sharded::use_shard_of;
-use crate::pipeline::body::Body;
 
 /// The cores that serve callers.
 pub struct Cores {
-    homes: Vec<Home>,
+    handles: Vec<Arc<CoreHandle>>,
     runtimes: Vec<Runtime>,
 }
 
-/// An idle thread ends after this time. Large values make a core start many threads beside the one that serves, and each of them
-/// keeps some memory.
+/// An idle thread ends after this time. With a larger value, a core keeps more threads in addition
+/// to the one that serves, and each of them uses memory.
 const IDLE_THREAD: Duration = Duration::from_secs(1);
 
-/// The time between two ticks of [`beat`]. Few deadlines are earlier.
-const BEAT: Duration = Duration::from_secs(1);
+/// The interval of [`keep_timer_armed`]. Few deadlines are earlier.
+const TIMER_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The part of a core that its tasks share. Each call changes it, so it shares no pair of cache lines with another core's.
+/// The part of a core that its tasks share. Each call changes it, so it shares no pair of cache
+/// lines with another core's.
 #[repr(align(128))]
 struct Core {
     runtime: Handle,
@@ -69,9 +72,9 @@ impl Cores {
         let runtimes = runtimes.collect::<io::Result<Vec<Runtime>>>()?;
         let mut cores = Vec::with_capacity(count);
         for (number, runtime) in runtimes.iter().enumerate() {
-            runtime.spawn(beat());
+            runtime.spawn(keep_timer_armed());
             let gateway = gateway.clone();
-            // In the thread of the core: the small parts that one thread makes lie side by side, in the same cache lines.
+            // In the thread of the core: small allocations of one thread share cache lines.
             let made = runtime.spawn(async move { Arc::new(gateway.for_core(number)) });
             cores.push(Core {
                 runtime: runtime.handle().clone(),
@@ -81,35 +84,36 @@ impl Cores {
             });
         }
         let cores: Arc<[Core]> = cores.into();
-        let home = |home| Home(Arc::new(Place { cores: Arc::clone(&cores), home }));
-        Ok(Self { homes: (0..count).map(home).collect(), runtimes })
+        let handle = |number| Arc::new(CoreHandle { cores: Arc::clone(&cores), number });
+        Ok(Self { handles: (0..count).map(handle).collect(), runtimes })
     }
 
     /// The number of cores.
     pub(super) fn count(&self) -> usize {
-        self.homes.len()
+        self.handles.len()
     }
 
-    /// Runs a task that serves a connection, on the core that has the fewest. The task is given that core.
-    pub(super) fn spawn<T>(&self, task: impl FnOnce(Home) -> T) -> AbortHandle
+    /// Runs a task that serves a connection, on the core that has the fewest. The task is given
+    /// that core.
+    pub(super) fn spawn<T>(&self, task: impl FnOnce(Arc<CoreHandle>) -> T) -> AbortHandle
     where
         T: Future<Output = ()> + Send + 'static,
     {
-        let loads = self.homes.iter().map(|home| home.core().connections.load(Ordering::Relaxed));
+        let loads = self.handles.iter().map(|handle| handle.core().connections.load(Ordering::Relaxed));
         let number = loads.enumerate().min_by_key(|(_, load)| *load).map_or(0, |(number, _)| number);
-        let home = &self.homes[number];
-        let core = home.core();
+        let handle = &self.handles[number];
+        let core = handle.core();
         let counted = Counted::new(Arc::clone(&core.connections));
-        let task = task(home.clone());
+        let task = task(Arc::clone(handle));
         // An async block would hold the task twice: as it was given, and as it runs.
         core.runtime.spawn(task.map(move |()| drop(counted))).abort_handle()
     }
 }
 
-/// Keeps a timer in a runtime that is earlier than those of calls. Without one, tokio wakes the runtime's thread with a system call for
-/// each deadline that it adds.
-async fn beat() {
-    let mut ticks = tokio::time::interval(BEAT);
+/// Keeps a timer in a runtime that is earlier than the timers of calls. Without it, tokio wakes the
+/// runtime's thread with a system call for each deadline that it adds.
+async fn keep_timer_armed() {
+    let mut ticks = tokio::time::interval(TIMER_INTERVAL);
     loop {
         ticks.tick().await;
     }
@@ -124,55 +128,57 @@ impl Drop for Cores {
     }
 }
 
-/// The core that serves a connection. Each request has a clone, and each core counts its own.
-#[derive(Clone)]
-pub(super) struct Home(Arc<Place>);
-
+/// The core that serves a connection, and the way to the others. Each request clones the `Arc` of
+/// its core, so that the cores do not write to one count of references.
 #[repr(align(128))]
-struct Place {
+pub(super) struct CoreHandle {
     cores: Arc<[Core]>,
-    home: usize,
+    number: usize,
 }
 
-impl Home {
+impl CoreHandle {
     /// The number of the core, from 0.
     pub(super) fn number(&self) -> usize {
-        self.0.home
+        self.number
     }
 
     fn core(&self) -> &Core {
-        &self.0.cores[self.0.home]
+        &self.cores[self.number]
     }
 
-    /// Answers a request, as [`router::answer`]. All streams of an HTTP/2 connection arrive on one core, so each goes to the core
-    /// that answers the fewest requests.
+    /// Answers a request, as [`router::answer_request`]. All streams of an HTTP/2 connection arrive
+    /// on one core, so each goes to the core that answers the fewest requests.
     ///
     /// # Errors
     /// If the request panics on another core, or the gateway stops.
-    pub(super) fn answer(
-        self,
-        door: Door,
+    pub(super) fn answer_request(
+        self: Arc<Self>,
+        listener: Listener,
         request: Request<Incoming>,
     ) -> impl Future<Output = Result<(Response<Body>, RequestBody), JoinError>> {
-        let number = if request.version() == Version::HTTP_2 { self.0.least_busy() } else { self.0.home };
-        if number == self.0.home {
-            return Either::Left(self.answer_on(number, door, request).map(Ok));
+        let number = if request.version() == Version::HTTP_2 { self.least_busy() } else { self.number };
+        if number == self.number {
+            return Either::Left(self.answer_on(number, listener, request).map(Ok));
         }
-        let runtime = self.0.cores[number].runtime.clone();
-        Either::Right(AbortOnDropHandle::new(runtime.spawn(self.answer_on(number, door, request))))
+        let runtime = self.cores[number].runtime.clone();
+        Either::Right(AbortOnDropHandle::new(runtime.spawn(self.answer_on(number, listener, request))))
     }
 
-    async fn answer_on(self, number: usize, door: Door, request: Request<Incoming>) -> (Response<Body>, RequestBody) {
-        let core = &self.0.cores[number];
+    async fn answer_on(
+        self: Arc<Self>,
+        number: usize,
+        listener: Listener,
+        request: Request<Incoming>,
+    ) -> (Response<Body>, RequestBody) {
+        let core = &self.cores[number];
         let _counted = Counted::new(&core.requests);
-        router::answer(&core.gateway, door, request).await
+        router::answer_request(&core.gateway, listener, request).await
     }
-}
 
-impl Place {
+    /// The number of the core that answers the fewest requests; this one if it is among them.
     fn least_busy(&self) -> usize {
-        let load = |number: usize| (self.cores[number].requests.load(Ordering::Relaxed), number != self.home);
-        (0..self.cores.len()).min_by_key(|number| load(*number)).unwrap_or(self.home)
+        let load = |number: usize| (self.cores[number].requests.load(Ordering::Relaxed), number != self.number);
+        (0..self.cores.len()).min_by_key(|number| load(*number)).unwrap_or(self.number)
     }
 }
 

@@ -1,12 +1,14 @@
-//! Takes connections, over HTTP/1.1 and HTTP/2 without TLS, and hands their requests to the router.
+//! Accepts connections, over HTTP/1.1 and HTTP/2 without TLS, and passes their requests to the
+//! router.
 //!
-//! - `cores`: the threads that serve
-//! - `connections`: the open connections. Their number is limited, and those that make no progress are closed.
-//! - `delivery`: the body of an answer on its way to the caller
+//! - [`cores`]: the threads that serve
+//! - [`connections`]: the open connections. Their number is limited, and connections without
+//!   progress are closed.
+//! - [`answer_body`]: the body of an answer on its way to the caller
 
+mod answer_body;
 mod connections;
 mod cores;
-mod delivery;
 
 use std::io;
 use std::net::SocketAddr;
@@ -25,47 +27,48 @@ use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::{TcpListener, TcpStream};
 
-use self::connections::{Connection, Connections, Exchange};
+use self::answer_body::AnswerBody;
+use self::connections::{ActiveRequest, Connection, Connections};
+use self::cores::CoreHandle;
 pub use self::cores::Cores;
-use self::cores::Home;
-pub(super) use self::delivery::AnswerDeadline;
-use self::delivery::Delivery;
 use super::body::RequestBody;
-use super::route::Door;
+use super::route::Listener;
+use crate::body::Body;
 use crate::config::Config;
 use crate::gateway::Gateway;
-use crate::pipeline::body::Body;
 
-/// Pause after a connection could not be taken. The usual reason is that the process has no file descriptor left.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Delay after a connection could not be accepted. The usual reason is that the process has no file
+/// descriptor left.
+const ACCEPT_DELAY: Duration = Duration::from_millis(100);
 
-/// The share of the file descriptors, as a divisor, that connections of callers do not take. Upstreams, the store, modules and
-/// log files need them.
+/// The share of the file descriptors, as a divisor, that connections of callers do not take.
+/// Upstreams, the store, modules and log files need them.
 const RESERVED_DESCRIPTORS: u64 = 4;
 
 /// The listening sockets.
-pub struct Doors {
+pub struct Listeners {
     callers: TcpListener,
     admin: Option<TcpListener>,
 }
 
-impl Doors {
+impl Listeners {
     /// Binds the configured addresses.
     ///
     /// # Errors
-    /// If another process listens there, or an address is not this machine's. The message says so in one line.
-    pub async fn open(config: &Config) -> io::Result<Self> {
+    /// If another process listens there, or an address is not this machine's. The message says so
+    /// in one line.
+    pub async fn bind(config: &Config) -> io::Result<Self> {
         let admin = match config.admin_listen {
-            Some(address) => Some(bind(address, "admin_listen").await?),
+            Some(address) => Some(bind_address(address, "admin_listen").await?),
             None => None,
         };
-        Ok(Self { callers: bind(config.listen, "listen").await?, admin })
+        Ok(Self { callers: bind_address(config.listen, "listen").await?, admin })
     }
 
     /// The address of callers. It differs from the configured one if that had port 0.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// If the operating system does not give the address.
     pub fn callers_address(&self) -> io::Result<SocketAddr> {
         self.callers.local_addr()
     }
@@ -73,13 +76,13 @@ impl Doors {
     /// The address of operators. It differs from the configured one if that had port 0.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// If the operating system does not give the address.
     pub fn admin_address(&self) -> io::Result<Option<SocketAddr>> {
         self.admin.as_ref().map(TcpListener::local_addr).transpose()
     }
 
-    /// The next connection, and the door that it came in by.
-    async fn accept(&self) -> io::Result<(TcpStream, Door)> {
+    /// The next connection, and the listener that accepted it.
+    async fn accept(&self) -> io::Result<(TcpStream, Listener)> {
         let admin = async {
             match &self.admin {
                 Some(listener) => listener.accept().await,
@@ -87,14 +90,14 @@ impl Doors {
             }
         };
         tokio::select! {
-            accepted = self.callers.accept() => Ok((accepted?.0, Door::Callers)),
-            accepted = admin => Ok((accepted?.0, Door::Admin)),
+            accepted = self.callers.accept() => Ok((accepted?.0, Listener::Callers)),
+            accepted = admin => Ok((accepted?.0, Listener::Admin)),
         }
     }
 }
 
 /// Binds the address of a configuration key.
-async fn bind(address: SocketAddr, key: &str) -> io::Result<TcpListener> {
+async fn bind_address(address: SocketAddr, key: &str) -> io::Result<TcpListener> {
     TcpListener::bind(address).await.map_err(|error| {
         let reason = match error.kind() {
             io::ErrorKind::AddrInUse => format!("another process listens there; choose another `{key}` address"),
@@ -105,8 +108,8 @@ async fn bind(address: SocketAddr, key: &str) -> io::Result<TcpListener> {
     })
 }
 
-/// Raises the limit of file descriptors to the highest value that the process may set. Returns how many of them connections of
-/// callers may take.
+/// Raises the limit of file descriptors to the highest value that the process may set. Returns how
+/// many of them connections of callers may take.
 fn descriptors_for_callers() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -116,28 +119,32 @@ fn descriptors_for_callers() -> usize {
     usize::try_from(descriptors - descriptors / RESERVED_DESCRIPTORS).unwrap_or(usize::MAX)
 }
 
-/// Serves until `stop` is done. Then it takes no more connections, and gives requests under way `drain_s` seconds to end.
-pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Future<Output = ()>) {
-    let patience = gateway.config.caller_timeout;
+/// Serves until `stop` is done. Then it accepts no more connections, and gives requests in progress
+/// `drain_s` seconds to end.
+pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop: impl Future<Output = ()>) {
+    let caller_timeout = gateway.config.caller_timeout;
     let mut server = auto::Builder::new(TokioExecutor::new());
-    // It begins when an answer has left the buffers of the connection, which `Connections` cannot see.
-    server.http1().timer(TokioTimer::new()).header_read_timeout(patience);
-    server.http2().timer(TokioTimer::new()).keep_alive_interval(patience);
+    // This time begins when an answer has left the buffers of the connection, which `Connections`
+    // cannot see.
+    server.http1().timer(TokioTimer::new()).header_read_timeout(caller_timeout);
+    server.http2().timer(TokioTimer::new()).keep_alive_interval(caller_timeout);
     let server = Arc::new(server);
     let available = descriptors_for_callers();
     let limit = gateway.config.max_connections.map_or(available, |limit| limit.min(available));
-    let connections = Arc::new(Connections::new(limit, patience, gateway.metrics.connections.clone()));
+    let connections = Arc::new(Connections::new(limit, caller_timeout, gateway.metrics.connections.clone()));
     let sweep = tokio::spawn(Arc::clone(&connections).sweep());
-    // A watcher takes a lock of its shutdown whenever its connection is polled, so each core has one.
+    // A watcher locks its shutdown on every poll of its connection, so each core has its own
+    // shutdown.
     let shutdowns: Vec<GracefulShutdown> = (0..cores.count()).map(|_| GracefulShutdown::new()).collect();
     tokio::pin!(stop);
     loop {
-        let (stream, door, connection) = tokio::select! {
-            accepted = accept(&doors, &connections) => accepted,
+        let (stream, listener, connection) = tokio::select! {
+            accepted = accept_connection(&listeners, &connections) => accepted,
             () = &mut stop => break,
         };
-        // Answers are written in one piece, so waiting for more bytes only delays them. If the peer is gone, this fails, and so does
-        // reading later. `TCP_USER_TIMEOUT` is not set: it would also end connections whose callers read slowly but steadily.
+        // Answers are written in one piece, so waiting for more bytes only delays them. If the peer
+        // is gone, this fails, and so does reading later. `TCP_USER_TIMEOUT` is not set: it would
+        // also end connections whose callers read slowly but steadily.
         let _ = stream.set_nodelay(true);
         // A socket belongs to the runtime in which it was made.
         let stream = match stream.into_std() {
@@ -149,21 +156,21 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, doors: Doors, stop: impl Fu
         };
         let server = Arc::clone(&server);
         let closer = connection.closer();
-        let task = cores.spawn(|home| {
-            let watcher = shutdowns[home.number()].watcher();
+        let task = cores.spawn(|core| {
+            let watcher = shutdowns[core.number()].watcher();
             async move {
                 match TcpStream::from_std(stream) {
-                    Ok(stream) => serve_connection(&server, watcher, stream, door, &connection, home).await,
+                    Ok(stream) => serve_connection(&server, watcher, stream, listener, &connection, core).await,
                     Err(error) => tracing::warn!(%error, "a connection could not be served"),
                 }
             }
         });
         closer.set_task(task);
     }
-    drop(doors);
+    drop(listeners);
     gateway.draining.start();
     let drain = gateway.config.drain;
-    tracing::info!(seconds = drain.as_secs(), "stopping: waiting for requests under way to end");
+    tracing::info!(seconds = drain.as_secs(), "stopping: waiting for requests in progress to end");
     let ended = join_all(shutdowns.into_iter().map(GracefulShutdown::shutdown));
     if tokio::time::timeout(drain, ended).await.is_err() {
         tracing::warn!("some requests did not end within `drain_s` and were cut off");
@@ -176,19 +183,19 @@ async fn serve_connection(
     server: &auto::Builder<TokioExecutor>,
     watcher: Watcher,
     stream: TcpStream,
-    door: Door,
+    listener: Listener,
     connection: &Connection,
-    home: Home,
+    core: Arc<CoreHandle>,
 ) {
     let service = service_fn(|request: Request<Incoming>| {
         // The task that polls this ends with the connection.
-        let Some(exchange) = connection.begin() else { return Either::Left(pending()) };
+        let Some(active) = connection.begin_request() else { return Either::Left(pending()) };
         let version = request.version();
-        Either::Right(home.clone().answer(door, request).then(move |answered| match answered {
+        Either::Right(Arc::clone(&core).answer_request(listener, request).then(move |answered| match answered {
             Ok((response, body)) if !body.is_read() => {
-                Either::Left(Box::pin(after_rest(body, exchange, version, response).map(Ok)))
+                Either::Left(Box::pin(deliver_after_rest(body, active, version, response).map(Ok)))
             }
-            answered => Either::Right(ready(answered.map(|(response, _)| exchange.deliver(response)))),
+            answered => Either::Right(ready(answered.map(|(response, _)| active.deliver(response)))),
         }))
     });
     let serving = watcher.watch(server.serve_connection(TokioIo::new(stream), service));
@@ -197,31 +204,32 @@ async fn serve_connection(
     }
 }
 
-/// Delivers a response when the rest of the request's body was dropped. Until then, the connection may be closed if its place is
-/// needed: the caller may be a stranger that sends slowly.
-async fn after_rest(
+/// Delivers a response once the rest of the request's body was read and dropped. Until then, the
+/// connection counts as idle and may be closed to make room: the caller may be unauthenticated and
+/// send slowly.
+async fn deliver_after_rest(
     body: RequestBody,
-    exchange: Exchange,
+    active: ActiveRequest,
     version: Version,
     mut response: Response<Body>,
-) -> Response<Delivery> {
-    let Some((exchange, is_read)) = exchange.idle_during(body.drop_rest()).await else { return pending().await };
+) -> Response<AnswerBody> {
+    let Some((active, is_read)) = active.idle_during(body.drop_rest()).await else { return pending().await };
     if !is_read && version <= Version::HTTP_11 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    exchange.deliver(response)
+    active.deliver(response)
 }
 
-/// Takes the next connection, and makes room for it if there are as many as allowed.
-async fn accept(doors: &Doors, connections: &Arc<Connections>) -> (TcpStream, Door, Connection) {
+/// Accepts the next connection. At the limit of connections, it first makes room for it.
+async fn accept_connection(listeners: &Listeners, connections: &Arc<Connections>) -> (TcpStream, Listener, Connection) {
     loop {
-        match doors.accept().await {
-            // The operator comes in however many callers there are.
-            Ok((stream, Door::Admin)) => return (stream, Door::Admin, connections.open_at_once()),
-            Ok((stream, Door::Callers)) => return (stream, Door::Callers, connections.open().await),
+        match listeners.accept().await {
+            // The limit holds for callers only, so that the operator can always connect.
+            Ok((stream, Listener::Admin)) => return (stream, Listener::Admin, connections.open_beyond_limit()),
+            Ok((stream, Listener::Callers)) => return (stream, Listener::Callers, connections.open().await),
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be taken");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_DELAY).await;
             }
         }
     }

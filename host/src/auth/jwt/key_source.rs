@@ -1,7 +1,7 @@
 //! The fetching of an issuer's keys.
 //!
 //! Keys are fetched at the start and then every ten minutes, or as often as the issuer says. A token with an unknown key causes
-//! a fetch at once, because the issuer may have started to use a new one. That happens at most every 30 seconds, because anybody
+//! a fetch at once, because the issuer may have started to use a new one. That happens at most every 30 seconds, because anyone
 //! can send tokens with invented key ids. If a fetch fails, the known keys stay in use.
 
 use std::sync::Arc;
@@ -133,7 +133,7 @@ impl KeySource {
             credential: None,
             omit_credential: false,
             waits_for_rate_limit: false,
-            journal: None,
+            record: None,
             trace: None,
             deadline: Instant::now() + FETCH_TIMEOUT,
             limit: MAX_ANSWER_BYTES,

@@ -8,9 +8,10 @@ use super::lease::RefreshLease;
 use super::outcome::Outcome;
 use crate::integrations::events::Change;
 use crate::integrations::freshness::retry_at;
-use crate::integrations::reason::{Owner, Reason};
+use crate::integrations::reason::Reason;
 use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::{TokenError, Tokens};
+use contract::Owner;
 use contract::words::sentence;
 use store::{Details, Status};
 

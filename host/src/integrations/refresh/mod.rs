@@ -7,9 +7,11 @@
 //!
 //! The provider's answer is stored before anybody uses it (`write`), even if the caller has gone away. Only a process that is
 //! killed between the two loses the tokens; the next refresh then finds the integration expired. A failed refresh is stored
-//! with the time of the next attempt (`failure`).
+//! with the time of the next attempt (`failure`). Until the database has them, new tokens are in a file (`journal`), which the next
+//! start reads.
 
 mod failure;
+mod journal;
 mod lease;
 mod outcome;
 mod write;
@@ -22,6 +24,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 
+pub(super) use self::journal::Journal;
 pub(super) use self::lease::{LEASE, PATIENCE, POLL};
 
 use self::lease::RefreshLease;
@@ -36,8 +39,17 @@ use store::Integration;
 #[derive(Default)]
 pub(super) struct OngoingRefreshes(Mutex<HashMap<(String, i64), OngoingRefresh>>);
 
-/// Ends with the refresh, after success and after failure. The row then says which.
-pub(super) type OngoingRefresh = Shared<BoxFuture<'static, ()>>;
+/// Ends with the refresh, after success and after failure. The row then says which, unless the gateway itself failed.
+pub(super) type OngoingRefresh = Shared<BoxFuture<'static, RefreshEnd>>;
+
+/// The end of a refresh for those that wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RefreshEnd {
+    /// The row has new tokens, or says why there are none.
+    InTheRow,
+    /// The database failed, so the row says nothing about this refresh.
+    StoreFailed,
+}
 
 /// Removes a refresh from the list when its task ends, even by a panic.
 struct RemoveWhenDone {
@@ -52,6 +64,26 @@ impl Drop for RemoveWhenDone {
 }
 
 impl Integrations {
+    /// Stores the new tokens that an earlier process of this gateway had received and not stored when it was killed. Call it before
+    /// the first refresh.
+    ///
+    /// # Errors
+    /// If the store fails. The next start tries again.
+    pub async fn store_kept_tokens(&self) -> Result<(), IntegrationError> {
+        for entry in self.journal.entries() {
+            let row = self.store.integration_by_id(&entry.id).await?;
+            if let Some(details) = row.and_then(|row| entry.details(&row)) {
+                let stored =
+                    self.store.update_leased(&entry.id, entry.version, entry.fence, details, Vec::new()).await?;
+                if stored.is_some() {
+                    tracing::info!(integration = entry.id, "stored the tokens that a killed gateway had received");
+                }
+            }
+            self.journal.remove(&entry);
+        }
+        Ok(())
+    }
+
     /// Refreshes the tokens of an integration, unless its row is newer than `version`. The refresh runs in the background,
     /// whether or not the caller awaits it.
     pub(super) fn refresh(self: &Arc<Self>, id: &str, version: i64) -> OngoingRefresh {
@@ -63,15 +95,15 @@ impl Integrations {
         let entry = RemoveWhenDone { integrations: Arc::clone(self), key: key.clone() };
         let task = self.spawn(async move {
             let (id, version) = &entry.key;
-            entry.integrations.refresh_and_count(id, *version).await;
+            entry.integrations.refresh_and_count(id, *version).await
         });
-        let ongoing = task.map(|_| ()).boxed().shared();
+        let ongoing = task.map(|end| end.unwrap_or(RefreshEnd::InTheRow)).boxed().shared();
         refreshes.insert(key, ongoing.clone());
         ongoing
     }
 
     /// Waits for the lease, refreshes, and counts the outcome.
-    async fn refresh_and_count(&self, id: &str, version: i64) {
+    async fn refresh_and_count(&self, id: &str, version: i64) -> RefreshEnd {
         let mut connector = String::new();
         let outcome = match self.lease(id, version).await {
             Ok(None) => Outcome::Superseded,
@@ -93,6 +125,7 @@ impl Integrations {
         tracing::debug!(integration = id, connector, outcome = outcome.name(), "refresh ended");
         let labels = OutcomeLabels { connector, outcome: outcome.name().to_owned() };
         self.metrics.refreshes.get_or_create_owned(&labels).inc();
+        if outcome == Outcome::StoreFailed { RefreshEnd::StoreFailed } else { RefreshEnd::InTheRow }
     }
 
     /// Sends the refresh token to the provider, and stores the answer.
@@ -149,6 +182,11 @@ impl Integrations {
 }
 
 fn failed(id: &str, error: &IntegrationError) -> Outcome {
+    if let IntegrationError::Store(error) = error {
+        // The store has logged that the database fails.
+        tracing::debug!(integration = id, %error, "a refresh failed with the database");
+        return Outcome::StoreFailed;
+    }
     tracing::error!(integration = id, %error, "a refresh failed in the gateway itself");
     Outcome::Failed
 }

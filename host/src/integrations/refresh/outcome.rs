@@ -11,6 +11,8 @@ pub(super) enum Outcome {
     Misconfigured,
     Unavailable,
     NotUnderstood,
+    /// The database failed.
+    StoreFailed,
     /// The gateway itself failed.
     Failed,
 }
@@ -26,7 +28,7 @@ impl Outcome {
             Self::Misconfigured => "misconfigured",
             Self::Unavailable => "unavailable",
             Self::NotUnderstood => "not_understood",
-            Self::Failed => "failed",
+            Self::StoreFailed | Self::Failed => "failed",
         }
     }
 }

@@ -90,7 +90,7 @@ async fn a_token_endpoint_with_a_query_is_called_with_it() {
     assert_eq!(stub.seen()[0].path, "/token.php?request=token");
 }
 
-/// The user's token beside one for a robot. The manifest's `token-pointer` is `/authed_user`.
+/// The user's token and a token for a robot. The manifest's `token-pointer` is `/authed_user`.
 const NESTED: &str = r#"{"ok":true,"access_token":"bot-token","token_type":"bot","scope":"commands",
     "authed_user":{"id":"U1","access_token":"user-token","token_type":"user","scope":"channels:read,users:read",
     "refresh_token":"user-refresh","expires_in":43200}}"#;

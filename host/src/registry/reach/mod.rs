@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::connector::{Connector, Upstreams, host_of};
+use super::grant_form::host_of;
 use super::token_hosts;
 use crate::config;
 use crate::metrics::Metrics;
@@ -25,11 +25,12 @@ pub const GRANT_COMMAND: &str = "connector-gateway connectors grant";
 pub struct Service {
     /// The name of the upstream.
     pub name: String,
-    /// The host of its base URL; `None` while only the operator knows the URL.
+    /// The host of its base URL. `None` while only the operator knows the URL.
     pub host: Option<String>,
-    /// Other hosts that its redirects and links may lead to, as the manifest and the operator write them.
+    /// Other hosts that its redirects and links may lead to, as the manifest and the operator write
+    /// them.
     pub link_hosts: Vec<String>,
-    /// The place of the user's credential in requests to it; `None` if they carry no credential.
+    /// The place of the user's credential in requests to it. `None` if they carry no credential.
     pub credential: Option<CredentialPlace>,
 }
 
@@ -42,7 +43,10 @@ pub struct CredentialPlace {
     pub name: String,
 }
 
-/// The upstreams of a connector, ready for requests.
+/// The upstreams of a connector, by the names in its manifest.
+pub(super) type Upstreams = HashMap<String, Upstream>;
+
+/// The upstreams of a connector, ready for requests, and the hosts that it may and may not reach.
 pub(super) struct Reach {
     pub(super) upstreams: Upstreams,
     pub(super) services: Vec<Service>,
@@ -52,15 +56,16 @@ pub(super) struct Reach {
 
 /// Prepares the upstreams, and compares the hosts that they need with the grants.
 ///
-/// A shipped connector is granted the hosts of its manifest. Any other connector is granted the hosts that the operator lists.
-/// If the operator sets the base URL of an upstream or a link host of it, this grants the host.
+/// A shipped connector is granted the hosts of its manifest. Any other connector is granted the
+/// hosts that the operator lists. If the operator sets the base URL of an upstream or a link host
+/// of it, this grants the host.
 pub(super) fn reach(
     manifest: &Manifest,
     shipped: bool,
     grants: &[String],
     config: &config::Connector,
     metrics: &Metrics,
-    predecessor: Option<&Connector>,
+    previous: Option<&Upstreams>,
 ) -> Result<Reach, String> {
     warn_of_unused_settings(manifest, config);
     let mut reach =
@@ -82,7 +87,8 @@ pub(super) fn reach(
             }
         }
         let link_hosts: Vec<String> = link_hosts.into_iter().map(|(host, _)| host.clone()).collect();
-        // The manifest's pacing applies to the manifest's URL. If the operator replaced the URL, the operator's pacing applies.
+        // The manifest's pacing applies to the manifest's URL. If the operator replaced the URL,
+        // the operator's pacing applies.
         let declared = upstream.pacing.filter(|_| !by_operator).map(pacing);
         let settings = UpstreamSettings {
             name: upstream.name.clone(),
@@ -97,8 +103,8 @@ pub(super) fn reach(
         let mut ready = Upstream::new(settings)
             .map_err(|error| format!("upstream `{}`: {error}", upstream.name))?
             .observed(metrics.upstream(&manifest.identifier, &upstream.name));
-        if let Some(former) = predecessor.and_then(|old| old.upstreams().get(&upstream.name)) {
-            ready.inherit(former);
+        if let Some(previous) = previous.and_then(|previous| previous.get(&upstream.name)) {
+            ready.inherit(previous);
         }
         // A service that limits its clients counts all their calls, on all its hosts.
         for other in reach.upstreams.values() {
@@ -116,7 +122,8 @@ pub(super) fn reach(
     Ok(reach)
 }
 
-/// Logs settings that are about nothing of the connector. They are no errors, because its next version may use them.
+/// Logs settings that have no effect on the connector. They are no errors, because its next version
+/// may use them.
 fn warn_of_unused_settings(manifest: &Manifest, config: &config::Connector) {
     let known: Vec<&str> = manifest.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
     for name in config.upstreams.keys().chain(config.link_hosts.keys()) {
@@ -140,7 +147,8 @@ fn warn_of_unused_settings(manifest: &Manifest, config: &config::Connector) {
     }
 }
 
-/// All hosts that a manifest names: those of its upstreams and links, and those that receive its users' tokens.
+/// All hosts that a manifest names: the hosts of its upstreams and links, and the hosts that
+/// receive its users' tokens.
 pub(super) fn named_hosts(manifest: &Manifest, config: &config::Connector) -> Vec<String> {
     let of_upstream = |upstream: &contract::Upstream| {
         let base = Url::parse(&upstream.base_url).ok().map(|base| host_of(&base));
@@ -200,8 +208,8 @@ struct UpstreamAddress {
     by_operator: bool,
 }
 
-/// The operator's address of an upstream, else the manifest's. If the upstream is declared below an earlier one, its address
-/// changes with that of the earlier one.
+/// The operator's address of an upstream, else the manifest's. If the upstream is declared below an
+/// earlier one, its address follows the address of the earlier one.
 fn address(
     upstream: &contract::Upstream,
     config: &config::Connector,

@@ -1,17 +1,24 @@
 //! Beginning and ending a call with an idempotency key.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{IdempotentCall, KeyState};
 use crate::connection::{Connection, Durability};
+use crate::health::Health;
 use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
+/// Time after which the key of a call that was lost is deleted. It is longer than a jump of the clock of a server,
+/// because the key of a call that runs must stay.
+const KEEP_LOST: Duration = Duration::from_secs(7 * 24 * 3600);
+
 /// The part of a row that tells the state of its key.
 struct Found {
     fingerprint: Vec<u8>,
-    is_running: Option<bool>,
+    leased_until: Option<i64>,
+    has_ended: Option<bool>,
     sealed: Option<Sealed>,
 }
 
@@ -27,11 +34,14 @@ impl Store {
         lease: Duration,
         keep: Duration,
     ) -> Result<KeyState, StoreError> {
-        let call = call.clone();
+        let (call, health) = (call.clone(), Arc::clone(&self.health));
         // The call may do what cannot be undone. After a power loss, the key must still say that it has begun.
         self.write(Durability::PowerLoss, move |connection| {
-            connection
-                .execute("DELETE FROM idempotency_keys WHERE id = $1 AND expires_at <= now_ms()", values![&call.id])?;
+            // The key of a call that runs never expires, however far the clock of the database jumps.
+            connection.execute(
+                "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at <= now_ms() AND leased_until IS NULL",
+                values![&call.id],
+            )?;
             let inserted = connection.execute(
                 "INSERT INTO idempotency_keys (id, tenant, fingerprint, leased_until, expires_at)
                  VALUES ($1, $2, $3, now_ms() + $4, now_ms() + $5) ON CONFLICT (id) DO NOTHING",
@@ -40,7 +50,7 @@ impl Store {
             if inserted == 1 {
                 return Ok(KeyState::New);
             }
-            state(connection, &call)
+            state(connection, &health, &call, lease)
         })
         .await
     }
@@ -99,24 +109,39 @@ impl Store {
     /// Fails if the database does not answer.
     pub async fn sweep_idempotency(&self) -> Result<u64, StoreError> {
         self.write(Durability::ProcessKill, |connection| {
-            connection.execute("DELETE FROM idempotency_keys WHERE expires_at <= now_ms()", &[])
+            connection.execute(
+                "DELETE FROM idempotency_keys WHERE expires_at <= now_ms()
+                     AND (leased_until IS NULL OR leased_until <= now_ms() - $1)",
+                values![millis(KEEP_LOST)],
+            )
         })
         .await
     }
 }
 
-/// The state of a key that is there.
-fn state(connection: &mut dyn Connection, call: &IdempotentCall) -> Result<KeyState, StoreError> {
+/// The state of a key that is there. A call whose lease has ended still runs until this process has seen the lease abandoned
+/// ([`crate::health`]): its gateway may be about to store its end.
+fn state(
+    connection: &mut dyn Connection,
+    health: &Health,
+    call: &IdempotentCall,
+    lease: Duration,
+) -> Result<KeyState, StoreError> {
     let found: Option<Found> = connection.optional(
-        "SELECT fingerprint, leased_until > now_ms(), data_key, answer FROM idempotency_keys WHERE id = $1",
-        values![&call.id],
+        "SELECT fingerprint, leased_until, leased_until <= now_ms() OR leased_until > now_ms() + $1, data_key, answer
+         FROM idempotency_keys WHERE id = $2",
+        values![millis(lease), &call.id],
     )?;
     Ok(match found {
         // Another call has just given it back.
         None => KeyState::Running,
         Some(found) if found.fingerprint != call.fingerprint => KeyState::OfOtherRequest,
-        Some(Found { is_running: Some(true), .. }) => KeyState::Running,
-        Some(Found { is_running: Some(false), .. }) => KeyState::Lost,
+        Some(Found { leased_until: Some(until), has_ended, .. }) => {
+            match has_ended == Some(true) && health.is_abandoned(&call.id, 0, until) {
+                true => KeyState::Lost,
+                false => KeyState::Running,
+            }
+        }
         Some(Found { sealed: Some(sealed), .. }) => KeyState::Ended(sealed),
         Some(Found { sealed: None, .. }) => KeyState::EndedWithoutAnswer,
     })
@@ -124,8 +149,9 @@ fn state(connection: &mut dyn Connection, call: &IdempotentCall) -> Result<KeySt
 
 impl FromRow for Found {
     fn from_row(row: &mut Row) -> Result<Self, StoreError> {
-        let (fingerprint, is_running) = (row.read()?, row.read()?);
+        let (fingerprint, leased_until, has_ended) = (row.read()?, row.read()?, row.read()?);
         let (key_id, bytes) = (row.read::<Option<String>>()?, row.read::<Option<Vec<u8>>>()?);
-        Ok(Self { fingerprint, is_running, sealed: key_id.zip(bytes).map(|(key_id, bytes)| Sealed { key_id, bytes }) })
+        let sealed = key_id.zip(bytes).map(|(key_id, bytes)| Sealed { key_id, bytes });
+        Ok(Self { fingerprint, leased_until, has_ended, sealed })
     }
 }

@@ -11,6 +11,7 @@ on_every_database!(
     of_two_calls_at_once_one_gets_the_key,
     a_call_whose_gateway_has_died_is_lost,
     a_key_that_was_given_back_is_new,
+    a_key_whose_call_runs_outlives_a_jump_of_the_clock,
 );
 
 const LONG: Duration = Duration::from_secs(60);
@@ -64,12 +65,28 @@ async fn a_call_whose_gateway_has_died_is_lost(site: Site) {
     data_key(&site.store, "dk_1").await;
     let call = call("ann", "k", "{}");
     site.store.begin_idempotent(&call, Duration::ZERO, LONG).await.unwrap();
+    assert_eq!(begin(&site, &call).await, KeyState::Running, "its gateway may be about to store the end");
+    site.store.health.pass_grace();
     assert_eq!(begin(&site, &call).await, KeyState::Lost);
     site.store.renew_idempotent(&call.id, LONG).await.unwrap();
     assert_eq!(begin(&site, &call).await, KeyState::Running, "the gateway was only slow");
     site.store.end_idempotent(&call.id, Some(sealed("dk_1"))).await.unwrap();
     site.store.renew_idempotent(&call.id, LONG).await.unwrap();
     assert_eq!(begin(&site, &call).await, KeyState::Ended(sealed("dk_1")));
+}
+
+async fn a_key_whose_call_runs_outlives_a_jump_of_the_clock(site: Site) {
+    let call = call("ann", "k", "{}");
+    assert_eq!(begin(&site, &call).await, KeyState::New);
+    // All times of the row lie a day back, as if the clock had jumped by two.
+    let day =
+        "UPDATE idempotency_keys SET expires_at = expires_at - 172800000, leased_until = leased_until - 172800000";
+    site.execute(day).await;
+    assert_eq!(site.store.sweep_idempotency().await.unwrap(), 0);
+    assert_eq!(begin(&site, &call).await, KeyState::Running);
+    site.store.renew_idempotent(&call.id, LONG).await.unwrap();
+    site.store.health.pass_grace();
+    assert_eq!(begin(&site, &call).await, KeyState::Running);
 }
 
 async fn a_key_that_was_given_back_is_new(site: Site) {

@@ -1,19 +1,18 @@
 //! Refresh leases: of all gateways on one database, one at a time refreshes the tokens of an integration.
 //!
-//! A lease ends by itself, because the gateway that holds it may crash. Its worker may also be slower than the lease. Each
-//! lease therefore has a number, the fence, which is higher than that of every earlier lease of the integration. A write with
-//! an old fence has no effect, so a slow worker cannot overwrite the tokens of its successor.
+//! A lease ends if its worker does not renew it, because the worker may have died. A worker may also be slower than the lease.
+//! Each lease therefore has a number, the fence, which is higher than every earlier fence of the integration. A write with an
+//! old fence has no effect, so a slow worker cannot overwrite the tokens of its successor.
+//!
+//! The clock of the database says when a lease ends, but it does not give the lease to another process: see [`crate::health`].
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use crate::connection::Durability;
 use crate::time::millis;
 use crate::value::values;
 use crate::{Store, StoreError};
-
-/// A call that takes longer than this met a database that did not answer for a while.
-const PROMPT: Duration = Duration::from_secs(2);
 
 impl Store {
     /// Returns the ids of active integrations whose tokens are due for a refresh at `now` and that have no lease. The most
@@ -54,36 +53,38 @@ impl Store {
     /// Takes the lease of an integration for the time `life`, by the clock of the database, and returns its fence. Returns
     /// `None` if another worker has the lease, or if there is no such integration.
     ///
-    /// A lease that has ended without a release belongs to a worker that died, or that could not reach the database. If this
-    /// process could not reach it either, that worker gets time to store its result first: the lease is not given away before.
+    /// A lease that has ended without a release is taken over once this process has seen it abandoned ([`crate::health`]). So
+    /// callers repeat the call.
     ///
     /// # Errors
     /// Fails if the database does not answer.
     pub async fn lease_refresh(&self, id: &str, life: Duration) -> Result<Option<i64>, StoreError> {
-        let (id, health, asked_at) = (id.to_owned(), Arc::clone(&self.health), Instant::now());
+        let (id, health) = (id.to_owned(), Arc::clone(&self.health));
         // A database server may lose its power while the worker continues. Its lease must not be given to another one then.
         self.write(Durability::PowerLoss, move |connection| {
-            let mut take = |which: &str| {
-                connection.optional(
-                    &format!(
-                        "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
-                         WHERE id = $2 AND {which} RETURNING fence"
-                    ),
-                    values![millis(life), &id],
-                )
-            };
-            let released = take("leased_until IS NULL")?;
-            if released.is_some() || !health.has_recovered() {
-                return Ok(released);
+            let taken = connection.optional(
+                "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
+                 WHERE id = $2 AND leased_until IS NULL RETURNING fence",
+                values![millis(life), &id],
+            )?;
+            if taken.is_some() {
+                return Ok(taken);
             }
-            let ended = take("leased_until <= now_ms()")?;
-            if ended.is_some() && asked_at.elapsed() > PROMPT {
-                // The database was away during this call.
-                health.note_failure();
-                connection.execute("UPDATE integrations SET leased_until = now_ms() WHERE id = $1", values![&id])?;
+            // A lease that would last longer than any is the trace of a clock that was set back.
+            let ended: Option<(i64, i64)> = connection.optional(
+                "SELECT fence, leased_until FROM integrations
+                 WHERE id = $1 AND (leased_until <= now_ms() OR leased_until > now_ms() + $2)",
+                values![&id, millis(life)],
+            )?;
+            let Some((fence, leased_until)) = ended else { return Ok(None) };
+            if !health.is_abandoned(&id, fence, leased_until) {
                 return Ok(None);
             }
-            Ok(ended)
+            connection.optional(
+                "UPDATE integrations SET fence = fence + 1, leased_until = now_ms() + $1
+                 WHERE id = $2 AND fence = $3 AND leased_until = $4 RETURNING fence",
+                values![millis(life), &id, fence, leased_until],
+            )
         })
         .await
     }
@@ -134,7 +135,8 @@ mod tests {
         ended_integrations_are_active_and_have_expired_tokens_that_no_refresh_can_help,
         one_of_many_gets_the_lease_and_the_next_one_after_it_was_released_or_ended,
         a_worker_whose_lease_has_ended_overwrites_nothing_of_its_successor,
-        an_ended_lease_is_not_taken_over_right_after_a_failure_and_a_released_one_is,
+        an_ended_lease_is_taken_over_after_the_grace_time_and_a_released_one_immediately,
+        a_lease_that_is_renewed_in_the_grace_time_is_not_taken_over,
         a_lease_is_renewed_until_it_is_released_or_taken_over,
     );
 
@@ -194,7 +196,7 @@ mod tests {
         other.release_refresh(&integration.id, fence).await.unwrap();
         // This lease ends in the moment in which it is taken.
         assert_eq!(other.lease_refresh(&integration.id, Duration::ZERO).await.unwrap(), Some(fence + 1));
-        assert_eq!(other.lease_refresh(&integration.id, Duration::from_secs(60)).await.unwrap(), Some(fence + 2));
+        assert_eq!(take_over(&other, &integration.id, Duration::from_secs(60)).await, Some(fence + 2));
         assert_eq!(other.lease_refresh("int_x", Duration::from_secs(60)).await.unwrap(), None);
     }
 
@@ -202,7 +204,7 @@ mod tests {
         let store = &site.store;
         let Integration { id, version, .. } = connect(store, "ann").await;
         let late = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
-        let next = store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap().unwrap();
+        let next = take_over(store, &id, Duration::from_secs(60)).await.unwrap();
         assert_eq!(store.update_leased(&id, version, late, details(), Vec::new()).await.unwrap(), None);
         store.release_refresh(&id, late).await.unwrap();
         assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
@@ -214,19 +216,38 @@ mod tests {
         assert_eq!(store.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), Some(next + 1));
     }
 
-    async fn an_ended_lease_is_not_taken_over_right_after_a_failure_and_a_released_one_is(site: Site) {
+    /// Takes over a lease that has ended, as a process does that has seen it ended for long enough.
+    async fn take_over(store: &Store, id: &str, life: Duration) -> Option<i64> {
+        assert_eq!(store.lease_refresh(id, life).await.unwrap(), None);
+        store.health.pass_grace();
+        store.lease_refresh(id, life).await.unwrap()
+    }
+
+    async fn an_ended_lease_is_taken_over_after_the_grace_time_and_a_released_one_immediately(site: Site) {
         let (store, other) = (&site.store, site.open_again().await);
         let id = connect(store, "ann").await.id;
         let fence = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), None);
+        other.health.pass_grace();
         let failing = other.read(|connection| connection.query("SELECT nothing FROM nowhere", &[]).map(drop));
         assert!(failing.await.unwrap_err().is_failure());
-        assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), None);
-        assert_eq!(store.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(fence + 1), "it saw no failure");
-        other.health.recover();
+        assert_eq!(take_over(&other, &id, Duration::ZERO).await, Some(fence + 1), "the failure began the time again");
+        store.release_refresh(&id, fence + 1).await.unwrap();
         assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(fence + 2));
-        other.health.note_failure();
-        store.release_refresh(&id, fence + 2).await.unwrap();
-        assert_eq!(other.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(fence + 3));
+    }
+
+    async fn a_lease_that_is_renewed_in_the_grace_time_is_not_taken_over(site: Site) {
+        let (store, other) = (&site.store, site.open_again().await);
+        let id = connect(store, "ann").await.id;
+        let fence = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        assert_eq!(other.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        store.renew_refresh(&id, fence, Duration::ZERO).await.unwrap();
+        other.health.pass_grace();
+        assert_eq!(other.lease_refresh(&id, Duration::from_secs(60)).await.unwrap(), None);
+        // The clock of the database is set back by an hour.
+        store.renew_refresh(&id, fence, Duration::from_secs(3600)).await.unwrap();
+        assert_eq!(take_over(&other, &id, Duration::from_secs(60)).await, Some(fence + 1));
     }
 
     async fn a_lease_is_renewed_until_it_is_released_or_taken_over(site: Site) {
@@ -237,9 +258,9 @@ mod tests {
         store.renew_refresh(&id, fence, LONG).await.unwrap();
         assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), None);
         store.renew_refresh(&id, fence, Duration::ZERO).await.unwrap();
-        let next = store.lease_refresh(&id, Duration::ZERO).await.unwrap().unwrap();
+        let next = take_over(store, &id, Duration::ZERO).await.unwrap();
         store.renew_refresh(&id, fence, LONG).await.unwrap();
-        assert_eq!(store.lease_refresh(&id, Duration::ZERO).await.unwrap(), Some(next + 1));
+        assert_eq!(take_over(store, &id, Duration::ZERO).await, Some(next + 1));
         store.release_refresh(&id, next + 1).await.unwrap();
         store.renew_refresh(&id, next + 1, LONG).await.unwrap();
         assert_eq!(store.lease_refresh(&id, LONG).await.unwrap(), Some(next + 2));

@@ -47,7 +47,8 @@ pub enum AuthType {
 }
 
 impl AuthType {
-    const ALL: [Self; 3] = [Self::OAuth2, Self::ApiKey, Self::None];
+    /// Every way.
+    pub const ALL: [Self; 3] = [Self::OAuth2, Self::ApiKey, Self::None];
 
     /// The name in answers and in the database.
     pub const fn name(self) -> &'static str {

@@ -1,9 +1,11 @@
 //! The queue of jobs, which all gateways on one database share.
 //!
-//! A gateway that runs a job has a lease on it, which it renews. A lease ends by itself, because the gateway may crash. Each lease
+//! A gateway that runs a job has a lease on it, which it renews. The clock of the database says when a lease ends. A job is taken
+//! from its gateway once this process has seen the lease abandoned ([`crate::health`]). Each lease
 //! has a number, the fence, which is higher than that of every earlier lease of the job. A write with an old fence has no effect,
 //! so a slow gateway cannot end a job that another one has taken up since.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::types::COLUMNS;
@@ -122,48 +124,53 @@ impl Store {
         .await
     }
 
-    /// Puts jobs back into the queue that only read and whose lease has ended, because their gateway died. Returns their number.
+    /// Takes jobs from gateways that died. Those that only read go back into the queue. Returns their number, and the others, which
+    /// must not be run again: jobs that change data, and those that have begun `max_attempts` times. `life` is the time of a lease.
+    /// A gateway is taken for dead once this process has seen its leases abandoned, so callers repeat the call.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn put_back_lost_jobs(&self, max_attempts: u32) -> Result<u64, StoreError> {
-        let condition = "status = 'running' AND leased_until <= now_ms() AND NOT changes_data AND attempts < $1";
-        // Gateways ask often, and must not hold the write lock for nothing.
-        let is_any: bool = self
+    pub async fn take_lost_jobs(
+        &self,
+        life: Duration,
+        max_attempts: u32,
+        limit: u32,
+    ) -> Result<(u64, Vec<Job>), StoreError> {
+        let health = Arc::clone(&self.health);
+        // Gateways look often, and must not hold the write lock for nothing.
+        let lost: Vec<(Job, i64)> = self
             .read(move |connection| {
-                connection.one(&format!("SELECT count(*) > 0 FROM jobs WHERE {condition}"), values![max_attempts])
+                // A lease that would last longer than `life` is the trace of a clock that was set back.
+                let ended: Vec<(Job, i64)> = connection.all(
+                    &format!(
+                        "SELECT {COLUMNS}, leased_until FROM jobs WHERE status = 'running'
+                             AND (leased_until <= now_ms() OR leased_until > now_ms() + $1)
+                         ORDER BY leased_until LIMIT $2"
+                    ),
+                    values![millis(life), limit],
+                )?;
+                let is_lost = |(job, until): &(Job, i64)| health.is_abandoned(&job.id, job.fence, *until);
+                Ok(ended.into_iter().filter(is_lost).collect())
             })
             .await?;
-        if !is_any {
-            return Ok(0);
+        let runs_again = |job: &Job| !job.changes_data && job.attempts < u64::from(max_attempts);
+        let (again, ended): (Vec<_>, Vec<_>) = lost.into_iter().partition(|(job, _)| runs_again(job));
+        let ended = ended.into_iter().map(|(job, _)| job).collect();
+        if again.is_empty() {
+            return Ok((0, ended));
         }
-        self.write(Durability::PowerLoss, move |connection| {
-            connection.execute(
-                &format!(
-                    "UPDATE jobs SET status = 'pending', due_at = now_ms(), leased_until = NULL WHERE {condition}"
-                ),
-                values![max_attempts],
-            )
-        })
-        .await
-    }
-
-    /// Returns jobs whose lease has ended and that must not be run again.
-    ///
-    /// # Errors
-    /// Fails if the database does not answer.
-    pub async fn lost_jobs(&self, max_attempts: u32, limit: u32) -> Result<Vec<Job>, StoreError> {
-        self.read(move |connection| {
-            connection.all(
-                &format!(
-                    "SELECT {COLUMNS} FROM jobs
-                     WHERE status = 'running' AND leased_until <= now_ms() AND (changes_data OR attempts >= $1)
-                     ORDER BY leased_until LIMIT $2"
-                ),
-                values![max_attempts, limit],
-            )
-        })
-        .await
+        let put_back = self.write(Durability::PowerLoss, move |connection| {
+            let mut put_back = 0;
+            for (job, until) in &again {
+                put_back += connection.execute(
+                    "UPDATE jobs SET status = 'pending', due_at = now_ms(), leased_until = NULL
+                     WHERE id = $1 AND fence = $2 AND leased_until = $3 AND status = 'running'",
+                    values![&job.id, job.fence, *until],
+                )?;
+            }
+            Ok(put_back)
+        });
+        Ok((put_back.await?, ended))
     }
 
     /// Returns the number of pending jobs of all tenants.

@@ -14,6 +14,7 @@ on_every_database!(
     a_list_has_the_newest_job_first_and_goes_on_behind_a_job,
     tenants_take_turns,
     many_takers_at_once_take_each_job_once,
+    a_job_that_is_renewed_in_the_grace_time_stays_with_its_gateway,
     a_job_that_was_put_back_is_not_taken_before_its_pause_has_passed,
     a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found,
     a_worker_whose_job_was_taken_up_writes_nothing,
@@ -186,19 +187,39 @@ async fn a_lease_that_has_ended_lets_reads_be_taken_again_and_changes_be_found(s
     take(store, Duration::ZERO).await;
     take(store, Duration::ZERO).await;
     take(store, LONG).await;
-    let lost = store.lost_jobs(ATTEMPTS, 10).await.unwrap();
+    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap(), (0, vec![]), "their gateway may still live");
+    let (put_back, lost) = take_lost(store).await;
+    assert_eq!(put_back, 1);
     assert_eq!(lost.iter().map(|job| &job.id).collect::<Vec<_>>(), [&write]);
-    assert_eq!(store.put_back_lost_jobs(ATTEMPTS).await.unwrap(), 1);
     assert_eq!(status(store, "acme", &read).await, JobStatus::Pending);
     for id in [&write, &held] {
         assert_eq!(status(store, "acme", id).await, JobStatus::Running);
     }
     for _ in 1..ATTEMPTS {
         assert_eq!(take(store, Duration::ZERO).await.id, read);
-        store.put_back_lost_jobs(ATTEMPTS).await.unwrap();
+        take_lost(store).await;
     }
     assert_eq!(store.take_job(LONG, vec![]).await.unwrap(), None, "it was cut off too often");
-    assert_eq!(store.lost_jobs(ATTEMPTS, 10).await.unwrap().len(), 2);
+    assert_eq!(take_lost(store).await.1.len(), 2);
+}
+
+/// Takes lost jobs, as a process does that has seen their leases ended for long enough.
+async fn take_lost(store: &Store) -> (u64, Vec<Job>) {
+    store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap();
+    store.health.pass_grace();
+    store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap()
+}
+
+async fn a_job_that_is_renewed_in_the_grace_time_stays_with_its_gateway(site: Site) {
+    let store = &site.store;
+    let id = add(store, new("acme")).await;
+    let job = take(store, Duration::ZERO).await;
+    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
+    tokio::time::sleep(Duration::from_millis(2)).await;
+    store.renew_jobs(vec![(id.clone(), job.fence)], Duration::ZERO).await.unwrap();
+    store.health.pass_grace();
+    assert_eq!(store.take_lost_jobs(LONG, ATTEMPTS, 10).await.unwrap().0, 0);
+    assert_eq!(status(store, "acme", &id).await, JobStatus::Running);
 }
 
 async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {
@@ -207,7 +228,7 @@ async fn a_worker_whose_job_was_taken_up_writes_nothing(site: Site) {
     let late = take(store, Duration::ZERO).await;
     let renew = async |fence, life| store.renew_jobs(vec![(id.clone(), fence)], life).await.unwrap();
     assert_eq!(renew(late.fence, Duration::ZERO).await, [id.as_str()]);
-    store.put_back_lost_jobs(ATTEMPTS).await.unwrap();
+    take_lost(store).await;
     let next = store.take_job(LONG, vec![]).await.unwrap().unwrap();
     assert_eq!(renew(late.fence, LONG).await, [""; 0]);
     assert_eq!(renew(next.fence, LONG).await, [id.as_str()]);

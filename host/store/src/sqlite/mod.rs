@@ -16,8 +16,8 @@ use std::fs::{OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{ErrorCode, TransactionBehavior};
@@ -95,11 +95,8 @@ impl Sqlite {
     }
 
     /// See [`crate::Store::checkpoint`]. Moves only as much as possible while other processes read.
-    pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
-        self.run(&self.writer, |connection, _| {
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(Ok(())))
-        })
-        .await
+    pub(crate) async fn checkpoint(&self, statement: &'static str) -> Result<(), StoreError> {
+        self.run(&self.writer, move |connection, _| connection.query_row(statement, [], |_| Ok(Ok(())))).await
     }
 
     /// See [`crate::Store::try_process_lock`]. The lock is one on a file beside the database.
@@ -148,10 +145,17 @@ fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // SQLite overwrites deleted data in the file, so that former secrets do not remain there.
     connection.pragma_update(None, "secure_delete", true)?;
-    // The clock of a SQLite database is that of the machine.
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
-    connection.create_scalar_function("now_ms", 0, flags, |_| Ok(to_millis(std::time::SystemTime::now())))?;
+    connection.create_scalar_function("now_ms", 0, flags, |_| Ok(steady_now()))?;
     Ok(connection)
+}
+
+/// The clock of a SQLite database, in milliseconds since 1970. It starts with the clock of the machine when the process first asks,
+/// and then runs evenly: if someone sets the machine's clock, no lease ends and no key expires.
+fn steady_now() -> i64 {
+    static START: OnceLock<(SystemTime, Instant)> = OnceLock::new();
+    let (at, instant) = START.get_or_init(|| (SystemTime::now(), Instant::now()));
+    to_millis(*at + instant.elapsed())
 }
 
 /// Switches the file to a write-ahead log, with which readers and the writer do not wait for each other. While another process

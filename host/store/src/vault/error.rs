@@ -17,6 +17,16 @@ pub enum VaultError {
         /// The path at which it was expected.
         path: PathBuf,
     },
+    /// The store is empty, but there is a master key.
+    #[error(
+        "the database is empty, but there is a master key, {}: the database may have been lost, moved or copied without its `-wal` \
+         file; restore it from a backup, or begin a new one with `connector-gateway serve --new-database`",
+        path.display()
+    )]
+    NoDatabase {
+        /// The master key file.
+        path: PathBuf,
+    },
     /// The file has another master key than the one that the stored data keys need. It comes from another installation, or
     /// from before or after a rotation.
     #[error("the master key in {} is the wrong one: it is {found}, but the stored secrets need {needed}; put a copy of the right one there, or set `master_key_file`", path.display())]

@@ -84,6 +84,11 @@ impl MasterFile {
         Self { path }
     }
 
+    /// Returns whether there is a file.
+    pub(super) fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
     /// Reads the keys in the file, of which the last one is the newest.
     pub(super) fn read(&self) -> Result<Vec<Master>, VaultError> {
         self.find()?.ok_or_else(|| self.missing())
@@ -117,6 +122,10 @@ impl MasterFile {
 
     pub(super) fn missing(&self) -> VaultError {
         VaultError::Missing { path: self.path.clone() }
+    }
+
+    pub(super) fn without_database(&self) -> VaultError {
+        VaultError::NoDatabase { path: self.path.clone() }
     }
 
     pub(super) fn begun_elsewhere(&self, master_id: &str) -> VaultError {

@@ -47,6 +47,9 @@ const MAX_AGE: Duration = Duration::from_secs(1);
 /// before the retirement.
 const RETIRED_KEY_LIFE: Duration = Duration::from_secs(600);
 
+/// Time in which a gateway that has created the master key file stores the first data key.
+const FIRST_KEY_TIME: Duration = Duration::from_secs(1);
+
 /// Seals and unseals secrets. Clones share the keys.
 #[derive(Clone)]
 pub struct Vault {
@@ -76,18 +79,40 @@ struct Keys {
 }
 
 impl Vault {
-    /// Opens the vault with the master key file at the path `master_key`. With an empty store, creates the file and the first
-    /// data key.
+    /// Opens the vault with the master key file at the path `master_key`. With an empty store and no file, creates the file and the
+    /// first data key.
     ///
     /// # Errors
-    /// Fails if the file is missing, has the wrong key, or can be read by other users. Nothing is changed then. Also fails if
-    /// the store does.
+    /// Fails if the file is missing, has the wrong key, or can be read by other users. Fails if the store is empty although there is
+    /// a file, because a database was then probably lost ([`Vault::open_new`]). Nothing is changed then. Also fails if the store
+    /// does.
     pub async fn open(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
+        Self::open_or_begin(master_key, store, false).await
+    }
+
+    /// As [`Vault::open`], but takes an empty store for a new one, although there is a master key file.
+    ///
+    /// # Errors
+    /// As [`Vault::open`].
+    pub async fn open_new(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
+        Self::open_or_begin(master_key, store, true).await
+    }
+
+    async fn open_or_begin(master_key: &Path, store: &Store, is_new: bool) -> Result<Self, VaultError> {
         let file = MasterFile::new(master_key.to_owned());
         // The store is read first. Another gateway creates the file before it stores its data key, so that the file of a
         // data key that is found here already exists.
         let mut data_keys = store.data_keys().await?;
+        let had_file = file.exists();
         let masters = file.read_or_create(data_keys.is_empty())?;
+        if data_keys.is_empty() && had_file && !is_new {
+            // A gateway that starts at the same time has created the file, and is about to store the first data key.
+            tokio::time::sleep(FIRST_KEY_TIME).await;
+            data_keys = store.data_keys().await?;
+            if data_keys.is_empty() {
+                return Err(file.without_database());
+            }
+        }
         if data_keys.is_empty() {
             let (id, key) = (random_id("dk_")?, cipher::new_key()?);
             let wraps = masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
@@ -119,6 +144,15 @@ impl Vault {
     /// Fails if the store does, or if the operating system provides no random numbers.
     pub async fn seal(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
         self.keys(|keys| keys.read_at.elapsed() < MAX_AGE).await?.seal(context, secret)
+    }
+
+    /// As [`Vault::seal`], but does not check whether the newest known data key is still the newest of all. For a value that is
+    /// sealed again, or deleted, before the key may be deleted: within minutes.
+    ///
+    /// # Errors
+    /// If the operating system provides no random numbers.
+    pub fn seal_with_known_key(&self, context: &[&str], secret: &[u8]) -> Result<Sealed, VaultError> {
+        self.inner.keys.load().seal(context, secret)
     }
 
     /// Unseals a secret that was sealed with the same context.

@@ -1,4 +1,4 @@
-//! Sends requests that the test describes, and answers with the result.
+//! Sends requests that the test describes, and returns the result.
 
 use serde_json::{Value, json};
 

@@ -58,7 +58,8 @@ fn check_oauth2(oauth2: &Oauth2<'_>, found: &mut Violations) {
     }
 }
 
-/// A user's key must not replace a header that decides where a request goes, where it ends, or how it is to be read.
+/// A user's key must not replace a header that decides where a request goes, where it ends, or how
+/// it is to be read.
 fn check_key(key: &ApiKey<'_>, found: &mut Violations) {
     if let Some(name) = key.header {
         found.add(format!("api-key, header `{}`", shorten(name)), header::key(name));

@@ -11,7 +11,7 @@ use crate::limit::{
 };
 use crate::{Broken, address, ensure, name, pointer, schema};
 
-/// The violations that were found so far.
+/// The violations found so far.
 pub(super) struct Violations(pub(super) Vec<Violation>);
 
 impl Violations {
@@ -22,7 +22,7 @@ impl Violations {
     }
 }
 
-/// Checks a manifest, without parsing its schemas. Answers every rule that it breaks.
+/// Checks a manifest, without parsing its schemas. Returns every rule that it breaks.
 #[must_use]
 pub fn check(manifest: &Manifest<'_>) -> Vec<Violation> {
     let mut found = Violations(Vec::new());
@@ -61,8 +61,8 @@ pub fn check(manifest: &Manifest<'_>) -> Vec<Violation> {
     found.0
 }
 
-/// Checks the schemas and examples of a manifest: that they are JSON, that inputs refuse members that they do not name, that
-/// examples and pages fit them. Answers every rule that they break.
+/// Checks the schemas and examples of a manifest: that they are JSON, that inputs refuse members
+/// that they do not name, that examples and pages fit them. Returns every rule that they break.
 #[must_use]
 pub fn check_schemas(manifest: &Manifest<'_>) -> Vec<Violation> {
     let mut found = Violations(Vec::new());
@@ -167,7 +167,8 @@ fn check_input(operation: &Operation<'_>, input: &Value, part: &str, found: &mut
     }
 }
 
-/// Returns `true` if a text begins with the element `svg`, behind an XML declaration, comments and a document type.
+/// Returns `true` if a text begins with the element `svg`, behind an XML declaration, comments and
+/// a document type.
 fn is_svg(text: &str) -> bool {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     for (begin, end) in [("<?xml", "?>"), ("<!--", "-->"), ("<!DOCTYPE", ">"), ("<!--", "-->")] {
@@ -186,7 +187,8 @@ fn is_json(what: &str, text: &str) -> Result<(), Broken> {
     }
 }
 
-/// A text that operators see in one line of a terminal. Without this rule it could forge further lines there.
+/// A text that operators see in one line of a terminal. Without this rule it could forge further
+/// lines there.
 pub(super) fn line(text: &str) -> Result<(), Broken> {
     ensure(!text.contains(char::is_control), "the text has no line break and no other control character")
 }
@@ -195,7 +197,7 @@ fn text(text: &str) -> Result<(), Broken> {
     ensure(text.len() <= TEXT_BYTES, "a text has at most 64 KiB")
 }
 
-/// Checks number, form and uniqueness of names, and answers them as a set.
+/// Checks number, form and uniqueness of names, and returns them as a set.
 fn distinct<'a>(
     what: &str,
     names: impl Iterator<Item = &'a str>,

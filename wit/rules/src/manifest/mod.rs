@@ -1,10 +1,12 @@
 //! All rules of a manifest.
 //!
-//! The types here are those of the interface `manifest` in `wit/connector.wit`, as borrowed text: the gateway and the SDK have
-//! different generated types for the same records, and both are turned into these. Only the parts that a rule looks at are there.
+//! The types here correspond to the interface `manifest` in `wit/connector.wit`, as borrowed text.
+//! The gateway and the SDK have different generated types for the same records, and convert both
+//! into these types. They have only the parts that a rule needs.
 //!
-//! [`check()`] looks at names, limits, addresses and references. [`check_schemas`] parses the schemas and examples; a gateway
-//! that checks unknown connectors calls it where their code is compiled.
+//! [`check()`] checks names, limits, addresses and references. [`check_schemas`] parses the schemas
+//! and examples; a gateway that checks untrusted connectors calls it in the process that compiles
+//! their code.
 
 mod auth;
 mod check;

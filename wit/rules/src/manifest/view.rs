@@ -1,7 +1,8 @@
 //! The manifest of a connector as the rules see it.
 
-/// Defines `fn view`, which borrows the parts of a manifest that rules are about. The SDK and the gateway have types of their own
-/// for the same manifest, both generated from the contract. The argument is the name of the module with these types.
+/// Defines `fn view`, which borrows the parts of a manifest that rules need. The SDK and the
+/// gateway have different types for the same manifest, both generated from the contract. The
+/// argument is the name of the module with these types.
 #[macro_export]
 macro_rules! manifest_view {
     ($wit:ident) => {

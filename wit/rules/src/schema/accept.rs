@@ -1,4 +1,5 @@
-//! Checks whether a field accepts a value, for defaults and examples. The gateway validates requests with the schema itself.
+//! Checks whether a field accepts a value, for defaults and examples. The gateway validates
+//! requests with the schema itself.
 
 use serde_json::{Map, Number, Value};
 
@@ -25,7 +26,8 @@ impl Mismatch {
     }
 }
 
-/// Returns `true` if an object with these fields accepts a value. Patterns and formats are not checked.
+/// Returns `true` if an object with these fields accepts a value. Patterns and formats are not
+/// checked.
 ///
 /// # Errors
 /// The first member that does not fit.

@@ -27,7 +27,8 @@ pub enum Part {
 }
 
 impl Field {
-    /// Returns `true` if the parts of the field belong together. Answers every rule that is broken, with the part that breaks it.
+    /// Returns `true` if the parts of the field belong together. Returns every broken rule, with
+    /// the part that breaks it.
     #[must_use]
     pub fn inconsistencies(&self) -> Vec<(Part, Broken)> {
         let mut found = Vec::new();

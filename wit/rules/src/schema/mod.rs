@@ -2,8 +2,8 @@
 //!
 //! # Layout
 //! - here: fields, and the schema that follows from them.
-//! - `consistent`: whether the parts of a field belong together.
-//! - `accept`: whether a field accepts a value.
+//! - `consistent`: checks that the parts of a field fit together.
+//! - `accept`: checks that a field accepts a value.
 //! - `text`: the rules for schemas and examples in a manifest.
 
 mod accept;
@@ -48,8 +48,8 @@ pub struct Field {
     pub without: Vec<String>,
     /// `true` if the value is a secret, which documentation does not show.
     pub secret: bool,
-    /// `true` if null is a value of the field, and does not mean that the field is absent. The schema says so with
-    /// [`NULLABLE`].
+    /// `true` if null is a value of the field, and does not mean that the field is absent. The
+    /// schema says so with [`NULLABLE`].
     pub nullable: bool,
     /// Documentation for callers, in CommonMark.
     pub documentation: String,
@@ -118,7 +118,7 @@ impl Field {
         let mut schema = Map::new();
         match &self.kind {
             Kind::StringOrList if self.values.is_some() => {
-                // An `enum` beside `"type": ["string", "array"]` would refuse every list.
+                // An `enum` next to `"type": ["string", "array"]` would refuse every list.
                 let mut choices =
                     vec![self.item(&Kind::String), json!({"type": "array", "items": self.item(&Kind::String)})];
                 choices.extend(self.optional.then(|| json!({"type": "null"})));
@@ -151,7 +151,7 @@ impl Field {
                 if !self.without.is_empty() {
                     let refused = self.without.iter().map(|name| (name.clone(), Value::Bool(false)));
                     schema.insert("properties".to_owned(), Value::Object(refused.collect()));
-                    // Some tools take members beside `properties` for misspelt ones.
+                    // Some tools report members that are not in `properties` as misspelt.
                     schema.insert("additionalProperties".to_owned(), Value::Bool(true));
                 }
             }
@@ -209,7 +209,7 @@ impl Field {
         }
     }
 
-    /// The declared bounds, and the bounds of the place: a path has no empty segments.
+    /// The declared bounds, and a lower bound for values in a path, which has no empty segments.
     fn insert_bounds(&self, schema: &mut Map<String, Value>) {
         let at_least_one = || self.minimum.clone().or_else(|| self.in_path.then(|| 1.into()));
         let bytes = || self.max_bytes.map(Number::from);

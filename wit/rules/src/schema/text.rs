@@ -16,7 +16,8 @@ pub fn size(schema: &str) -> Result<(), Broken> {
 /// Parses the schema of an operation's input.
 ///
 /// # Errors
-/// That it is too large, is not JSON, is not the schema of an object, or does not refuse members that it does not name.
+/// That it is too large, is not JSON, is not the schema of an object, or does not refuse members
+/// that it does not name.
 pub fn input(schema: &str) -> Result<Value, Broken> {
     size(schema)?;
     let schema: Value =
@@ -26,7 +27,8 @@ pub fn input(schema: &str) -> Result<Value, Broken> {
     Ok(schema)
 }
 
-/// Returns `true` if an object schema refuses members that it does not name, so that misspelt members are refused.
+/// Returns `true` if an object schema refuses members that it does not name, so that misspelt
+/// members are refused.
 ///
 /// # Errors
 /// The rule.
@@ -43,8 +45,8 @@ pub fn closed(schema: &Value) -> Result<(), Broken> {
 const COMPOSING: [&str; 8] =
     ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "patternProperties"];
 
-/// Returns `true` if a parsed schema names the member at a JSON Pointer. Where the schema composes other schemas, or leaves the members of
-/// an object open, every member counts as named.
+/// Returns `true` if a parsed schema names the member at a JSON Pointer. Where the schema composes
+/// other schemas, or leaves the members of an object open, every member counts as named.
 #[must_use]
 pub fn names(schema: &Value, pointer: &str) -> bool {
     let mut schema = schema;
@@ -69,7 +71,8 @@ fn accepts_objects(schema: &Value) -> bool {
     }
 }
 
-/// Returns `true` if an example, which is JSON text, has the members that a parsed schema names and requires. The gateway checks the values.
+/// Returns `true` if an example, which is JSON text, has the members that a parsed schema names and
+/// requires. The gateway checks the values.
 ///
 /// # Errors
 /// The first member that is wrong.

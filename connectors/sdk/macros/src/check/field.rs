@@ -4,7 +4,7 @@ use contract_rules::name;
 use contract_rules::schema::{Kind, Part};
 
 use crate::errors::Errors;
-use crate::parse::field::{Encoding, Field, Place};
+use crate::parse::field::{Encoding, Field, Location};
 use crate::parse::row::Row;
 
 /// A field of a row.
@@ -12,7 +12,7 @@ pub(super) fn check(row: &Row, field: &Field, errors: &mut Errors) {
     errors.rule(field.name_span, name::field(&field.spec.name, row.envelope));
     if row.is_request() {
         let before = errors.count();
-        check_place(row, field, errors);
+        check_location(row, field, errors);
         if field.assumed && errors.count() == before {
             errors.at(
                 field.span(Part::Default),
@@ -25,7 +25,7 @@ pub(super) fn check(row: &Row, field: &Field, errors: &mut Errors) {
     if field.spec.default.is_some() && !field.spec.optional {
         errors.at(field.span(Part::Default), format!("a field with a default is optional: `{}?`", field.spec.name));
     }
-    let takes_null = row.is_request() && field.spec.optional && row.place(field) == Place::Body;
+    let takes_null = row.is_request() && field.spec.optional && row.location(field) == Location::Body;
     if field.spec.nullable && (!takes_null || row.is_whole_body(field)) {
         errors.at(
             field.name_span,
@@ -67,31 +67,31 @@ pub(super) fn check_type(field: &Field, errors: &mut Errors) {
     }
 }
 
-fn check_place(row: &Row, field: &Field, errors: &mut Errors) {
+fn check_location(row: &Row, field: &Field, errors: &mut Errors) {
     let name = &field.spec.name;
     let in_template = row.placeholders().contains(name);
-    let place = row.place(field);
-    let place_span = field.place.map_or(field.name_span, |(_, span)| span);
-    match (in_template, place == Place::Path) {
+    let location = row.location(field);
+    let location_span = field.location.map_or(field.name_span, |(_, span)| span);
+    match (in_template, location == Location::Path) {
         (true, false) => {
-            return errors.at(place_span, format!("the path has `{{{name}}}`, so the field is a part of it"));
+            return errors.at(location_span, format!("the path has `{{{name}}}`, so the field is a part of it"));
         }
-        (false, true) => return errors.at(place_span, format!("the path has no `{{{name}}}`")),
+        (false, true) => return errors.at(location_span, format!("the path has no `{{{name}}}`")),
         _ => {}
     }
-    if place == Place::Path && field.spec.optional && !field.sent {
+    if location == Location::Path && field.spec.optional && !field.sent {
         errors.at(field.name_span, format!("the path needs `{name}`, so the field is not optional"));
     }
     let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
     let is_object = |kind: &Kind| matches!(kind, Kind::Object | Kind::Members(_));
     let objects = is_object(&field.spec.kind) || matches!(&field.spec.kind, Kind::List(item) if is_object(item));
-    match place {
-        Place::Path if objects || entries => errors.at(field.kind_span, "an object cannot be a part of a path"),
-        Place::Query | Place::Header if objects => errors.at(
+    match location {
+        Location::Path if objects || entries => errors.at(field.kind_span, "an object cannot be a part of a path"),
+        Location::Query | Location::Header if objects => errors.at(
             field.kind_span,
             "an object cannot be a parameter or a header; `entries[name, …]` makes one of each of its members",
         ),
-        Place::Body if entries => errors.at(
+        Location::Body if entries => errors.at(
             field.kind_span,
             "entries become query parameters or headers; for a member of the body write its fields in braces",
         ),

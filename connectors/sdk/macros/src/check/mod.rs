@@ -1,7 +1,11 @@
-//! The rules between the parts of a table. Every mistake is reported at the word that is wrong, with what to write.
+//! The rules between the parts of a table. Every mistake is reported at the wrong word. The message
+//! says what to write.
 //!
 //! # Layout
-//! - here: the head and the statements. `row`: one operation. `field`: one field. `template`: paths and headers with names in braces.
+//! - here: the head and the statements.
+//! - `row`: one operation.
+//! - `field`: one field.
+//! - `template`: paths and headers with names in braces.
 
 mod field;
 mod row;
@@ -36,7 +40,7 @@ pub(crate) fn check(table: &mut Table, errors: &mut Errors) {
             if earlier.iter().any(|known| known.name.text == row.name.text) {
                 errors.at(row.name.span, format!("`{}` is declared twice", row.name.text));
             }
-            // The checks would repeat a mistake that the parser has reported.
+            // The parser has already reported these mistakes.
             if !row.broken {
                 row::check(table, row, errors);
             }

@@ -9,7 +9,7 @@ use syn::LitStr;
 use super::{field, template};
 use crate::errors::Errors;
 use crate::parse::clause::{NextPage, Pages};
-use crate::parse::field::{Field, Place};
+use crate::parse::field::{Field, Location};
 use crate::parse::json::Json;
 use crate::parse::row::{Action, Row};
 use crate::parse::table::{Table, known};
@@ -40,7 +40,8 @@ pub(super) fn check(table: &Table, row: &Row, errors: &mut Errors) {
     if let Some(schema) = row.answer_schema.as_ref().filter(|schema| !schema.value.is_object()) {
         errors.at(schema.span, "the schema of an answer is an object: `{ type: \"object\", … }`");
     }
-    // Examples and pages refer to the fields, so a mistake there would be repeated here.
+    // Examples and pages refer to the fields, so these checks would report a mistake in a field
+    // again.
     if errors.count() > before {
         return;
     }
@@ -96,7 +97,7 @@ fn check_path(table: &Table, row: &Row, literal: &LitStr, errors: &mut Errors) {
 }
 
 fn check_body(row: &Row, errors: &mut Errors) {
-    let in_body = |field: &&Field| row.place(field) == Place::Body;
+    let in_body = |field: &&Field| row.location(field) == Location::Body;
     let Some(whole) = row.fields.iter().find(|field| row.is_whole_body(field)) else { return };
     for member in row.fields.iter().filter(in_body).filter(|field| !row.is_whole_body(field)) {
         errors.at(
@@ -112,15 +113,16 @@ fn check_body(row: &Row, errors: &mut Errors) {
     }
 }
 
-/// The fields of a row are apart from each other in its request.
+/// Two fields of a row must not have the same place in its request, nor one inside of the other.
 fn check_sent_names(row: &Row, errors: &mut Errors) {
     for (index, field) in row.fields.iter().enumerate() {
-        let place = row.place(field);
+        let location = row.location(field);
         let earlier = row.fields.iter().take(index);
         // A field of entries is sent under the names of its entries.
         let is_sent = |known: &&Field| !matches!(known.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
-        let others =
-            earlier.filter(|known| row.place(known) == place && known.spec.name != field.spec.name).filter(is_sent);
+        let others = earlier
+            .filter(|known| row.location(known) == location && known.spec.name != field.spec.name)
+            .filter(is_sent);
         match &field.spec.kind {
             Kind::Entries(entries) | Kind::TextEntries(entries) => {
                 let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
@@ -131,33 +133,38 @@ fn check_sent_names(row: &Row, errors: &mut Errors) {
                 }
             }
             _ if row.is_whole_body(field) => {}
-            _ => check_sent_name(place, field, others, errors),
+            _ => check_sent_name(location, field, others, errors),
         }
     }
 }
 
-fn check_sent_name<'a>(place: Place, field: &Field, mut others: impl Iterator<Item = &'a Field>, errors: &mut Errors) {
+fn check_sent_name<'a>(
+    location: Location,
+    field: &Field,
+    mut others: impl Iterator<Item = &'a Field>,
+    errors: &mut Errors,
+) {
     let (name, span) = (field.sent_name(), field.sent_name_span());
-    let same = |known: &&Field| match place {
-        Place::Path => false,
-        Place::Header => known.sent_name().eq_ignore_ascii_case(&name),
-        Place::Query | Place::Body => known.sent_name() == name,
+    let same = |known: &&Field| match location {
+        Location::Path => false,
+        Location::Header => known.sent_name().eq_ignore_ascii_case(&name),
+        Location::Query | Location::Body => known.sent_name() == name,
     };
-    match place {
-        Place::Path => return,
-        Place::Query if name.is_empty() => return errors.at(span, "the name of a parameter is not empty"),
-        Place::Query => {}
-        Place::Header => errors.rule(span, header::name(&name)),
-        Place::Body if field.body_path().iter().any(String::is_empty) => {
+    match location {
+        Location::Path => return,
+        Location::Query if name.is_empty() => return errors.at(span, "the name of a parameter is not empty"),
+        Location::Query => {}
+        Location::Header => errors.rule(span, header::name(&name)),
+        Location::Body if field.body_path().iter().any(String::is_empty) => {
             return errors
                 .at(span, "a part of the name is empty: dots lead into inner objects, as in `color.textColor`");
         }
-        Place::Body => {}
+        Location::Body => {}
     }
     let path = field.body_path();
     let around = |known: &&Field| {
         let known = known.body_path();
-        place == Place::Body && (known.starts_with(&path) || path.starts_with(&known))
+        location == Location::Body && (known.starts_with(&path) || path.starts_with(&known))
     };
     let Some(known) = others.find(|known| same(known) || around(known)) else { return };
     let declared = &known.spec.name;

@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::parse::row::{self, Piece, Row, SETTINGS};
 use crate::parse::table::Table;
 
-/// Braces close, and every placeholder is a setting, or a field of `row`.
+/// Checks that braces are closed, and that every placeholder is a setting or a field of `row`.
 pub(super) fn check(table: &Table, literal: &LitStr, row: Option<&Row>, errors: &mut Errors) {
     let pieces = match row::pieces(&literal.value()) {
         Ok(pieces) => pieces,
@@ -23,7 +23,7 @@ pub(super) fn check(table: &Table, literal: &LitStr, row: Option<&Row>, errors: 
                     format!("`{{{name}}}` is not a setting; a header may have `{{settings.name}}` only"),
                 );
             }
-            // The name itself is checked as that of a field.
+            // The check of the field covers the name itself.
             None => {}
         }
     }

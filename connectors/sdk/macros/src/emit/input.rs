@@ -1,4 +1,5 @@
-//! The input types of functions: a struct for each row that is a function with fields or has a check, and how it is read.
+//! The input types of functions: a struct for each row that is a function with fields or has a
+//! check, and how it is read.
 
 use std::collections::HashSet;
 
@@ -56,7 +57,8 @@ pub(super) fn type_name(row: &Row) -> Ident {
     }
 }
 
-/// The fields that can be declared in Rust: a mistake in a name has been reported, and must not be repeated.
+/// The fields that can be declared in Rust. A mistake in a name is already reported, and must not
+/// be reported again.
 pub(super) fn distinct(fields: &[Field]) -> impl Iterator<Item = &Field> {
     let mut names = HashSet::new();
     let declarable = |field: &&Field| name::field(&field.spec.name, false).is_ok();
@@ -109,7 +111,8 @@ fn default_value(kind: &Kind, default: &Value) -> TokenStream {
     }
 }
 
-/// The field's name: raw if it is a word of the language, with a `_` before it if it is no identifier.
+/// The field's name in Rust: a raw identifier if it is a keyword, with a `_` before it if it is not
+/// an identifier.
 pub(super) fn rust_name(field: &Field) -> Ident {
     let text = &field.spec.name;
     if syn::parse_str::<Ident>(text).is_ok() {

@@ -1,9 +1,12 @@
-//! The Rust code of a table: a static, the exports of the component, the functions of the settings, an input type for every
-//! function with fields, and a test.
+//! The Rust code of a table: a static, the exports of the component, the functions of the settings,
+//! an input type for every function with fields, and a test.
 //!
 //! # Layout
-//! - here: the whole, and the parts that the manifest is made of. `operation`: one operation. `request`: the request of a row.
-//! - `settings`: a function for each setting. `input`: the input types of functions.
+//! - here: the whole, and the parts of the manifest.
+//! - `operation`: one operation.
+//! - `request`: the request of a row.
+//! - `settings`: a function for each setting.
+//! - `input`: the input types of functions.
 
 mod input;
 mod operation;
@@ -18,7 +21,7 @@ use crate::parse::row::{Action, Row};
 use crate::parse::statement::{Links, Upstream};
 use crate::parse::table::Table;
 
-/// The level of compression that makes the smallest text.
+/// The compression level with the smallest result.
 const SMALLEST: u8 = 10;
 
 pub(crate) fn table(table: &Table) -> TokenStream {
@@ -57,7 +60,7 @@ fn connector(table: &Table) -> TokenStream {
     };
     let documentation = &table.documentation;
     let auth = table.auth.clone().unwrap_or_else(|| quote!(Auth::None));
-    // The compiler tells Cargo of the file, so that a change of it builds the connector again.
+    // This makes Cargo build the connector again if the file changes.
     let answers = table.answer_examples.as_ref().map(|answers| {
         let path = answers.path();
         quote!(

@@ -47,7 +47,7 @@ pub(super) fn operation(table: &Table, row: &Row) -> TokenStream {
     })
 }
 
-/// The texts of an operation, in the order in which the SDK reads them. One that the operation does not have is empty.
+/// The texts of an operation, in the order in which the SDK reads them. A missing text is empty.
 pub(super) fn texts(row: &Row) -> [String; 6] {
     let (summary, description) = row.documentation.split_once("\n\n").unwrap_or((&row.documentation, ""));
     let summary = summary.replace('\n', " ");
@@ -105,7 +105,8 @@ fn pages(pages: &Pages) -> TokenStream {
     })
 }
 
-/// The span is that of the function's name, so that the compiler reports a wrong signature there.
+/// The code has the span of the function's name, so that the compiler reports a wrong signature
+/// there.
 fn call(row: &Row, function: &Path) -> TokenStream {
     let span = span_of(function);
     if row.has_block {

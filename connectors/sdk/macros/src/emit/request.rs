@@ -8,12 +8,13 @@ use serde_json::Value;
 use syn::{Ident, LitStr};
 
 use super::{optional, optional_text};
-use crate::parse::field::{Encoding, Field, Lists, Place};
+use crate::parse::field::{Encoding, Field, Lists, Location};
 use crate::parse::row::{self, Piece, Row, SETTINGS};
 use crate::parse::statement::Header;
 use crate::parse::table::Table;
 
-/// RFC 3986's unreserved characters remain, and `$` and `@`, which OData parameters begin with.
+/// The characters that are not encoded: RFC 3986's unreserved ones, and `$` and `@`, which OData
+/// parameters begin with.
 const QUERY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'$').remove(b'@');
 
@@ -99,7 +100,7 @@ pub(super) fn header(table: &Table, row: Option<&Row>, header: &Header) -> Token
 fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
     let spec = &field.spec;
     let name = &spec.name;
-    let place = place(row, field);
+    let location = location(row, field);
     let required = !spec.optional;
     let integer = matches!(&spec.kind, Kind::Integer)
         || matches!(&spec.kind, Kind::List(item) if matches!(**item, Kind::Integer));
@@ -112,7 +113,7 @@ fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
     let nullable = spec.nullable;
     quote!(::connector_sdk::table::Field {
         name: #name,
-        place: ::connector_sdk::table::Place::#place,
+        location: ::connector_sdk::table::Location::#location,
         required: #required,
         integer: #integer,
         lists: ::connector_sdk::table::Lists::#lists,
@@ -124,7 +125,7 @@ fn field(table: &Table, row: &Row, field: &Field) -> TokenStream {
 
 fn lists(table: &Table, row: &Row, field: &Field) -> TokenStream {
     let lists = match (&field.lists, &field.spec.kind) {
-        (None, _) if row.place(field) == Place::Body => return quote!(AsTheyAre),
+        (None, _) if row.location(field) == Location::Body => return quote!(AsTheyAre),
         (Some(lists), _) => lists,
         (None, Kind::Entries(_)) => &table.lists,
         (None, _) => return quote!(Joined(",")),
@@ -135,11 +136,11 @@ fn lists(table: &Table, row: &Row, field: &Field) -> TokenStream {
     }
 }
 
-fn place(row: &Row, field: &Field) -> TokenStream {
+fn location(row: &Row, field: &Field) -> TokenStream {
     let entries = matches!(field.spec.kind, Kind::Entries(_) | Kind::TextEntries(_));
     let upstream_name = field.sent_name();
-    match row.place(field) {
-        Place::Path => {
+    match row.location(field) {
+        Location::Path => {
             let encoding = match field.encoding {
                 Encoding::Segment => quote!(Segment),
                 Encoding::Path => quote!(Path),
@@ -147,12 +148,12 @@ fn place(row: &Row, field: &Field) -> TokenStream {
             };
             quote!(Path(::connector_sdk::table::Encoding::#encoding))
         }
-        Place::Query if entries => quote!(QueryEntries),
-        Place::Query => quote!(Query(#upstream_name)),
-        Place::Header if entries => quote!(HeaderEntries),
-        Place::Header => quote!(Header(#upstream_name)),
-        Place::Body if row.is_whole_body(field) => quote!(WholeBody),
-        Place::Body => {
+        Location::Query if entries => quote!(QueryEntries),
+        Location::Query => quote!(Query(#upstream_name)),
+        Location::Header if entries => quote!(HeaderEntries),
+        Location::Header => quote!(Header(#upstream_name)),
+        Location::Body if row.is_whole_body(field) => quote!(WholeBody),
+        Location::Body => {
             let names = field.body_path().into_iter().map(|name| Value::String(name).to_string());
             quote!(Body(&[#(#names),*]))
         }
@@ -163,7 +164,7 @@ fn body(row: &Row) -> TokenStream {
     if let Some(index) = row.fields.iter().position(|field| row.is_whole_body(field)) {
         return quote!(::connector_sdk::table::Body::Whole(#index));
     }
-    let fields = row.fields.iter().enumerate().filter(|(_, field)| row.place(field) == Place::Body);
+    let fields = row.fields.iter().enumerate().filter(|(_, field)| row.location(field) == Location::Body);
     let mut members: Vec<_> = fields.map(|(index, field)| (index, field.body_path())).collect();
     if members.is_empty() && row.fixed_body.is_empty() {
         return quote!(::connector_sdk::table::Body::None);
@@ -179,7 +180,7 @@ fn body(row: &Row) -> TokenStream {
     quote!(::connector_sdk::table::Body::Members { fixed: #fixed, fields: &[#(#order),*] })
 }
 
-/// Brings the fields of one inner object together, and keeps the order otherwise.
+/// Groups the fields of one inner object, and otherwise keeps the order.
 fn group(members: &mut Vec<(usize, Vec<String>)>, depth: usize) {
     let mut grouped: Vec<Vec<(usize, Vec<String>)>> = Vec::new();
     for member in members.drain(..) {

@@ -9,7 +9,7 @@ use crate::parse::table::Table;
 
 pub(super) fn setting(setting: &Field) -> TokenStream {
     let (name, documentation) = (&setting.spec.name, &setting.spec.documentation);
-    // The default and the documentation have members of their own.
+    // The default and the documentation are separate members of the declaration.
     let mut spec = setting.spec.clone();
     spec.default = None;
     spec.documentation = String::new();
@@ -42,7 +42,8 @@ pub(super) fn functions(table: &Table) -> Option<TokenStream> {
             #[doc = #documentation]
             ///
             /// # Errors
-            /// [`Fault::Failed`](::connector_sdk::Fault::Failed) if the value is not of the declared type.
+            /// [`Fault::Failed`](::connector_sdk::Fault::Failed) if the value is not of the
+            /// declared type.
             pub fn #function() -> ::core::result::Result<#result, ::connector_sdk::Fault> {
                 ::connector_sdk::config::#read
             }

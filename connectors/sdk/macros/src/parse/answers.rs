@@ -1,4 +1,5 @@
-//! Examples of answers: a JSON file beside the crate's Cargo.toml, an object with an answer for each operation.
+//! Examples of answers: a JSON file in the crate's folder, an object with an answer for each
+//! operation.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -23,7 +24,7 @@ impl Parse for AnswerExamples {
 }
 
 impl AnswerExamples {
-    /// The whole path. It depends on the machine, so no message has it.
+    /// The absolute path. It depends on the machine, so messages do not contain it.
     pub(crate) fn path(&self) -> String {
         let folder = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
         folder.join(self.file.value()).to_string_lossy().into_owned()
@@ -49,8 +50,9 @@ impl AnswerExamples {
     }
 
     fn read(&self) -> Result<Map<String, Value>, String> {
-        let text = fs::read_to_string(self.path())
-            .map_err(|error| format!("the file cannot be read beside the crate's Cargo.toml: {error}"))?;
+        let text = fs::read_to_string(self.path()).map_err(|error| {
+            format!("the file cannot be read; its path is relative to the crate's Cargo.toml: {error}")
+        })?;
         serde_json::from_str(&text).map_err(|error| format!("the file is not a JSON object of answers: {error}"))
     }
 }

@@ -1,4 +1,4 @@
-//! The clauses of a row that have a grammar of their own.
+//! The clauses of a row that have their own grammar.
 
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, LitInt, LitStr};

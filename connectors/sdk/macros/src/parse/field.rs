@@ -11,19 +11,19 @@ use super::json::Json;
 use super::{Name, list, literal, literals, word};
 use crate::errors::Errors;
 
-/// A field with the places of its parts.
+/// A field with the spans of its parts.
 #[derive(Clone)]
 pub(crate) struct Field {
     /// The part that the contract's rules know.
     pub(crate) spec: schema::Field,
     pub(crate) name_span: Span,
     pub(crate) kind_span: Span,
-    /// Places of the parts that a rule may refuse.
+    /// Spans of the parts that a rule may refuse.
     spans: Vec<(Part, Span)>,
     /// The fields inside of an object, or of the objects in a list.
     pub(crate) members: Vec<Field>,
-    /// `in …`; without it the row decides.
-    pub(crate) place: Option<(Place, Span)>,
+    /// `in …`. If it is absent, the row decides.
+    pub(crate) location: Option<(Location, Span)>,
     /// `as "…"`: the name that the upstream knows.
     pub(crate) upstream_name: Option<LitStr>,
     /// `default … sent`: the default is sent if the caller leaves the field out.
@@ -40,7 +40,7 @@ pub(crate) struct Field {
 
 /// The part of a request that takes a value.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum Location {
     Path,
     Query,
     Body,
@@ -93,7 +93,7 @@ impl Field {
             kind_span,
             spans: Vec::new(),
             members: Vec::new(),
-            place: None,
+            location: None,
             upstream_name: None,
             sent: false,
             assumed: false,
@@ -104,7 +104,8 @@ impl Field {
         }
     }
 
-    /// `name?: type(bounds) modifiers`, up to a `,` or `;`. A modifier that is wrong is reported, and the field remains.
+    /// `name?: type(bounds) modifiers`, up to a `,` or `;`. A modifier that is wrong is reported,
+    /// and the field remains.
     pub(crate) fn parse(input: ParseStream<'_>, errors: &mut Errors) -> syn::Result<Self> {
         let documentation = documentation(input)?;
         let name: Name = input.parse()?;
@@ -132,18 +133,19 @@ impl Field {
         self.upstream_name.as_ref().map_or_else(|| self.spec.name.clone(), LitStr::value)
     }
 
-    /// The place of the name that the service knows.
+    /// The span of the name that the service knows.
     pub(crate) fn sent_name_span(&self) -> Span {
         self.upstream_name.as_ref().map_or(self.name_span, LitStr::span)
     }
 
-    /// A dotted name is a path inside the body. Annotations such as `@microsoft.graph.conflictBehavior` are names as they are.
+    /// A dotted name is a path inside the body. Annotations such as
+    /// `@microsoft.graph.conflictBehavior` are names as they are.
     pub(crate) fn body_path(&self) -> Vec<String> {
         let name = self.sent_name();
         if name.starts_with('@') { vec![name] } else { name.split('.').map(str::to_owned).collect() }
     }
 
-    /// The place of a part of the field.
+    /// The span of a part of the field.
     pub(crate) fn span(&self, part: Part) -> Span {
         self.spans.iter().find(|(known, _)| *known == part).map_or(self.kind_span, |(_, span)| *span)
     }
@@ -182,7 +184,7 @@ impl Field {
             self.row_modifier = Some(span);
         }
         match modifier.as_str() {
-            "in" => self.place = Some((place(input)?, span)),
+            "in" => self.location = Some((location(input)?, span)),
             "as" => self.upstream_name = Some(literal(input, "the name that the service knows")?),
             "default" => self.default(input)?,
             "one_of" if input.peek(syn::token::Bracket) => {
@@ -316,14 +318,14 @@ fn entry(input: ParseStream<'_>) -> syn::Result<Entry> {
     Ok(Entry { name: name.text, values })
 }
 
-fn place(input: ParseStream<'_>) -> syn::Result<Place> {
+fn location(input: ParseStream<'_>) -> syn::Result<Location> {
     const PLACES: &str = "expected `path`, `query`, `body` or `header`";
     let word = word(input, PLACES)?;
     match word.to_string().as_str() {
-        "path" => Ok(Place::Path),
-        "query" => Ok(Place::Query),
-        "body" => Ok(Place::Body),
-        "header" => Ok(Place::Header),
+        "path" => Ok(Location::Path),
+        "query" => Ok(Location::Query),
+        "body" => Ok(Location::Body),
+        "header" => Ok(Location::Header),
         _ => Err(Error::new(word.span(), PLACES)),
     }
 }

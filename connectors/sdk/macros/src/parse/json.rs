@@ -9,7 +9,7 @@ use syn::{Error, Ident, Lit, Token, braced, bracketed};
 
 use super::Name;
 
-/// A JSON value with the places of its parts.
+/// A JSON value with the spans of its parts.
 #[derive(Clone)]
 pub(crate) struct Json {
     pub(crate) value: Value,
@@ -19,7 +19,8 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    /// The name of a member or the item at these steps, or the last that is there.
+    /// The span of the member name or item at the end of these steps, or of the last step that
+    /// exists.
     pub(crate) fn span_at(&self, steps: &[String]) -> Span {
         let Some((step, rest)) = steps.split_first() else { return self.span };
         match self.parts.iter().find(|(name, _)| name.text == *step) {

@@ -1,11 +1,15 @@
-//! From tokens to the table, as it is written.
+//! From tokens to the table, as the author wrote it.
 //!
 //! # Layout
-//! - `table`: the head, the statements in their order, and the rows. `statement`: one statement.
-//! - `row`: one operation. `clause`: the clauses of a row.
-//! - `field`: a field, its type and its modifiers. `block`: the fields in braces.
-//! - `json`: JSON values in the table. `answers`: the file with examples of answers.
-//! - here: how the parser goes on after a mistake.
+//! - here: names and literals, and how the parser continues after a mistake.
+//! - `table`: the head, the statements in their order, and the rows.
+//! - `statement`: one statement.
+//! - `row`: one operation.
+//! - `clause`: the clauses of a row.
+//! - `field`: a field, its type and its modifiers.
+//! - `block`: the fields in braces.
+//! - `json`: JSON values in the table.
+//! - `answers`: the file with examples of answers.
 
 mod answers;
 mod block;
@@ -24,7 +28,7 @@ use syn::{Error, Ident, LitStr, Path, Token, bracketed};
 use crate::errors::Errors;
 use table::Table;
 
-/// The table of a `connector!` invocation, as far as it can be understood.
+/// Parses the table of a `connector!` invocation. Parts with mistakes are left out.
 pub(crate) fn table(tokens: TokenStream, errors: &mut Errors) -> Table {
     let mut table = None;
     let parser = |input: ParseStream<'_>| {

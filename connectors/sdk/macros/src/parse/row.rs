@@ -8,7 +8,7 @@ use syn::{Error, Ident, LitStr, Path, Token, braced};
 
 use super::block::{self, Item};
 use super::clause::{Answers, Pages};
-use super::field::{Field, Place};
+use super::field::{Field, Location};
 use super::json::{self, Json};
 use super::{Name, function, list, literal, skip_statement, word};
 use crate::errors::Errors;
@@ -16,18 +16,19 @@ use crate::errors::Errors;
 pub(crate) struct Row {
     pub(crate) documentation: String,
     pub(crate) name: Name,
-    /// `read`, `write` or `destructive` before the method; without it the method decides.
+    /// `read`, `write` or `destructive` before the method. If it is absent, the method decides.
     pub(crate) effect: Option<Effect>,
     pub(crate) action: Action,
     /// The block in braces, as it is written.
     pub(crate) items: Vec<Item>,
-    /// The fields of the block, and those that the path implies. Filled by [`Table::complete`](super::table::Table::complete).
+    /// The fields of the block, and those that the path implies. Filled by
+    /// [`Table::complete`](super::table::Table::complete).
     pub(crate) fields: Vec<Field>,
     /// `true` if the row has a block of fields. A function without one takes no argument.
     pub(crate) has_block: bool,
     pub(crate) rate_limit: Option<Ident>,
     pub(crate) envelope: bool,
-    /// The place of the word `background`, if the row has it.
+    /// The span of the word `background`, if the row has it.
     pub(crate) background: Option<Span>,
     /// `check …`: a function that refuses inputs before the request is made.
     pub(crate) check: Option<Path>,
@@ -41,7 +42,7 @@ pub(crate) struct Row {
     /// An answer of the file that the statement `answer_examples` names.
     pub(crate) answer_example: Option<Value>,
     pub(crate) pages: Option<Pages>,
-    /// `true` if the row has a mistake. Then its operation is not emitted.
+    /// `true` if the row has a mistake. Its operation is then not emitted.
     pub(crate) broken: bool,
 }
 
@@ -175,7 +176,7 @@ impl Row {
         matches!(&self.action, Action::Request { method, .. } if method == "GET" || method == "HEAD" || method == "DELETE")
     }
 
-    /// The effect as it is written, else as the method says.
+    /// The effect that the row declares, else the effect that the method implies.
     pub(crate) fn effect(&self) -> Option<Effect> {
         self.effect.or(match &self.action {
             Action::Request { method, .. } if method == "GET" || method == "HEAD" => Some(Effect::Read),
@@ -192,15 +193,16 @@ impl Row {
         pieces.filter_map(|piece| if let Piece::Placeholder(name) = piece { Some(name) } else { None }).collect()
     }
 
-    /// The part of the request that takes a field: as it says, else by its name in the path, its type and the method.
-    pub(crate) fn place(&self, field: &Field) -> Place {
-        match (field.place, &field.spec.kind) {
-            (Some((place, _)), _) => place,
-            (None, _) if self.placeholders().contains(&field.spec.name) => Place::Path,
-            (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.spec.name == "headers" => Place::Header,
-            (None, Kind::Entries(_) | Kind::TextEntries(_)) => Place::Query,
-            (None, _) if self.is_bodiless() => Place::Query,
-            (None, _) => Place::Body,
+    /// The part of the request that takes a field: the declared part, else the part that follows
+    /// from the path, the type and the method.
+    pub(crate) fn location(&self, field: &Field) -> Location {
+        match (field.location, &field.spec.kind) {
+            (Some((location, _)), _) => location,
+            (None, _) if self.placeholders().contains(&field.spec.name) => Location::Path,
+            (None, Kind::Entries(_) | Kind::TextEntries(_)) if field.spec.name == "headers" => Location::Header,
+            (None, Kind::Entries(_) | Kind::TextEntries(_)) => Location::Query,
+            (None, _) if self.is_bodiless() => Location::Query,
+            (None, _) => Location::Body,
         }
     }
 
@@ -209,7 +211,7 @@ impl Row {
         field.spec.name == "body"
             && matches!(field.spec.kind, Kind::Object | Kind::Members(_))
             && field.upstream_name.is_none()
-            && self.place(field) == Place::Body
+            && self.location(field) == Location::Body
     }
 }
 

@@ -1,4 +1,4 @@
-//! The statements of a table that have a grammar of their own.
+//! The statements of a table that have their own grammar.
 
 use proc_macro2::{TokenStream, TokenTree};
 use serde_json::Value;
@@ -37,7 +37,8 @@ pub(crate) struct RateLimit {
 pub(crate) struct Header {
     pub(crate) name: LitStr,
     pub(crate) value: LitStr,
-    /// The header is sent only if the caller gives one of these. If the list is empty, it is always sent.
+    /// The header is sent only if the caller gives one of these. If the list is empty, it is always
+    /// sent.
     pub(crate) when: Vec<Trigger>,
 }
 

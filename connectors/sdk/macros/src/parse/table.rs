@@ -7,7 +7,7 @@ use syn::{Error, Ident, LitStr, Path, Token};
 
 use super::answers::AnswerExamples;
 use super::block::{self, Item};
-use super::field::{self, Field, Lists, Place};
+use super::field::{self, Field, Lists, Location};
 use super::row::{Action, Row, SETTINGS};
 use super::statement::{self, Header, RateLimit, Upstream};
 use super::{Name, function, literal, literals, skip_statement, word};
@@ -30,7 +30,7 @@ pub(crate) struct Table {
     pub(crate) shared: Vec<(Ident, Vec<Item>)>,
     /// How lists among the query's entries are sent.
     pub(crate) lists: Lists,
-    /// Function that every row with a request goes through, unless the row names its own.
+    /// Function that gets every request of a row, unless the row names another function.
     pub(crate) via: Option<Path>,
     /// Path of the SVG image, relative to the source file.
     pub(crate) icon: Option<LitStr>,
@@ -147,12 +147,13 @@ impl Table {
         Ok(())
     }
 
-    /// The place of a missing statement: the connector's name.
+    /// The span for the error about a missing statement: the connector's name.
     pub(crate) fn span(&self) -> Span {
         self.head.as_ref().map_or_else(Span::call_site, |head| head.identifier.span())
     }
 
-    /// Resolves the names between parts of the table: shared fields, named values, fields that a path implies.
+    /// Resolves the names between parts of the table: shared fields, named values, fields that a
+    /// path implies.
     fn complete(&mut self, errors: &mut Errors) {
         let (shared, values) = (&self.shared, &self.values);
         for item in shared.iter().flat_map(|(_, items)| items) {
@@ -179,9 +180,9 @@ impl Table {
             }
             for field in &mut fields {
                 complete_field(field, values, errors);
-                let place = row.place(field);
-                field.spec.in_path = row.is_request() && place == Place::Path;
-                if let (Kind::Entries(entries), Place::Header) = (&field.spec.kind, place) {
+                let location = row.location(field);
+                field.spec.in_path = row.is_request() && location == Location::Path;
+                if let (Kind::Entries(entries), Location::Header) = (&field.spec.kind, location) {
                     field.spec.kind = Kind::TextEntries(entries.clone());
                 }
             }
@@ -237,7 +238,7 @@ fn complete_field(field: &mut Field, values: &[(Ident, Vec<String>)], errors: &m
     }
 }
 
-/// The names that are declared, for a message about one that is not.
+/// The declared names, for a message about an unknown name.
 pub(crate) fn known<'a>(names: impl Iterator<Item = &'a Ident>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     if names.is_empty() {

@@ -54,7 +54,7 @@ async fn the_key_decides_the_algorithm_and_not_the_token() {
     let published = Published::new(&[
         ec.jwk("ec", json!({})),
         rsa.jwk("rs", json!({ "alg": "RS256" })),
-        json!({ "kty": "oct", "kid": "oct", "k": encode("a secret that everybody knows") }),
+        json!({ "kty": "oct", "kid": "oct", "k": encode("a secret that everyone knows") }),
         ec.jwk("enc", json!({ "use": "enc" })),
         ec.jwk("ops", json!({ "key_ops": ["sign"] })),
     ])

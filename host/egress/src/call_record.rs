@@ -1,0 +1,142 @@
+//! A record of what happened to the requests of one call. The problem that the caller gets depends
+//! on it.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+
+use hyper::StatusCode;
+use parking_lot::Mutex;
+
+use super::error::EgressError;
+
+/// Maximum number of errors that one record keeps.
+const MAX_FAILURES: usize = 32;
+
+/// Notes about all requests of one call. The requests may run in parallel.
+#[derive(Debug, Default)]
+pub struct CallRecord {
+    /// The number of requests that were composed.
+    requests: AtomicU32,
+    /// The number of attempts to change data that the upstream may have acted on.
+    writes: AtomicU32,
+    /// `true` if the last response is the success of a request that changes data.
+    ends_with_write: AtomicBool,
+    /// Different errors of requests that have no response.
+    failures: Mutex<Vec<EgressError>>,
+    /// The last response, and the last one with a status of 400 or above. See [`packed`].
+    last: AtomicU32,
+    last_refusal: AtomicU32,
+}
+
+impl CallRecord {
+    /// Counts a request.
+    pub fn request_begins(&self) {
+        self.requests.fetch_add(1, Relaxed);
+    }
+
+    /// The number of requests so far.
+    pub fn requests(&self) -> u32 {
+        self.requests.load(Relaxed)
+    }
+
+    /// From here on the upstream may act on a request that changes data.
+    pub(super) fn write_begins(&self) {
+        self.writes.fetch_add(1, Relaxed);
+        self.ends_with_write.store(false, Relaxed);
+    }
+
+    /// The request did not reach the upstream, or the upstream refused it.
+    pub(super) fn write_was_refused(&self) {
+        self.writes.fetch_sub(1, Relaxed);
+    }
+
+    /// Notes a response. `upstream_status` is the status as the upstream sent it, and `status` is
+    /// the status that the gateway makes of it.
+    pub(super) fn response_arrived(&self, is_write: bool, status: StatusCode, upstream_status: StatusCode) {
+        self.ends_with_write.store(is_write && status.is_success(), Relaxed);
+        self.last.store(packed(status, upstream_status), Relaxed);
+        if status.as_u16() >= 400 {
+            self.last_refusal.store(packed(status, upstream_status), Relaxed);
+        }
+    }
+
+    /// Notes that a request has no response.
+    pub fn request_failed(&self, error: &EgressError) {
+        let mut failures = self.failures.lock();
+        if failures.len() < MAX_FAILURES && !failures.contains(error) {
+            failures.push(error.clone());
+        }
+    }
+
+    /// The error of a request without a response that has this message. `None` if there is no such
+    /// error. A connector passes errors on in the terms of the contract, which tell fewer causes
+    /// apart.
+    pub fn failure(&self, message: &str) -> Option<EgressError> {
+        self.failures.lock().iter().find(|error| error.to_string() == message).cloned()
+    }
+
+    /// Returns `true` if an upstream may have acted on a request that changes data. `is_refusal`
+    /// says that the connector reports a refusal. Some upstreams refuse with the status 200, so the
+    /// refusal is then about the last request.
+    pub fn may_have_changed_data(&self, is_refusal: bool) -> bool {
+        let refused = u32::from(is_refusal && self.ends_with_write.load(Relaxed));
+        self.writes.load(Relaxed) > refused
+    }
+
+    /// The status that the upstream sent, where the gateway or the connector reports `status`.
+    /// `None` if there was no response.
+    pub fn upstream_status(&self, status: u16) -> Option<u16> {
+        let (refusal, last) = (self.last_refusal.load(Relaxed), self.last.load(Relaxed));
+        let packed = if refusal >> 16 == u32::from(status) { refusal } else { last };
+        u16::try_from(packed & 0xffff).ok().filter(|status| *status > 0)
+    }
+}
+
+/// Both forms of a status in one value, so that they are read and written together.
+fn packed(status: StatusCode, upstream_status: StatusCode) -> u32 {
+    u32::from(status.as_u16()) << 16 | u32::from(upstream_status.as_u16())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(code: u16) -> StatusCode {
+        StatusCode::from_u16(code).unwrap()
+    }
+
+    #[test]
+    fn a_refusal_with_a_status_of_success_is_about_the_last_request() {
+        let record = CallRecord::default();
+        record.write_begins();
+        assert!(record.may_have_changed_data(true), "there is no response yet");
+        record.response_arrived(true, status(200), status(200));
+        assert!(!record.may_have_changed_data(true));
+        assert!(record.may_have_changed_data(false));
+        record.response_arrived(false, status(404), status(404));
+        assert!(record.may_have_changed_data(true), "the refusal is about the request after the one that changed data");
+    }
+
+    #[test]
+    fn the_status_that_the_upstream_sent_is_known() {
+        let record = CallRecord::default();
+        assert_eq!(record.upstream_status(429), None);
+        record.response_arrived(false, status(429), status(403));
+        record.response_arrived(false, status(200), status(200));
+        assert_eq!(record.upstream_status(429), Some(403));
+        assert_eq!(record.upstream_status(404), Some(200), "the connector has read the refusal in a body");
+    }
+
+    #[test]
+    fn an_error_that_a_connector_passes_on_is_found_by_its_message() {
+        let record = CallRecord::default();
+        let unresolved = EgressError::Unresolved { host: "b.test".to_owned(), detail: "no such name".to_owned() };
+        assert_eq!(record.failure(&unresolved.to_string()), None);
+        for error in [&EgressError::PathTooLong, &unresolved, &unresolved] {
+            record.request_failed(error);
+        }
+        assert_eq!(record.failure(&unresolved.to_string()), Some(unresolved));
+        assert_eq!(record.failure(&EgressError::PathTooLong.to_string()), Some(EgressError::PathTooLong));
+        assert_eq!(record.failures.lock().len(), 2);
+        assert_eq!(record.failure("another"), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! The schemas of records, made from the types that the handlers read and write.
+
+use schemars::generate::Contract;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value};
+
+use crate::api::record_schema::schema_generator;
+use crate::api::records::*;
+use crate::integrations::AuthSchemaRecord;
+use crate::webhooks::EventRecord;
+
+/// The schemas of all answers and bodies of the gateway's own routes, and of all types in them, by
+/// name.
+pub(super) fn schemas() -> Map<String, Value> {
+    let mut answers = schema_generator(Contract::Serialize);
+    add::<ConnectorsRecord>(&mut answers);
+    add::<InstalledRecord>(&mut answers);
+    add::<RemovedRecord<'_>>(&mut answers);
+    add::<VersionsRecord>(&mut answers);
+    add::<GrantsRecord>(&mut answers);
+    add::<HistoryRecord>(&mut answers);
+    add::<HealthRecord>(&mut answers);
+    add::<ReadinessRecord>(&mut answers);
+    add::<AuthSchemaRecord<'_>>(&mut answers);
+    add::<AuthorizationBegunRecord<'_>>(&mut answers);
+    add::<IntegrationPageRecord<'_>>(&mut answers);
+    add::<IntegrationExistsRecord>(&mut answers);
+    add::<IntegrationDeletedRecord>(&mut answers);
+    add::<JobAcceptedRecord>(&mut answers);
+    add::<JobPageRecord>(&mut answers);
+    add::<JobCancelledRecord>(&mut answers);
+    add::<NewSecretRecord<'_>>(&mut answers);
+    add::<SecretsRecord<'_>>(&mut answers);
+    add::<SecretDeletedRecord>(&mut answers);
+    add::<EventRecord<'_>>(&mut answers);
+    let mut bodies = schema_generator(Contract::Deserialize);
+    add::<AuthorizationInit<'_>>(&mut bodies);
+    add::<Confirmation>(&mut bodies);
+    let mut schemas = bodies.take_definitions(true);
+    schemas.extend(answers.take_definitions(true));
+    schemas
+}
+
+fn add<T: JsonSchema>(generator: &mut SchemaGenerator) {
+    generator.subschema_for::<T>();
+}

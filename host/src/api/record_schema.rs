@@ -1,0 +1,53 @@
+//! JSON Schemas, made from the types of records.
+
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+/// The schema of a request body, to validate bodies with.
+pub(super) fn schema_of_body<T: JsonSchema>() -> Value {
+    let mut settings = schema_settings(Contract::Deserialize);
+    settings.inline_subschemas = true;
+    let mut schema = settings.into_generator().into_root_schema_for::<T>();
+    for keyword in ["title", "description"] {
+        schema.remove(keyword);
+    }
+    schema.to_value()
+}
+
+/// A generator of schemas for the API's description. Its references lead to the component
+/// `schemas`.
+pub(super) fn schema_generator(contract: Contract) -> SchemaGenerator {
+    schema_settings(contract).into_generator()
+}
+
+fn schema_settings(contract: Contract) -> SchemaSettings {
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(tidy));
+    settings.with(|settings| {
+        settings.contract = contract;
+        settings.meta_schema = None;
+        settings.definitions_path = "/components/schemas".into();
+    })
+}
+
+/// Writes a schema in the way that tools for OpenAPI understand best.
+fn tidy(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description.replace('\n', " ");
+    }
+    // Some tools know no schemas that are booleans.
+    if schema.as_bool() == Some(true) {
+        *schema = Schema::default();
+    }
+    // Names of Rust's integers are no formats of JSON Schema. The bounds say the same.
+    if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
+        schema.remove("format");
+    }
+    // The list of required members says it.
+    if schema.get("type").and_then(Value::as_str) == Some("object")
+        && schema.get("additionalProperties") == Some(&Value::Bool(true))
+    {
+        schema.remove("additionalProperties");
+    }
+}

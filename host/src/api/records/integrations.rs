@@ -1,0 +1,90 @@
+//! Bodies and answers of the routes of integrations.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::integrations::{AuthTypeName, IntegrationRecord};
+use crate::timestamp::Timestamp;
+
+/// GET …/auth-schema has the exact schema for a connector.
+// That schema has accepted the body before it is read into this.
+#[derive(Deserialize, JsonSchema)]
+pub struct AuthorizationInit<'a> {
+    #[expect(dead_code, reason = "the connector's schema has compared it with the connector's auth type")]
+    #[schemars(with = "AuthTypeName")]
+    pub auth_type: String,
+    /// For oauth2: the URL that the user is sent to in the end, with `status=success` or
+    /// `status=error` in the query.
+    #[schemars(extend("format" = "uri"))]
+    pub callback_url: Option<String>,
+    /// The name of the integration. The default is the account's email address or id at the
+    /// service.
+    pub user_identifier: Option<String>,
+    /// For oauth2: true if another account may replace the one that is connected under
+    /// `user_identifier`.
+    pub replace: Option<bool>,
+    /// For oauth2: true if the account is used only after POST
+    /// …/integrations/{user_identifier}/confirm. The `callback_url` gets `status=pending` and a
+    /// `completion` for that.
+    pub confirm: Option<bool>,
+    /// For api_key: the key that the user has from the service.
+    // Not parsed here, so that no copy of a secret is left in memory.
+    #[serde(borrow, default)]
+    #[schemars(with = "Map<String, Value>", extend("writeOnly" = true))]
+    pub credentials: Option<&'a RawValue>,
+}
+
+/// Confirms a pending grant.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Confirmation {
+    /// From the query of `callback_url`. It is accepted once, for ten minutes.
+    #[schemars(length(min = 1, max = 128))]
+    pub completion: String,
+}
+
+/// An authorization that was begun.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "AuthorizationBegun")]
+pub struct AuthorizationBegunRecord<'a> {
+    #[schemars(extend("const" = "oauth2"))]
+    pub auth_type: &'static str,
+    /// Send the user's browser to this URL.
+    #[schemars(extend("format" = "uri"))]
+    pub authorization_url: &'a str,
+    /// Comes back with the user, once.
+    pub state: &'a str,
+    pub expires_at: Timestamp,
+}
+
+/// A page of integrations.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "IntegrationPage")]
+pub struct IntegrationPageRecord<'a> {
+    pub integrations: Vec<IntegrationRecord<'a>>,
+    /// The `cursor` of the next page; null on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// Whether the caller's user has connected an account.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "IntegrationExists")]
+pub struct IntegrationExistsRecord {
+    pub exists: bool,
+    /// `true` if the connector's operations need an integration.
+    pub required: bool,
+    /// The integration that an operation would run on; null if it could not choose one.
+    pub user_identifier: Option<String>,
+}
+
+/// The answer to a removal.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "IntegrationDeleted")]
+pub struct IntegrationDeletedRecord {
+    #[schemars(extend("const" = true))]
+    pub deleted: bool,
+    /// `true` if the service has revoked the access.
+    pub revoked: bool,
+}

@@ -1,0 +1,27 @@
+//! The JSON that the gateway's own routes read and write.
+//!
+//! - [`connectors`]: connectors, their versions, grants and history
+//! - [`integrations`]: bodies and answers about integrations
+//! - [`jobs`]: jobs of operations that run in the background
+//! - [`webhooks`]: secrets of webhooks
+//! - [`system`]: the health of the gateway
+//! - [`problems`]: the members of problem documents
+//!
+//! The API's description has the schema of each record. It is made from the type: a documentation
+//! comment is the description in the schema, and is written for callers. The records of an
+//! integration, of a job and of an event are next to the code that makes them, in
+//! `crate::integrations`, `crate::jobs` and `crate::webhooks`.
+
+pub mod connectors;
+mod integrations;
+mod jobs;
+mod problems;
+mod system;
+mod webhooks;
+
+pub use self::connectors::*;
+pub use self::integrations::*;
+pub use self::jobs::*;
+pub use self::problems::*;
+pub use self::system::*;
+pub use self::webhooks::*;

@@ -1,0 +1,142 @@
+//! The routes of integrations.
+
+use hyper::Method;
+
+use crate::api::integrations;
+use crate::api::openapi::lifecycle;
+use crate::api::route::{Description, Endpoint, Family, Handler, Route};
+use crate::auth::Scope::Integrate;
+
+pub(super) static ROUTES: &[Route] = &[
+    Route {
+        path: "/connectors/{connector}/integrations",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::begin_integration(call, caller))),
+            description: Some(Description {
+                id: "begin",
+                summary: "Connects an account: begins an authorization, or stores the user's key.",
+                members: lifecycle::describe_begin,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/integration-exists",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Integrate, |call, caller| {
+                Box::pin(integrations::integration_exists(call, caller))
+            }),
+            description: Some(Description {
+                id: "exists",
+                summary: "Says if the caller's user has connected an account.",
+                members: lifecycle::describe_exists,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/auth-schema",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Integrate, |call, _| Box::pin(integrations::get_auth_schema(call))),
+            description: Some(Description {
+                id: "auth_schema",
+                summary: "How users of the connector authenticate, and the schema of the body of POST …/integrations.",
+                members: lifecycle::describe_auth_schema,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/success-authorize-callback",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            // A program that looks ahead with HEAD must not use up the `state`.
+            takes_head: false,
+            handler: Handler::Public(|call| Box::pin(integrations::complete_authorization(call))),
+            description: Some(Description {
+                id: "callback",
+                summary: "The provider sends the user's browser back to this address.",
+                members: lifecycle::describe_callback,
+            }),
+        }],
+    },
+    Route {
+        path: "/connectors/{connector}/integrations/{user_identifier}",
+        family: Family::Integrations,
+        methods: &[
+            Endpoint {
+                method: Method::GET,
+                takes_head: true,
+                handler: Handler::Scoped(Integrate, |call, caller| {
+                    Box::pin(integrations::get_integration(call, caller))
+                }),
+                description: Some(Description {
+                    id: "get",
+                    summary: "One integration.",
+                    members: lifecycle::describe_integration,
+                }),
+            },
+            Endpoint {
+                method: Method::POST,
+                takes_head: false,
+                handler: Handler::Scoped(Integrate, |call, caller| {
+                    Box::pin(integrations::select_integration(call, caller))
+                }),
+                description: Some(Description {
+                    id: "select",
+                    summary: "Selects it: operations run on it when the caller names no other.",
+                    members: lifecycle::describe_integration,
+                }),
+            },
+            Endpoint {
+                method: Method::DELETE,
+                takes_head: false,
+                handler: Handler::Scoped(Integrate, |call, caller| {
+                    Box::pin(integrations::remove_integration(call, caller))
+                }),
+                description: Some(Description {
+                    id: "remove",
+                    summary: "Revokes the access at the service if possible, and deletes the integration in any case.",
+                    members: lifecycle::describe_remove,
+                }),
+            },
+        ],
+    },
+    Route {
+        path: "/connectors/{connector}/integrations/{user_identifier}/confirm",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::POST,
+            takes_head: false,
+            handler: Handler::Scoped(Integrate, |call, caller| {
+                Box::pin(integrations::confirm_integration(call, caller))
+            }),
+            description: Some(Description {
+                id: "confirm",
+                summary: "Confirms a grant that was begun with `confirm`, so that the account is used.",
+                members: lifecycle::describe_confirm,
+            }),
+        }],
+    },
+    Route {
+        path: "/integrations",
+        family: Family::Integrations,
+        methods: &[Endpoint {
+            method: Method::GET,
+            takes_head: true,
+            handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::list_integrations(call, caller))),
+            description: Some(Description {
+                id: "list",
+                summary: "The accounts that the caller's user has connected.",
+                members: lifecycle::describe_list,
+            }),
+        }],
+    },
+];

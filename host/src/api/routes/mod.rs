@@ -1,0 +1,59 @@
+//! The table of routes: every path of the API, its scope, the function that answers, and its
+//! description.
+//!
+//! - [`integrations`]: accounts that users connect
+//! - [`operations`]: operations, jobs and webhook secrets
+//! - [`admin`]: changes of connectors
+//! - [`system`]: the gateway itself
+
+mod admin;
+mod integrations;
+mod operations;
+mod system;
+
+use std::sync::LazyLock;
+
+use super::route::{PathArguments, Route};
+
+/// The first path that matches a request's path answers it. So the pattern of operations comes
+/// after the paths of the same length.
+pub(super) static ROUTES: &[&[Route]] = &[integrations::ROUTES, operations::ROUTES, system::ROUTES, admin::ROUTES];
+
+/// The most segments that a path of the table has.
+const MAX_SEGMENTS: usize = 5;
+
+/// The table with each pattern cut into segments once.
+static SEGMENTED: LazyLock<Vec<(Vec<&str>, &Route)>> = LazyLock::new(|| {
+    ROUTES.iter().copied().flatten().map(|route| (route.path.split('/').skip(1).collect(), route)).collect()
+});
+
+/// The route of a path, and the path's arguments.
+pub(super) fn find_route(path: &str) -> Option<(&'static Route, PathArguments<'_>)> {
+    let mut segments = [""; MAX_SEGMENTS];
+    let mut count = 0;
+    for segment in path.strip_prefix('/')?.split('/') {
+        *segments.get_mut(count)? = segment;
+        count += 1;
+    }
+    let segments = segments.get(..count)?;
+    SEGMENTED.iter().find_map(|(pattern, route)| Some((*route, arguments_of(pattern, segments)?)))
+}
+
+/// The arguments of a path, or `None` if the pattern does not match it. An argument is never empty.
+fn arguments_of<'a>(pattern: &[&str], segments: &[&'a str]) -> Option<PathArguments<'a>> {
+    if pattern.len() != segments.len() {
+        return None;
+    }
+    let mut arguments = PathArguments::default();
+    for (expected, segment) in pattern.iter().zip(segments) {
+        if expected.starts_with('{') {
+            *arguments.field(expected)? = Some(*segment).filter(|segment| !segment.is_empty())?;
+        } else if expected != segment {
+            return None;
+        }
+    }
+    Some(arguments)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Problems of a call that has no account, or no good credential for it.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::{
+    DRAINING, INTEGRATION_NOT_CONFIGURED, INTEGRATION_REQUIRED, INTERNAL, Problem, REAUTHORIZATION_REQUIRED,
+    SELECTION_REQUIRED, STORE_UNAVAILABLE, TOKEN_REFRESH_FAILED, TOO_MANY_AUTHORIZATIONS, TOO_MANY_INTEGRATIONS,
+};
+use crate::integrations::{AccessError, IntegrationError};
+use contract::Owner;
+use egress::whole_seconds;
+use store::{AuthType, StoreError};
+
+/// Seconds after which every authorization that is in progress now has ended.
+const EXPIRED_AFTER_S: u64 = 600;
+
+/// Time between two log lines about a database that fails.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
+
+/// The problem of an operation that has no account to run on. The member `action` names the call
+/// that helps.
+pub(super) fn access_problem(error: AccessError, connector: &str) -> Problem {
+    let begin = json!({"method": "POST", "path": format!("/connectors/{connector}/integrations")});
+    match error {
+        AccessError::Required { named, candidates } => {
+            let name = named.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default();
+            let problem = INTEGRATION_REQUIRED
+                .with_detail(format!("Connect the account{name} first, with POST /connectors/{connector}/integrations."))
+                .with("action", begin);
+            if named.is_some() { problem.with("candidates", candidates) } else { problem }
+        }
+        AccessError::Ambiguous { candidates } => SELECTION_REQUIRED
+            .with_detail(format!(
+                "Several accounts are connected and none is selected. Name one in the header X-User-Identifier, or select \
+                 one with POST /connectors/{connector}/integrations/{{user_identifier}}."
+            ))
+            .with("candidates", candidates)
+            .with(
+                "action",
+                json!({"method": "POST", "path": format!("/connectors/{connector}/integrations/{{user_identifier}}")}),
+            ),
+        AccessError::Reauthorize { user_identifier, auth_type, detail } => {
+            let missing = match auth_type {
+                AuthType::OAuth2 => " Send `action.body`, with your `callback_url` added.",
+                AuthType::ApiKey => " Send `action.body`, with the user's `credentials` added.",
+                AuthType::None => "",
+            };
+            let mut renew = begin;
+            renew["body"] = json!({"auth_type": auth_type.name(), "user_identifier": user_identifier});
+            REAUTHORIZATION_REQUIRED
+                .with_detail(format!(
+                    "{detail} Connect `{user_identifier}` again, with POST /connectors/{connector}/integrations.{missing}"
+                ))
+                .with("user_identifier", user_identifier)
+                .with("action", renew)
+        }
+        AccessError::NotRefreshed { user_identifier, reason, retry_after } => {
+            let kind = match reason.owner {
+                Owner::Operator => &INTEGRATION_NOT_CONFIGURED,
+                Owner::Caller | Owner::User | Owner::Connector | Owner::Provider => &TOKEN_REFRESH_FAILED,
+            };
+            kind.with_detail(reason.detail)
+                .with("user_identifier", user_identifier)
+                .retry_after(whole_seconds(retry_after))
+        }
+        AccessError::Failed(error) => integration_problem(&error),
+    }
+}
+
+/// The problem of a holder that has too much stored, or of a store or vault that failed. A
+/// failure's cause goes to the log.
+pub fn integration_problem(error: &IntegrationError) -> Problem {
+    match error {
+        IntegrationError::Store(StoreError::TooManyAuthorizations { limit }) => TOO_MANY_AUTHORIZATIONS
+            .with_detail(format!(
+                "{limit} authorizations are in progress, which is the limit. Let users complete theirs, or wait: an \
+                 authorization that no user completes expires after ten minutes."
+            ))
+            .retry_after(EXPIRED_AFTER_S),
+        IntegrationError::Store(StoreError::TooManyIntegrations { limit }) => {
+            TOO_MANY_INTEGRATIONS.with_detail(format!(
+                "{limit} accounts are connected, which is the limit. Disconnect one first, with DELETE \
+             /connectors/{{connector}}/integrations/{{user_identifier}}."
+            ))
+        }
+        IntegrationError::Store(error) => {
+            store_problem(error, "The integrations cannot be read or written now; try again.")
+        }
+        IntegrationError::RefreshNotStored => STORE_UNAVAILABLE
+            .with_detail("The credential cannot be refreshed now, because the database does not take it; try again.")
+            .retry_after(1),
+        IntegrationError::KeptChanging => {
+            STORE_UNAVAILABLE.with_detail("The account changed each time that it was read; try again.").retry_after(1)
+        }
+        IntegrationError::Stopping => DRAINING.with_detail("The gateway is about to stop; try again.").retry_after(1),
+        IntegrationError::Vault(_) | IntegrationError::Secret(_) | IntegrationError::NoRandomness => {
+            tracing::error!(%error, "an integration cannot be used");
+            INTERNAL.with_detail(
+                "A credential cannot be encrypted or decrypted. The operator finds the cause in the gateway's log.",
+            )
+        }
+    }
+}
+
+/// The problem of a database that failed. The cause goes to the log, at most once per second: while
+/// the database does not answer, every call fails with it.
+pub fn store_problem(error: &StoreError, detail: &str) -> Problem {
+    static LAST_LINE: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut last_line = LAST_LINE.lock();
+    if last_line.is_none_or(|at| at.elapsed() >= BETWEEN_LINES) {
+        *last_line = Some(Instant::now());
+        tracing::error!(%error, "the database failed");
+    }
+    STORE_UNAVAILABLE.with_detail(detail).retry_after(1)
+}

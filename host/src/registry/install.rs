@@ -1,0 +1,84 @@
+//! The operator installs a module.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsStep};
+use super::history::{self, Action, Actor};
+use super::load::{GrantSource, ModuleSource};
+use super::origin::Origin;
+use super::{ChangeError, Connector, Refusal, Registry, grants, permissions};
+use store::GrantChange;
+
+/// The operator's choices for a module that is installed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Installation<'a> {
+    /// Hosts that are granted, in addition to those that are granted already.
+    pub grants: &'a [String],
+    /// `true` if the module may request more permissions than the previous version.
+    pub accepts: bool,
+    /// `true` if the module may replace the shipped connector of its identifier.
+    pub replaces_shipped: bool,
+    /// The text of the module's signature.
+    pub signature: Option<&'a str>,
+}
+
+impl Registry {
+    /// Installs a module under the identifier of its manifest, or swaps it for the live version.
+    ///
+    /// # Errors
+    /// If the module is refused, or if files or grants cannot be written. The live version then
+    /// stays live.
+    pub async fn install(
+        &self,
+        module: Bytes,
+        installation: Installation<'_>,
+        by: &Actor,
+    ) -> Result<Arc<Connector>, ChangeError> {
+        grants::check_form(installation.grants)?;
+        loop {
+            let expected = Expected::now(self);
+            let (connector, accepted) = self.installable(&module, installation).await?;
+            let present = self.present_digest(connector.name());
+            let action = if present.is_some() { Action::Replaced } else { Action::Added };
+            let details = [("granted", installation.grants), ("accepted", &accepted)];
+            let details = details.into_iter().filter(|(_, list)| !list.is_empty());
+            let details: Vec<String> = details.map(|(what, list)| format!("{what} {}", list.join(", "))).collect();
+            let change = Change {
+                entry: Some(history::entry(&connector, action, by, details.join("; "))),
+                grants: GrantsStep::Swap { previous: present, change: GrantChange::Add(installation.grants) },
+                folders: FoldersStep::Write,
+                is_noticed: false,
+            };
+            let candidate = Candidate { connector, module: &module, outcome: "installed" };
+            if let Committed::Done(live) = self.commit(&expected, candidate, change).await? {
+                return Ok(live);
+            }
+        }
+    }
+
+    /// Loads a module that may be installed. Returns also the permissions that it requests and that
+    /// the operator had not accepted before.
+    async fn installable(
+        &self,
+        module: &[u8],
+        installation: Installation<'_>,
+    ) -> Result<(Connector, Vec<String>), ChangeError> {
+        let Installation { grants, accepts, replaces_shipped, signature } = installation;
+        let source = ModuleSource::Foreign(signature);
+        let candidate = self.load(module, None, GrantSource::StoredAnd(grants), source).await?;
+        grants::check_named(&candidate, grants)?;
+        let more = permissions::beyond_accepted(self, &candidate).await?;
+        if !accepts && !more.is_empty() {
+            let manifest = candidate.manifest();
+            let (connector, version) = (manifest.identifier.clone(), manifest.version.clone());
+            return Err(ChangeError::AsksForMore { connector, version, more });
+        }
+        if !replaces_shipped {
+            let checked = self.folders.check_identifier(Origin::Foreign, candidate.name(), candidate.digest());
+            checked.map_err(Refusal::from)?;
+        }
+        Ok((candidate, more))
+    }
+}

@@ -1,0 +1,41 @@
+//! The operator removes a connector.
+
+use super::commit::{Committed, Expected};
+use super::history::{Action, Actor};
+use super::origin::Origin;
+use super::{ChangeError, Registry};
+
+impl Registry {
+    /// Removes a connector, and deletes its grants. If it replaced a shipped connector, the shipped
+    /// one is live again. Calls in progress end normally.
+    ///
+    /// # Errors
+    /// If the connector is not installed, if it is shipped, or if its file cannot be removed.
+    pub async fn remove(&self, identifier: &str, by: &Actor) -> Result<(), ChangeError> {
+        if contract::name::identifier(identifier).is_err() {
+            return Err(ChangeError::Unknown(identifier.to_owned()));
+        }
+        if self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live)) {
+            match self.restore_shipped(identifier, "restored", Action::Removed, by).await {
+                Ok(_) => return Ok(self.grants.delete(identifier).await?),
+                // Remove the module anyway. The next scan refuses the shipped module again and
+                // reports why.
+                Err(ChangeError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        loop {
+            let expected = Expected::now(self);
+            if self.folders.file(Origin::Foreign, identifier).is_none() {
+                match (self.folders.shipped(identifier), expected.live(identifier)) {
+                    (Some(_), _) => return Err(ChangeError::Shipped(identifier.to_owned())),
+                    (None, None) => return Err(ChangeError::Unknown(identifier.to_owned())),
+                    (None, Some(_)) => {}
+                }
+            }
+            if let Committed::Done(()) = self.commit_removal(&expected, identifier, by).await? {
+                return Ok(());
+            }
+        }
+    }
+}
