@@ -127,7 +127,7 @@ test_wrong_arrows() {
 use crate::config;
 use crate::{
     metrics::{self, api},
-    cli::{Arguments,
+    welcome::{Arguments,
         run},
 };
 use super::api;
@@ -139,9 +139,9 @@ fn explain() {
         serve::Ready;
 }
 RUST
-  printf 'use super::api;\nuse crate::pipeline::{self, cli};\nfn api(work: impl FnOnce()) {}\n' >"$sample/jobs/run.rs"
+  printf 'use super::api;\nuse crate::pipeline::{self, welcome};\nfn api(work: impl FnOnce()) {}\n' >"$sample/jobs/run.rs"
   printf 'use crate::auth;\n' >"$sample/unknown.rs"
-  expected='jobs/mod.rs:3: `jobs` must not use `cli`
+  expected='jobs/mod.rs:3: `jobs` must not use `welcome`
 jobs/mod.rs:8: `jobs` must not use `api`
 jobs/mod.rs:14: `jobs` must not use `serve`
 jobs/mod.rs:10: a function pointer

@@ -1,4 +1,5 @@
-//! Parts of a gateway for commands that do not serve: its registry, and calls of an operation by the connector's author.
+//! Parts of a gateway for commands that do not serve: its registry, and calls of an operation by
+//! the connector's author.
 
 use std::io;
 use std::sync::Arc;
@@ -39,7 +40,8 @@ pub async fn open_registry(config: &Arc<Config>, store: Store) -> Result<Arc<Reg
     start_registry(config, store, &vault, &Arc::new(Metrics::default()), Events::default())
 }
 
-/// Opens a registry that compiles modules under a random key. No later process can use what it compiles.
+/// Opens a registry that compiles modules under a random key. No later process can use what it
+/// compiles.
 ///
 /// # Errors
 /// If the sandbox does not start, or a folder of modules is missing.
@@ -52,7 +54,8 @@ pub fn open_scratch_registry(config: &Arc<Config>, store: Store) -> Result<Arc<R
     Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, metrics, Events::default())?))
 }
 
-/// Runs operations for the author of a connector, with the pipeline and the egress of the gateway and without a server.
+/// Runs operations for the author of a connector, with the pipeline and the egress of the gateway
+/// and without a server.
 pub struct LocalCalls {
     config: Arc<Config>,
     registry: Arc<Registry>,
@@ -66,7 +69,8 @@ pub struct LocalCalls {
 pub struct LocalFailure {
     /// The problem document that callers of the gateway get.
     pub problem: Value,
-    /// The report for the author if the connector trapped: the cause, and the last lines that the connector wrote.
+    /// The report for the author if the connector trapped: the cause, and the last lines that the
+    /// connector wrote.
     pub trap: Option<String>,
 }
 
@@ -92,8 +96,8 @@ impl LocalCalls {
         Ok(Self { config: Arc::clone(config), registry, store, metrics, integrations, egress })
     }
 
-    /// Runs an operation and returns the body of its answer. `carrier` takes its requests, `progress` its reports if it runs in the
-    /// background.
+    /// Runs an operation and returns the body of its answer. `carrier` takes its requests,
+    /// `progress` its reports if it runs in the background.
     ///
     /// # Errors
     /// See [`LocalFailure`].

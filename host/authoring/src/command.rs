@@ -25,21 +25,25 @@ pub enum AuthorCommand {
         /// The project's folder
         #[arg(default_value = ".")]
         folder: PathBuf,
-        /// The file to write the module to [default: in the project's folder, with the project's name]
+        /// The file to write the module to [default: in the project's folder, with the project's
+        /// name]
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Check if a module would be accepted, and report what it is, what it asks for and what changed since the previous version.
-    /// Needs no gateway, and changes nothing
+    /// Check if a module would be accepted, and report what it is, what it asks for and what
+    /// changed since the previous version. Needs no gateway, and changes nothing
     Check(CheckArguments),
-    /// Run an operation of a module without a server, as the gateway does. All hosts that the module names are granted. The answer
-    /// is printed; a failure is printed as the problem document that callers of the gateway get, and the exit code is 1
+    /// Run an operation of a module without a server, as the gateway does. All hosts that the
+    /// module names are granted. The answer is printed; a failure is printed as the problem
+    /// document that callers of the gateway get, and the exit code is 1
     Call(CallArguments),
-    /// Build a project, replay its recordings in the folder `recordings` against the module, and run its own tests (`cargo test`,
-    /// `node --test` or `python -m unittest`). The exit code is 1 if a recording differs or a test fails
+    /// Build a project, replay its recordings in the folder `recordings` against the module, and
+    /// run its own tests (`cargo test`, `node --test` or `python -m unittest`). The exit code is 1
+    /// if a recording differs or a test fails
     Test(TestArguments),
-    /// Build a project whenever a source is saved, and swap the module into a gateway that this command runs, or into another one
-    /// (--url). The log of the connector, its requests and the compiler's messages are on the screen. Ctrl-C ends it
+    /// Build a project whenever a source is saved, and swap the module into a gateway that this
+    /// command runs, or into another one (--url). The log of the connector, its requests and the
+    /// compiler's messages are on the screen. Ctrl-C ends it
     Dev(DevArguments),
     /// Turn a core module that a toolchain built into a component
     Pack {
@@ -49,7 +53,8 @@ pub enum AuthorCommand {
         #[arg(long, value_name = "FILE")]
         output: PathBuf,
     },
-    /// Check a module and push it into a registry, with its signature if the file FILE.minisig has one
+    /// Check a module and push it into a registry, with its signature if the file FILE.minisig has
+    /// one
     Push(PushArguments),
 }
 

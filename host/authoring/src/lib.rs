@@ -1,4 +1,5 @@
-//! The commands `connectors …` for authors of connectors. Their dependencies are not part of a gateway that serves.
+//! The commands `connectors …` for authors of connectors. Their dependencies are not part of a
+//! gateway that serves.
 //!
 //! # Layout
 //! - [`command`]: the commands, and their start

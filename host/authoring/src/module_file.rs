@@ -56,12 +56,14 @@ pub(crate) fn pack(file: &Path, output: &Path) -> Result<(), PackError> {
 
 /// Writes a module, unless the file has it already.
 pub(crate) fn write(output: &Path, component: &[u8]) -> Result<(), FileError> {
-    // An unchanged file is left alone, so that a gateway that watches the folder does not load it again.
+    // An unchanged file is left alone, so that a gateway that watches the folder does not load it
+    // again.
     if fs::read(output).is_ok_and(|present| present == component) {
         return Ok(());
     }
     let write = |file: &mut fs::File| {
-        // Readable for all: a module is no secret, and the gateway may run as another user than the builder.
+        // Readable for all: a module is no secret, and the gateway may run as another user than the
+        // builder.
         file.set_permissions(Permissions::from_mode(0o644))?;
         file.write_all(component)
     };

@@ -23,8 +23,8 @@ pub struct GatewayArguments {
     /// The URL of a running gateway [default: the folders and the database of the configuration]
     #[arg(long, value_parser = gateway_url)]
     pub url: Option<Url>,
-    /// A key of that gateway with the scope `admin`. Other users of this machine can read an argument, so better set the
-    /// environment variable
+    /// A key of that gateway with the scope `admin`. Other users of this machine can read an
+    /// argument, so better set the environment variable
     #[arg(long, env = "GATEWAY_KEY", hide_env_values = true, value_parser = secret)]
     pub key: Option<SecretString>,
     /// A file with the key, in place of --key
@@ -32,7 +32,8 @@ pub struct GatewayArguments {
     pub key_file: Option<PathBuf>,
 }
 
-/// The options for a registry. Without a user name, the credentials are those that `docker login` has stored.
+/// The options for a registry. Without a user name, the credentials are those that `docker login`
+/// has stored.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RegistryArguments {
     /// The user of the registry [default: the one that `docker login` has stored]
@@ -49,7 +50,8 @@ pub struct RegistryArguments {
 /// The settings of the connector that a gateway's operator would configure.
 #[derive(Clone, Debug, Args)]
 pub struct ConnectorArguments {
-    /// Call this address in place of an upstream's. It may be on this machine. Repeat the option for several
+    /// Call this address in place of an upstream's. It may be on this machine. Repeat the option
+    /// for several
     #[arg(long = "upstream", value_name = "NAME=URL", value_parser = upstream)]
     pub upstreams: Vec<(String, Url)>,
     /// Set one of the connector's settings to JSON or text. Repeat the option for several

@@ -6,8 +6,8 @@ use std::fmt;
 use std::io::{self, ErrorKind, Write};
 
 /// Standard output. If its reader has closed it, as `head` does once it has enough, the rest of the
-/// result is dropped, and the command ends as if it had been written. Every other error says that the
-/// result cannot be written.
+/// result is dropped, and the command ends as if it had been written. Every other error says that
+/// the result cannot be written.
 pub type Results = ResultsTo<io::Stdout>;
 
 /// See [`Results`].
@@ -58,7 +58,8 @@ pub fn print(text: impl fmt::Display) -> io::Result<()> {
     results.flush()
 }
 
-/// Standard error. A remark that cannot be written is dropped, because it cannot be reported either.
+/// Standard error. A remark that cannot be written is dropped, because it cannot be reported
+/// either.
 #[derive(Debug)]
 pub struct Remarks;
 

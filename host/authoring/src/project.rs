@@ -97,7 +97,8 @@ impl Project {
         self.folder.join(format!("{}.wasm", self.name))
     }
 
-    /// Builds the project. Returns a core module that is still to be packed, or `None` if the module is in `output`.
+    /// Builds the project. Returns a core module that is still to be packed, or `None` if the
+    /// module is in `output`.
     ///
     /// # Errors
     /// See [`ProjectError`].
@@ -201,8 +202,8 @@ pub(crate) fn package(metadata: &Value, manifest: &Path) -> Option<Package> {
     })
 }
 
-/// Runs a tool in a folder. Returns its standard output unless that is inherited. The messages of the
-/// tool are shown immediately.
+/// Runs a tool in a folder. Returns its standard output unless that is inherited. The messages of
+/// the tool are shown immediately.
 ///
 /// # Errors
 /// `Tool` if it cannot be started, `Failed` if it fails.

@@ -1,6 +1,6 @@
-//! The texts that `connectors build` adds to a module about its origin: the repository and the commit
-//! of its source, and the packages that it was built from. A text that cannot be found out is left
-//! out.
+//! The texts that `connectors build` adds to a module about its origin: the repository and the
+//! commit of its source, and the packages that it was built from. A text that cannot be found out
+//! is left out.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -177,8 +177,8 @@ fn python_packages(project: &Project) -> Option<BTreeSet<Package>> {
     Some(named.collect())
 }
 
-/// A version of a Python package in the form of Semantic Versioning, which readers of the list expect:
-/// `24.0` as `24.0.0`, `2.0rc1` as `2.0.0-rc1`, and `1.0.post1` as `1.0.0+post1`.
+/// A version of a Python package in the form of Semantic Versioning, which readers of the list
+/// expect: `24.0` as `24.0.0`, `2.0rc1` as `2.0.0-rc1`, and `1.0.post1` as `1.0.0+post1`.
 fn semantic(version: &str) -> String {
     if semver::Version::parse(version).is_ok() {
         return version.to_owned();
@@ -216,7 +216,8 @@ fn command(program: impl AsRef<OsStr>, arguments: impl IntoIterator<Item = &'sta
     command
 }
 
-/// Runs a tool and returns what it prints, without the blanks at the ends. `None` if it is missing or fails.
+/// Runs a tool and returns what it prints, without the blanks at the ends. `None` if it is missing
+/// or fails.
 fn output_of(
     program: impl AsRef<OsStr>,
     arguments: impl IntoIterator<Item = &'static str>,

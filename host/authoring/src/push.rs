@@ -20,7 +20,8 @@ use crate::shell;
 pub struct PushArguments {
     /// The module, a WebAssembly component
     pub file: PathBuf,
-    /// The name that the module gets, such as oci://registry.example.com/acme/words:1.0.0. Without a version, it is the module's
+    /// The name that the module gets, such as oci://registry.example.com/acme/words:1.0.0. Without
+    /// a version, it is the module's
     pub reference: ModuleReference,
     /// Replace another module that has this version
     #[arg(long)]

@@ -1,4 +1,5 @@
-//! `connectors test`: builds a project, replays its recordings against the module, and runs its own tests.
+//! `connectors test`: builds a project, replays its recordings against the module, and runs its own
+//! tests.
 
 use std::fs;
 use std::io;

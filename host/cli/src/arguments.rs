@@ -1,5 +1,5 @@
-//! The command line: the groups of commands, and the commands of child processes. `--help` shows the
-//! texts of commands and options.
+//! The command line: the groups of commands, and the commands of child processes. `--help` shows
+//! the texts of commands and options.
 
 use std::path::PathBuf;
 
@@ -28,8 +28,8 @@ pub struct Arguments {
 pub enum Command {
     /// Serve until SIGTERM, SIGINT or SIGHUP
     Serve {
-        /// Begin with an empty database although there is a master key. Without it, the gateway does not start, because the database
-        /// may have been lost
+        /// Begin with an empty database although there is a master key. Without it, the gateway
+        /// does not start, because the database may have been lost
         #[arg(long)]
         new_database: bool,
     },
@@ -44,7 +44,8 @@ pub enum Command {
     /// Compile one module. The gateway runs this command in a child process, which it can kill
     #[command(hide = true)]
     Compile(CompileArguments),
-    /// Compile and try the schemas of one module. The gateway runs this command as it runs `compile`
+    /// Compile and try the schemas of one module. The gateway runs this command as it runs
+    /// `compile`
     #[command(hide = true)]
     TrySchemas(TrySchemasArguments),
 }

@@ -10,8 +10,8 @@
 //! - [`installed`]: the commands about the connectors of a gateway
 //! - [`table`]: lists for people
 //!
-//! The crate `authoring` has the commands for authors of connectors, and what all commands share. The
-//! crate `connector_gateway` has the gateway that `serve` runs.
+//! The crate `authoring` has the commands for authors of connectors, and what all commands share.
+//! The crate `connector_gateway` has the gateway that `serve` runs.
 
 mod arguments;
 mod installed;

@@ -18,9 +18,9 @@ fn main() -> ExitCode {
     run(&Arguments::parse())
 }
 
-/// Makes the allocator give memory back to the operating system as soon as a block of pages is free. By
-/// default it waits until it is called again after a second. Threads that served an attack would then
-/// keep several times the memory budget.
+/// Makes the allocator give memory back to the operating system as soon as a block of pages is
+/// free. By default it waits until it is called again after a second. Threads that served an attack
+/// would then keep several times the memory budget.
 #[expect(unsafe_code, reason = "the allocator has no safe interface for its options")]
 fn return_freed_memory_immediately() {
     // SAFETY: this sets one integer. No other thread runs yet.

@@ -13,13 +13,15 @@ pub struct CallArguments {
     pub module: PathBuf,
     /// The operation
     pub operation: String,
-    /// The input: JSON, `@FILE` for the content of a file, or `-` for standard input [default: the input of the recording, else {}]
+    /// The input: JSON, `@FILE` for the content of a file, or `-` for standard input [default: the
+    /// input of the recording, else {}]
     pub input: Option<String>,
     #[command(flatten)]
     pub connector: ConnectorArguments,
     #[command(flatten)]
     pub credential: CredentialArguments,
-    /// Write the requests and the upstreams' responses to a file, without credentials and personal data
+    /// Write the requests and the upstreams' responses to a file, without credentials and personal
+    /// data
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     pub record: Option<PathBuf>,
     /// Take out the values of members with this name too. Repeat the option for several
@@ -33,7 +35,8 @@ pub struct CallArguments {
     pub replay: Option<PathBuf>,
 }
 
-/// The source of the user's credential. It is not an argument itself, because other users of the machine can see arguments.
+/// The source of the user's credential. It is not an argument itself, because other users of the
+/// machine can see arguments.
 #[derive(Clone, Debug, Args)]
 pub struct CredentialArguments {
     /// Read the user's access token, API key or user:password from a file

@@ -1,5 +1,5 @@
-//! A connector that its author calls without a server: the real registry, sandbox, pipeline and egress,
-//! in a folder that is removed afterwards.
+//! A connector that its author calls without a server: the real registry, sandbox, pipeline and
+//! egress, in a folder that is removed afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,8 +38,8 @@ impl LocalCall {
     /// Loads a module. All hosts that it names are granted.
     ///
     /// # Errors
-    /// `Refused` if the gateway would refuse the module, `Upstream` if the settings have an upstream that the
-    /// connector does not have, and the errors of the folder.
+    /// `Refused` if the gateway would refuse the module, `Upstream` if the settings have an
+    /// upstream that the connector does not have, and the errors of the folder.
     pub(crate) async fn open(file: &Path, config: &Config, settings: &AuthorSettings) -> Result<Self, CallError> {
         let module = read(file)?;
         let scratch = ScratchRegistry::without_grants(config).await?;
@@ -81,7 +81,8 @@ impl LocalCall {
         })
     }
 
-    /// Runs an operation. `carrier` takes its requests. Reports of progress and of a trap go to standard error.
+    /// Runs an operation. `carrier` takes its requests. Reports of progress and of a trap go to
+    /// standard error.
     pub(crate) async fn run(
         &self,
         operation: &str,

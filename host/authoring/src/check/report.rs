@@ -128,7 +128,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Properties of an operation besides its effect, in brackets.
+/// Properties of an operation in addition to its effect, in brackets.
 fn traits(operation: &Operation) -> String {
     let mut traits = Vec::new();
     if operation.answer != "json" {

@@ -1,5 +1,5 @@
-//! The lines about a module that `connectors add` prints. The report of `connectors check` begins with
-//! them.
+//! The lines about a module that `connectors add` prints. The report of `connectors check` begins
+//! with them.
 
 use std::fmt;
 

@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::options::{ConnectorArguments, GatewayArguments};
 
-/// The options of `connectors dev`. The options about the gateway that the command runs conflict with
-/// `--url`.
+/// The options of `connectors dev`. The options about the gateway that the command runs conflict
+/// with `--url`.
 #[derive(Clone, Debug, Args)]
 #[command(
     mut_arg("upstreams", |upstreams| upstreams.conflicts_with("url")),
@@ -22,7 +22,8 @@ pub struct DevArguments {
     pub port: Option<u16>,
     #[command(flatten)]
     pub connector: ConnectorArguments,
-    /// Start a stand-in for the OAuth provider. It consents to everything, and its tokens are no tokens of the service
+    /// Start a stand-in for the OAuth provider. It consents to everything, and its tokens are no
+    /// tokens of the service
     #[arg(long, conflicts_with = "url")]
     pub oauth: bool,
     /// The lifetime of the stand-in's access tokens, in seconds

@@ -33,7 +33,8 @@ pub(super) struct FirstModule {
 pub(super) struct DevLoop {
     project: Arc<Project>,
     sources: Sources,
-    /// The file that modules are built into. The project's own file is for modules that its author builds.
+    /// The file that modules are built into. The project's own file is for modules that its author
+    /// builds.
     output: PathBuf,
     /// The gateway is the temporary one of the command, which accepts whatever the module asks for.
     is_temporary: bool,

@@ -1,4 +1,5 @@
-//! `connectors dev`: builds a project whenever its author saves, and swaps the module into a gateway.
+//! `connectors dev`: builds a project whenever its author saves, and swaps the module into a
+//! gateway.
 //!
 //! - here: the command
 //! - [`arguments`]: its options
@@ -55,7 +56,8 @@ pub(crate) fn set_log(config: &mut Config) {
 /// Runs the command until SIGINT, SIGTERM or SIGHUP.
 ///
 /// # Errors
-/// See [`DevError`]. A build that fails and a module that is refused are printed, and are not errors.
+/// See [`DevError`]. A build that fails and a module that is refused are printed, and are not
+/// errors.
 pub(crate) async fn run(arguments: &DevArguments, config: Config) -> Result<(), DevError> {
     let mut stop = Stop::new()?;
     let folder = TempDir::new()?;

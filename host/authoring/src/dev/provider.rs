@@ -1,4 +1,5 @@
-//! A stand-in for an OAuth provider, at a port of this machine. It consents to every request immediately.
+//! A stand-in for an OAuth provider, at a port of this machine. It consents to every request
+//! immediately.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

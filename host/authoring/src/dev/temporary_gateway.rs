@@ -1,5 +1,5 @@
-//! The gateway that `connectors dev` runs. It has a temporary folder, listens on this machine only, and
-//! serves one connector.
+//! The gateway that `connectors dev` runs. It has a temporary folder, listens on this machine only,
+//! and serves one connector.
 
 use std::fs;
 use std::io;
@@ -30,7 +30,8 @@ pub(super) fn config(folder: &Path, port: u16) -> io::Result<Config> {
     Ok(config)
 }
 
-/// The registry of the gateway before it serves. The gateway does not compile again what it compiles.
+/// The registry of the gateway before it serves. The gateway does not compile again what it
+/// compiles.
 pub(super) async fn registry(config: &Config) -> Result<Arc<Registry>, DevError> {
     let store = Store::connect(&config.store()).await?;
     Ok(open_registry(&Arc::new(config.clone()), store).await?)

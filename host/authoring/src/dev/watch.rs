@@ -11,13 +11,15 @@ use tokio::time::timeout;
 /// A build begins when no source has changed for this time. Editors write a file in several steps.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Folders that tools fill, and the folder of recordings. The name of a hidden folder begins with a dot.
+/// Folders that tools fill, and the folder of recordings. The name of a hidden folder begins with a
+/// dot.
 const TOOL_FOLDERS: [&str; 6] = ["target", "node_modules", "venv", "dist", "__pycache__", "recordings"];
 
 /// Files that a build writes next to the sources.
 const BUILT: [&str; 2] = ["wasm", "pyc"];
 
-/// The lock file is not watched, because the first build writes it. A later build finds its changes.
+/// The lock file is not watched, because the first build writes it. A later build finds its
+/// changes.
 const LOCK_FILE: &str = "Cargo.lock";
 
 /// The sources of a project.

@@ -1,6 +1,6 @@
-//! The gateway that a command changes: the gateway of the configuration, by its folders and its store,
-//! or a running gateway, by its admin routes. Both return the same records, so a command prints the same
-//! for both.
+//! The gateway that a command changes: the gateway of the configuration, by its folders and its
+//! store, or a running gateway, by its admin routes. Both return the same records, so a command
+//! prints the same for both.
 //!
 //! - here: the choice
 //! - [`local`]: the gateway of the configuration
@@ -68,7 +68,8 @@ impl Gateway {
     /// The gateway that the arguments name.
     ///
     /// # Errors
-    /// If the arguments have no key for a running gateway, or if the store or the registry does not open.
+    /// If the arguments have no key for a running gateway, or if the store or the registry does not
+    /// open.
     pub async fn open(arguments: &GatewayArguments, config: Config) -> Result<Self, GatewayError> {
         let Some(url) = &arguments.url else { return Ok(Self(Kind::Local(Box::new(Local::open(config).await?)))) };
         let key = match (&arguments.key_file, &arguments.key) {
@@ -194,8 +195,8 @@ impl Gateway {
         }
     }
 
-    /// Writes the remark about a change. `later` says when a gateway notices a change of its folders or its
-    /// store.
+    /// Writes the remark about a change. `later` says when a gateway notices a change of its
+    /// folders or its store.
     pub fn remark(&self, done: &str, later: &str) {
         match &self.0 {
             Kind::Local(_) => remark(format_args!("{done} {self}. {later}")),

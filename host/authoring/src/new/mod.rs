@@ -105,7 +105,8 @@ struct Created {
     folder: PathBuf,
     /// The folder of the SDK in the source of the gateway, if the project takes the published SDK.
     published_sdk: Option<&'static str>,
-    /// The parts of the OpenAPI document that the project does not have, a line each with the reason.
+    /// The parts of the OpenAPI document that the project does not have, a line each with the
+    /// reason.
     left_out: Vec<String>,
 }
 

@@ -48,7 +48,8 @@ pub(super) struct Template {
     auth: [&'static str; 3],
     /// The SDK.
     pub(super) sdk: Sdk,
-    /// The parts for a table from an OpenAPI document. `None` if the command makes no such table in this language.
+    /// The parts for a table from an OpenAPI document. `None` if the command makes no such table in
+    /// this language.
     pub(super) openapi: Option<OpenapiTemplate>,
     /// The operation of the template, and a body for it.
     operation: (&'static str, &'static str),
@@ -62,8 +63,8 @@ pub(super) struct Sdk {
     pub(super) name: &'static str,
     /// Its folder in the source of the gateway.
     pub(super) folder: &'static str,
-    /// The text in a project that stands for the published SDK, and the one for an SDK in the folder `{{sdk}}`. Empty for Rust, whose
-    /// manifest depends on the workspace as well.
+    /// The text in a project that stands for the published SDK, and the one for an SDK in the
+    /// folder `{{sdk}}`. Empty for Rust, whose manifest depends on the workspace as well.
     published: &'static str,
     in_folder: &'static str,
 }
@@ -71,11 +72,11 @@ pub(super) struct Sdk {
 /// The files for a table from an OpenAPI document.
 #[derive(Clone, Copy)]
 pub(super) struct OpenapiTemplate {
-    /// The file that has the table, if the table comes from an OpenAPI document. It also has the placeholders `{{table}}` and
-    /// `{{test}}`.
+    /// The file that has the table, if the table comes from an OpenAPI document. It also has the
+    /// placeholders `{{table}}` and `{{test}}`.
     table: (&'static str, &'static str),
-    /// The text of `{{test}}`, if the request of `{{operation}}` is known. It also has the placeholder `{{path}}`, the path of the
-    /// request.
+    /// The text of `{{test}}`, if the request of `{{operation}}` is known. It also has the
+    /// placeholder `{{path}}`, the path of the request.
     test: &'static str,
 }
 

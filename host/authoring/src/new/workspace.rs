@@ -1,6 +1,7 @@
 //! Projects that belong to a Cargo workspace, and the path of the SDK.
 //!
-//! A project is a separate workspace, unless another workspace takes its folder as one of its members.
+//! A project is a separate workspace, unless another workspace takes its folder as one of its
+//! members.
 
 use std::fs;
 use std::path::{Component, Path, absolute};
@@ -16,7 +17,8 @@ pub(super) const SDK: &str = "connector-gateway-sdk";
 const MANIFEST: &str = "Cargo.toml";
 const MEMBER: &str = include_str!("templates/rust/member.toml");
 
-/// Keys of `[package]` that a member takes from its workspace, and the line without a workspace's value.
+/// Keys of `[package]` that a member takes from its workspace, and the line without a workspace's
+/// value.
 const PACKAGE: [(&str, &str); 6] = [
     ("version", "version = \"0.1.0\""),
     ("edition", "edition = \"2024\""),
@@ -37,8 +39,8 @@ pub(super) fn sdk(folder: &Path, sdk: &Sdk) -> Result<String, NewError> {
     Ok(folder.to_string_lossy().into_owned())
 }
 
-/// Completes the manifest of a project in Rust: as a member of a workspace, or with the path of the SDK.
-/// Returns `true` if the project is a member, which takes the SDK as its workspace says.
+/// Completes the manifest of a project in Rust: as a member of a workspace, or with the path of the
+/// SDK. Returns `true` if the project is a member, which takes the SDK as its workspace says.
 pub(super) fn complete(files: &mut [File], folder: &Path, identifier: &str, title: &str, sdk: Option<&str>) -> bool {
     let Some((_, content)) = files.iter_mut().find(|(name, _)| *name == MANIFEST) else { return false };
     if let Some(workspace) = workspace_of(folder) {
@@ -82,8 +84,8 @@ fn member(workspace: &Table, identifier: &str, title: &str) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// The workspace that takes the folder as a member, if there is one. The nearest workspace above the
-/// folder decides.
+/// The workspace that takes the folder as a member, if there is one. The nearest workspace above
+/// the folder decides.
 fn workspace_of(folder: &Path) -> Option<Table> {
     let folder = absolute(folder).ok()?;
     let (root, workspace) =

@@ -1,8 +1,8 @@
-//! The layout of a module in a registry: a WebAssembly artifact (CNCF, TAG Runtime), which `wkg` and
-//! other tools read.
+//! The layout of a module in a registry: a WebAssembly artifact (CNCF, TAG Runtime), which `wkg`
+//! and other tools read.
 //!
-//! A manifest names one layer, which is the module, and a document about the component. The same module
-//! makes the same manifest, so a second push of it changes nothing.
+//! A manifest names one layer, which is the module, and a document about the component. The same
+//! module makes the same manifest, so a second push of it changes nothing.
 
 use std::collections::BTreeMap;
 

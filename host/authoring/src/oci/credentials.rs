@@ -1,5 +1,5 @@
-//! The credentials for a registry: from the command line, else as `docker login` and similar tools have
-//! stored them.
+//! The credentials for a registry: from the command line, else as `docker login` and similar tools
+//! have stored them.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -44,7 +44,8 @@ struct HelperOutput {
 /// Finds the credentials of a registry.
 ///
 /// # Errors
-/// If standard input or the file of Docker cannot be read, or if the credentials have a form that is not supported.
+/// If standard input or the file of Docker cannot be read, or if the credentials have a form that
+/// is not supported.
 pub(super) fn find(registry: &str, arguments: &RegistryArguments) -> Result<RegistryAuth, RegistryError> {
     if let Some(username) = &arguments.username {
         let mut password = String::new();

@@ -1,5 +1,5 @@
-//! Modules in registries of the Open Container Initiative. Only commands use registries: a gateway that
-//! serves fetches no module.
+//! Modules in registries of the Open Container Initiative. Only commands use registries: a gateway
+//! that serves fetches no module.
 //!
 //! - here: push and pull
 //! - [`mod@reference`]: names of modules
@@ -118,8 +118,8 @@ pub(crate) async fn pull(
     Ok(Pulled { module, signature, reference: reference.at_version(Version::Digest(digest)) })
 }
 
-/// Pushes a module. If the registry already has another module under this version, it is replaced only
-/// if `replace` is `true`.
+/// Pushes a module. If the registry already has another module under this version, it is replaced
+/// only if `replace` is `true`.
 ///
 /// # Errors
 /// See [`RegistryError`].

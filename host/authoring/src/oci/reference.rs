@@ -1,4 +1,5 @@
-//! The name of a module in a registry: `oci://registry.example.com/acme/words:1.0.0`, or `…@sha256:…`.
+//! The name of a module in a registry: `oci://registry.example.com/acme/words:1.0.0`, or
+//! `…@sha256:…`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -68,7 +69,8 @@ impl FromStr for ModuleReference {
     fn from_str(text: &str) -> Result<Self, String> {
         let name = text.strip_prefix(SCHEME).ok_or_else(|| format!("it must begin with {SCHEME}"))?;
         let (registry, rest) = name.split_once('/').unwrap_or_default();
-        // Other tools look up such a name in a well-known registry. Here every name has its registry.
+        // Other tools look up such a name in a well-known registry. Here every name has its
+        // registry.
         if !(registry.contains(['.', ':']) || registry == "localhost") {
             return Err("it must name the registry, the repository and the version, such as \
                         oci://registry.example.com/acme/words:1.0.0"

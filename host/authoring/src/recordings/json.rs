@@ -1,4 +1,5 @@
-//! A JSON value that keeps the text of its numbers and the order of its members, so that a recording has what the service sent.
+//! A JSON value that keeps the text of its numbers and the order of its members, so that a
+//! recording has exactly what the upstream sent.
 
 use std::fmt;
 
@@ -48,7 +49,8 @@ impl Json {
         matches!(self, Self::Object(members) if member(members, name).is_some())
     }
 
-    /// Returns `true` if both mean the same: the order of members and the spelling of numbers do not count.
+    /// Returns `true` if both mean the same. The order of members and the spelling of numbers are
+    /// ignored.
     pub(crate) fn means(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Plain(one), Self::Plain(other)) => one == other || same_number(one, other),
@@ -118,7 +120,7 @@ pub(super) fn member<'a>(members: &'a [(String, Json)], name: &str) -> Option<&'
     members.iter().find(|(known, _)| known == name).map(|(_, value)| value)
 }
 
-/// Compares numbers that are not written the same. Two whole numbers are then different.
+/// Compares numbers with different spellings. Two such whole numbers are different.
 fn same_number(one: &str, other: &str) -> bool {
     let is_whole = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     if is_whole(one) && is_whole(other) {

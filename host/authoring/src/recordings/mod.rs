@@ -7,7 +7,8 @@
 //! - [`player`]: answers requests from a recording
 //! - [`redaction`]: takes personal data and secrets out
 //!
-//! `connectors/docs/testing.md` describes the format and the rule of the redaction. The SDKs read the same files.
+//! `connectors/docs/testing.md` describes the format and the rule of the redaction. The SDKs read
+//! the same files.
 
 mod json;
 mod player;
@@ -223,7 +224,8 @@ impl Recording {
         }
     }
 
-    /// The lines in which an end of the call differs from the recorded end. Empty if they mean the same.
+    /// The lines in which an end of the call differs from the recorded end. Empty if they mean the
+    /// same.
     pub(crate) fn differences(&self, now: &End) -> Vec<String> {
         match (&self.answer, &self.problem, now) {
             (Some(recorded), None, End::Answer(now)) | (None, Some(recorded), End::Problem(now)) => {

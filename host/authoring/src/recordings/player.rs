@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use super::{Body, Exchange, Recording, Request, Response};
 use egress::{Carrier, Egress, EgressError, Upstream};
 
-/// Answers each request with the first unused response of the recording to an equal request. Nothing is
-/// sent.
+/// Answers each request with the first unused response of the recording to an equal request.
+/// Nothing is sent.
 pub(crate) struct Player {
     exchanges: Vec<Exchange>,
     state: Mutex<State>,

@@ -63,7 +63,8 @@ impl Recorder {
         headers.iter().filter(|(name, _)| is_recorded(name.as_str())).filter_map(text).collect()
     }
 
-    /// The recording, without personal data and secrets. `redacted` are names of further members whose values are taken out.
+    /// The recording, without personal data and secrets. `redacted` are names of further members
+    /// whose values are taken out.
     ///
     /// # Errors
     /// Names the request that has no response.

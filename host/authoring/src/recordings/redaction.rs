@@ -1,12 +1,15 @@
 //! Takes personal data and secrets out of a recording.
 //!
-//! 1. The value of a member, query parameter or form field is taken out if its name says a person's data or a secret
-//!    ([`is_personal`]), or if the author names it. Everything below such a member is taken out.
-//! 2. Every e-mail address in any text is taken out, also percent-encoded ones. Addresses below the reserved names `example.com`,
-//!    `example.org`, `example.net`, `.example`, `.test` and `.invalid` stay.
+//! 1. The value of a member, query parameter or form field is taken out if its name says that it is
+//!    a person's data or a secret ([`is_personal`]), or if the author names it. Everything below
+//!    such a member is taken out.
+//! 2. Every e-mail address in any text is taken out, also percent-encoded ones. Addresses below the
+//!    reserved names `example.com`, `example.org`, `example.net`, `.example`, `.test` and
+//!    `.invalid` stay.
 //!
-//! A value is replaced by a stand-in, and the same value by the same one wherever it is a whole value: in input, requests, answers, and
-//! segments and parameters of paths. So an operation that is called with the stand-ins sends the recorded requests.
+//! A value is replaced by a stand-in. The same value gets the same stand-in wherever it is a whole
+//! value: in the input, in requests and responses, and in segments and parameters of paths. So an
+//! operation that is called with the stand-ins sends the recorded requests.
 
 use std::collections::HashMap;
 
@@ -15,7 +18,8 @@ use percent_encoding::percent_decode_str;
 use super::json::member;
 use super::{Body, Json, Recording, Request};
 
-/// Ends of names whose values are a person's data. Case, `_`, `-` and a plural `s` of a name do not count.
+/// Ends of names whose values are a person's data. Case, `_`, `-` and a plural `s` of a name are
+/// ignored.
 const PERSONAL: [&str; 21] = [
     "address1",
     "address2",
@@ -64,7 +68,7 @@ pub(super) struct Redaction {
     values: HashMap<String, String>,
     numbers: HashMap<String, String>,
     addresses: HashMap<String, String>,
-    /// The text of the recording. A stand-in is nothing that it has already.
+    /// The text of the recording. A stand-in must not occur in it.
     text: String,
     count: usize,
 }
@@ -147,7 +151,7 @@ impl Redaction {
             Json::Plain(_) | Json::Text(_) => {}
             Json::Array(items) => items.iter().for_each(|item| self.collect(item)),
             Json::Object(members) => {
-                // A `name` beside an address is that of a person.
+                // A `name` next to an address is a person's name.
                 let has_address = ["email", "emailAddress", "email_address", "mail"];
                 let is_person = has_address.iter().any(|name| member(members, name).is_some());
                 for (name, value) in members {
@@ -178,7 +182,7 @@ impl Redaction {
     }
 
     fn collect_value(&mut self, text: &str) {
-        // Addresses are found everywhere, and an empty text says nothing.
+        // Addresses are found everywhere. An empty text has no data.
         if text.is_empty() || self.values.contains_key(text) || self.text(text) != text {
             return;
         }
@@ -239,11 +243,11 @@ impl Redaction {
         }
     }
 
-    /// A whole value, which may be one that is taken out, or an address of its own.
+    /// A whole value. It may be a value that is taken out, or an address.
     fn value(&mut self, text: &str) -> String {
         match self.values.get(text) {
             Some(stand_in) => stand_in.clone(),
-            // Addresses, which requests may follow.
+            // URLs, which requests may follow.
             None if ["https://", "http://", "/"].iter().any(|start| text.starts_with(start)) => self.target(text),
             None => self.text(text),
         }
@@ -354,7 +358,7 @@ fn domain_length(units: &[(char, &str)]) -> usize {
     if has_dot && !is_mark(0) { length } else { 0 }
 }
 
-/// Returns `true` for an address that nobody can have (RFC 2606, RFC 6761).
+/// Returns `true` for an address that no one can have (RFC 2606, RFC 6761).
 fn is_reserved_address(text: &str) -> bool {
     let Some((_, domain)) = text.rsplit_once('@') else { return false };
     let domain = domain.to_lowercase();

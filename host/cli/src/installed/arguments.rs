@@ -14,9 +14,11 @@ pub enum InstalledCommand {
         #[command(flatten)]
         gateway: GatewayArguments,
     },
-    /// Check a module and add it to a gateway, or replace the previous version. A running gateway swaps it in
+    /// Check a module and add it to a gateway, or replace the previous version. A running gateway
+    /// swaps it in
     Add(AddArguments),
-    /// Let a connector reach hosts, in addition to the hosts that it was already granted. A running gateway notices it within two seconds
+    /// Let a connector reach hosts, in addition to the hosts that it was already granted. A running
+    /// gateway notices it within two seconds
     Grant {
         /// The connector's identifier
         id: String,
@@ -45,7 +47,8 @@ pub enum InstalledCommand {
         #[command(flatten)]
         gateway: GatewayArguments,
     },
-    /// Remove a connector and its grants. If it replaces one that came with the gateway, that one is live again
+    /// Remove a connector and its grants. If it replaces one that came with the gateway, that one
+    /// is live again
     Remove {
         /// The connector's identifier
         id: String,
@@ -65,7 +68,8 @@ pub enum InstalledCommand {
     Rollback {
         /// The connector's identifier
         id: String,
-        /// Another version that `connectors versions` lists: its version, or at least six digits of its SHA-256
+        /// Another version that `connectors versions` lists: its version, or at least six digits of
+        /// its SHA-256
         #[arg(long, value_name = "VERSION")]
         to: Option<String>,
         #[command(flatten)]
@@ -108,11 +112,12 @@ pub struct AddArguments {
     /// The module, a WebAssembly component: a file, or its name in a registry, such as
     /// oci://registry.example.com/acme/words:1.0.0
     pub module: ModuleSource,
-    /// A host that the connector may reach, in addition to the hosts that it was already granted. Repeat the option for several
+    /// A host that the connector may reach, in addition to the hosts that it was already granted.
+    /// Repeat the option for several
     #[arg(long = "grant", value_name = "HOST")]
     pub grants: Vec<String>,
-    /// Accept that the module asks for more than the previous version: hosts, scopes, the user's credential for another
-    /// upstream, destructive operations
+    /// Accept that the module asks for more than the previous version: hosts, scopes, the user's
+    /// credential for another upstream, destructive operations
     #[arg(long)]
     pub accept: bool,
     /// Replace the connector with the same identifier that came with the gateway

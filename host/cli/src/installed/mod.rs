@@ -1,6 +1,6 @@
-//! The commands about the connectors of a gateway: `connectors list`, `add`, `remove`, `grant`, `revoke`,
-//! `grants`, `versions`, `rollback` and `history`. They change the gateway of the configuration, or a
-//! running gateway (`--url`).
+//! The commands about the connectors of a gateway: `connectors list`, `add`, `remove`, `grant`,
+//! `revoke`, `grants`, `versions`, `rollback` and `history`. They change the gateway of the
+//! configuration, or a running gateway (`--url`).
 //!
 //! - here: the commands
 //! - [`arguments`]: their options

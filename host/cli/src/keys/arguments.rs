@@ -17,10 +17,12 @@ pub enum KeysCommand {
         /// The key's id, as `keys list` shows it
         id: String,
     },
-    /// Replace the master key and seal every secret again, while gateways run. If interrupted, run it again
+    /// Replace the master key and seal every secret again, while gateways run. If interrupted, run
+    /// it again
     RotateMaster {
-        /// Delete the previous master key of a rotation in progress. Use this once every gateway has a copy of the new file.
-        /// On SQLite it happens without this option, because all gateways share one file
+        /// Delete the previous master key of a rotation in progress. Use this once every gateway
+        /// has a copy of the new file. On SQLite it happens without this option, because all
+        /// gateways share one file
         #[arg(long)]
         finish: bool,
     },
@@ -37,8 +39,8 @@ pub struct CreateKeyArguments {
     #[arg(long, default_value = "default", value_parser = label)]
     pub tenant: String,
 
-    /// The user that the key acts for. It sees only this user's accounts and jobs [default: the tenant itself, whose accounts and
-    /// jobs are separate from its users' ones]
+    /// The user that the key acts for. It sees only this user's accounts and jobs [default: the
+    /// tenant itself, whose accounts and jobs are separate from the accounts and jobs of its users]
     #[arg(long, value_parser = label)]
     pub subject: Option<String>,
 

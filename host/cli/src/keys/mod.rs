@@ -1,5 +1,5 @@
-//! The commands `keys …`. They change the database, with or without a running gateway. A running gateway notices a change within
-//! two seconds.
+//! The commands `keys …`. They change the database, with or without a running gateway. A running
+//! gateway notices a change within two seconds.
 //!
 //! - here: `keys create`, `keys list` and `keys revoke`
 //! - [`arguments`]: the commands and their options

@@ -17,7 +17,8 @@ const LINES: u64 = 10;
 /// Replaces the master key, and shows the progress: as a bar on a terminal, else as lines.
 ///
 /// # Errors
-/// If the rotation was not completed. Every secret can still be unsealed, and the command can be run again.
+/// If the rotation was not completed. Every secret can still be unsealed, and the command can be
+/// run again.
 pub(crate) async fn run(
     finish: bool,
     config: &Config,
@@ -36,7 +37,7 @@ pub(crate) async fn run(
     let Some(outcome) = outcome else {
         writeln!(
             remarks,
-            "no rotation is under way, so nothing was changed; `connector-gateway keys rotate-master` begins one"
+            "no rotation is in progress, so nothing was changed; `connector-gateway keys rotate-master` begins one"
         )?;
         return Ok(());
     };
@@ -65,10 +66,13 @@ fn conclude(outcome: &RotationReport, config: &Config, remarks: &mut impl Write)
             "the new master key is in {file}; keep a copy of it, apart from the backups of the database"
         );
     }
-    writeln!(remarks, "{file} contains the new master key and the former one, so that gateways can start with either")?;
     writeln!(
         remarks,
-        "copy the file to every gateway, then run `connector-gateway keys rotate-master --finish` to delete the former key"
+        "{file} contains the new master key and the previous one, so that gateways can start with either"
+    )?;
+    writeln!(
+        remarks,
+        "copy the file to every gateway, then run `connector-gateway keys rotate-master --finish` to delete the previous key"
     )
 }
 
@@ -141,7 +145,7 @@ mod tests {
         assert!(remarks.starts_with("resumed a rotation that was not finished\n"), "{remarks}");
         assert!(remarks.contains("2 secrets could not be unsealed and were left unchanged"), "{remarks}");
         assert!(
-            remarks.ends_with("then run `connector-gateway keys rotate-master --finish` to delete the former key\n")
+            remarks.ends_with("then run `connector-gateway keys rotate-master --finish` to delete the previous key\n")
         );
     }
 }
