@@ -75,7 +75,7 @@ fn an_sdk_that_is_not_published_is_named_in_the_manifest() {
 #[test]
 fn a_project_that_takes_the_published_sdk_says_where_the_source_has_it() {
     let outside = tempfile::tempdir().unwrap();
-    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
     for (lang, folder) in [
         (Language::Rust, "connectors/sdk"),
         (Language::Javascript, "connectors/sdk-js"),
@@ -164,7 +164,7 @@ fn a_name_that_is_not_an_identifier_of_a_crate_is_refused() {
 #[test]
 fn projects_in_other_languages_have_their_sdk_and_every_placeholder_filled() {
     let outside = tempfile::tempdir().unwrap();
-    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../connectors").canonicalize().unwrap();
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../connectors").canonicalize().unwrap();
     for (lang, sdk, count) in [(Language::Javascript, "sdk-js", 6), (Language::Python, "sdk-python", 6)] {
         let sdk = tree.join(sdk);
         for with_sdk in [None, Some(sdk.clone())] {
