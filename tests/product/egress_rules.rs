@@ -5,7 +5,8 @@ use support::{Gateway, Reply, Setup, Upstream, gzip};
 
 use support::hostile::{assert_serves, gateway};
 
-/// A gateway with the hostile guest, whose upstream is at this URL. The guest may not reach private networks.
+/// A gateway with the hostile guest, whose upstream is at this URL. The guest may not reach private
+/// networks.
 fn guarded(url: &str) -> Gateway {
     Setup::new()
         .guest("hostile")
@@ -14,8 +15,8 @@ fn guarded(url: &str) -> Gateway {
         .start()
 }
 
-/// The name of the error that the guest gets for a request. Also checks the problem that the caller gets when the guest
-/// passes the error on.
+/// The name of the error that the guest gets for a request. Also checks the problem that the caller
+/// gets when the guest passes the error on.
 #[track_caller]
 fn refused(gateway: &Gateway, request: Value, status: u16, kind: &str) -> String {
     let result = gateway.call("hostile/call", request.clone()).ok();

@@ -1,4 +1,5 @@
-//! The header `Idempotency-Key`: a call that changes data runs once, and its repeats get the first answer.
+//! The header `Idempotency-Key`: a call that changes data runs once, and its repeats get the first
+//! answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
-//! Modules with an honest manifest that exceed a limit. After each of them the gateway answers the next honest request.
+//! Modules with an honest manifest that exceed a limit. After each of them the gateway answers the
+//! next honest request.
 
 use std::time::{Duration, Instant};
 
@@ -134,8 +135,8 @@ fn opening_documents_without_end_ends_at_the_limit_of_handles() {
 /// The limit of memory that the gateway holds for an invocation: 16 MiB.
 const SMALL: &str = "limits.response_mb = 4";
 
-/// Checks that the answer blames the connector for the memory that the gateway held for it, and names the key that
-/// raises the limit.
+/// Checks that the answer blames the connector for the memory that the gateway held for it, and
+/// names the key that raises the limit.
 #[track_caller]
 fn assert_held_too_much(answer: &Answer) {
     assert_broke(answer, "memory");
@@ -264,7 +265,8 @@ fn a_guest_that_computes_until_its_deadline_is_not_a_fault_of_the_service() {
     let gateway = gateway(&Upstream::start(), "limits.cpu_ms = 60000\nlimits.timeout_s = 1");
     for operation in ["hostile/endless_loop", "hostile/endless_loop_at_once"] {
         let answer = gateway.call(operation, json!({}));
-        // With a processor for most of the time, the guest is to blame. On a machine with other work, the gateway is busy.
+        // With a processor for most of the time, the guest is to blame. On a machine with other
+        // work, the gateway is busy.
         if answer.status == 503 {
             answer.problem(503, "busy");
         } else {

@@ -1,4 +1,5 @@
-//! A stand-in for an OpenTelemetry collector: it takes OTLP over HTTP, and decodes what it was sent.
+//! A stand-in for an OpenTelemetry collector: it takes OTLP over HTTP, and decodes what it was
+//! sent.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;

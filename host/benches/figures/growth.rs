@@ -1,4 +1,5 @@
-//! The thin operation with more and fewer connections than usual, and in gateways with more and fewer connectors.
+//! The thin operation with more and fewer connections than usual, and in gateways with more and
+//! fewer connectors.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,12 +1,13 @@
-//! The user's credential goes to the upstreams that the manifest declares, in the declared form. A request can only leave it
-//! out.
+//! The user's credential goes to the upstreams that the manifest declares, in the declared form. A
+//! request can only leave it out.
 
 use serde_json::{Value, json};
 use support::{Endpoint, Gateway, Reply, Seen, Setup, Upstream, module};
 
 use super::{Connected, assert_without};
 
-/// Spellings of a form field `token` and of `access_token` that a service could read as the credential.
+/// Spellings of a form field `token` and of `access_token` that a service could read as the
+/// credential.
 const SPELLINGS: [&str; 12] = [
     "token",
     "TOKEN",
@@ -161,7 +162,8 @@ fn a_redirected_form_takes_the_credential_to_the_upstreams_own_host_only() {
     assert_without(&world.provider.secrets(), &seen[0]);
 }
 
-/// A gateway with the guest `account`, whose users have an API key of the service, and one connected account.
+/// A gateway with the guest `account`, whose users have an API key of the service, and one
+/// connected account.
 fn with_key(service: &Upstream, placement: &str) -> Gateway {
     let document = json!({"identifier": "account", "auth": "api_key", "placement": placement});
     let setup = Setup::new().module("account", module::account(&document));

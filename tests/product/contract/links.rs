@@ -16,7 +16,8 @@ fn page(link: &str) -> Reply {
     Reply::json(json!({"@odata.nextLink": link})).header("location", link)
 }
 
-/// The input of `follow` and `forward_link`: a request for `/page`, and `source` says where the link is.
+/// The input of `follow` and `forward_link`: a request for `/page`, and `source` says where the
+/// link is.
 fn at(source: &Value, more: &Value) -> Value {
     let mut input = json!({"path": "/page"});
     for (name, value) in source.as_object().into_iter().chain(more.as_object()).flatten() {
@@ -241,7 +242,8 @@ fn a_link_does_not_take_a_credential_that_the_service_shows_to_another_host() {
     let secrets = world.provider.secrets();
     for source in sources() {
         for operation in ["account/follow", "account/forward_link"] {
-            // The token is masked in everything that a connector gets, also in the address behind a link.
+            // The token is masked in everything that a connector gets, also in the address behind a
+            // link.
             world.client.call(operation, at(&source, &json!({}))).ok();
         }
     }

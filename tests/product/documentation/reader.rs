@@ -15,14 +15,16 @@ use support::{module, wait_at_most};
 
 use super::page::{self, Block, Kind};
 
-/// Time for lines in the other terminal. To build and to compile a module may take minutes on a busy machine.
+/// Time for lines in the other terminal. To build and to compile a module may take minutes on a
+/// busy machine.
 const MAX_WAIT: Duration = Duration::from_secs(900);
 /// Ports that pages name. Each stands for a free one.
 const PORTS: [&str; 3] = ["8080", "8081", "8900"];
 /// The port of the registry of modules.
 const REGISTRY_PORT: &str = "5000";
 
-/// Readers take turns, because they all work in one folder: Cargo then builds what their projects share once.
+/// Readers take turns, because they all work in one folder: Cargo then builds what their projects
+/// share once.
 static FOLDER: Mutex<()> = Mutex::new(());
 
 /// The folder of the project that pages make.
@@ -135,7 +137,8 @@ impl Reader {
         );
     }
 
-    /// Waits until the other terminal has shown these lines, in this order, after those that were read before.
+    /// Waits until the other terminal has shown these lines, in this order, after those that were
+    /// read before.
     #[track_caller]
     fn wait_for(&mut self, block: &Block) {
         let expected = self.replaced(&block.text);

@@ -1,5 +1,5 @@
-//! The callback from the provider. Each state is valid once, for one connector and one caller, and browsers are
-//! redirected only to allowed origins.
+//! The callback from the provider. Each state is valid once, for one connector and one caller, and
+//! browsers are redirected only to allowed origins.
 
 use serde_json::json;
 use support::oauth::browser;
