@@ -180,8 +180,7 @@ fn write_module(output: &Path, component: &[u8]) -> Result<(), ConnectorsError> 
         file.set_permissions(Permissions::from_mode(0o644))?;
         file.write_all(component)
     };
-    store::files::write_atomically(output, write)
-        .map_err(|source| ConnectorsError::File { file: output.to_owned(), source })
+    files::write_atomically(output, write).map_err(|source| ConnectorsError::File { file: output.to_owned(), source })
 }
 
 /// A word as shells read it.

@@ -176,7 +176,7 @@ impl Registry {
     /// If it is not installed, if it is a shipped one, or if its file cannot be removed.
     pub async fn remove(&self, identifier: &str, by: &Actor) -> Result<(), ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
-        if contract::name::identifier(identifier).is_err() {
+        if contract_rules::name::identifier(identifier).is_err() {
             return Err(unknown());
         }
         let is_replaced = self.get(identifier).is_some_and(|live| self.would_replace_shipped(&live));
@@ -216,7 +216,7 @@ impl Registry {
         to: Option<&str>,
         by: &Actor,
     ) -> Result<Arc<Connector>, ChangeError> {
-        if contract::name::identifier(identifier).is_err() {
+        if contract_rules::name::identifier(identifier).is_err() {
             return Err(ChangeError::Unknown(identifier.to_owned()));
         }
         let path = self.folders.foreign(identifier);

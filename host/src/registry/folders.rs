@@ -151,12 +151,12 @@ impl Folders {
 
     /// Records that a module takes the place of the shipped connector of this identifier.
     pub(super) fn replace(&self, identifier: &str, digest: &str) -> io::Result<()> {
-        store::files::write_atomically(&self.replacements.join(identifier), |file| file.write_all(digest.as_bytes()))
+        files::write_atomically(&self.replacements.join(identifier), |file| file.write_all(digest.as_bytes()))
     }
 
     /// Records that the operator has accepted a version of a foreign connector.
     pub(super) fn accept(&self, identifier: &str, digest: &str) -> io::Result<()> {
-        store::files::write_atomically(&self.accepted.join(identifier), |file| file.write_all(digest.as_bytes()))
+        files::write_atomically(&self.accepted.join(identifier), |file| file.write_all(digest.as_bytes()))
     }
 
     /// The digest of the version that the operator accepted last.
@@ -169,10 +169,10 @@ impl Folders {
         let path = self.foreign(identifier);
         // Before the module, because a running gateway may refuse a module without it.
         match signature {
-            Some(text) => store::files::write_atomically(&trust::file(&path), |file| file.write_all(text.as_bytes()))?,
+            Some(text) => files::write_atomically(&trust::file(&path), |file| file.write_all(text.as_bytes()))?,
             None => remove_file(&trust::file(&path))?,
         }
-        store::files::write_atomically(&path, |file| file.write_all(module))?;
+        files::write_atomically(&path, |file| file.write_all(module))?;
         Ok(path)
     }
 

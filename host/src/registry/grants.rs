@@ -150,7 +150,7 @@ impl Registry {
     /// The file with the module of a foreign connector: that of its present version, else the one in the folder.
     fn foreign_module(&self, identifier: &str) -> Result<PathBuf, ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
-        if contract::name::identifier(identifier).is_err() {
+        if contract_rules::name::identifier(identifier).is_err() {
             return Err(unknown());
         }
         let Some(file) = self.folders.file(Origin::Foreign, identifier) else {

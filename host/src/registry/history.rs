@@ -83,7 +83,7 @@ impl Registry {
     /// The versions that can be brought back. Of those that came with the gateway, that is the one in `shipped_dir`.
     async fn known_versions(&self, identifier: &str) -> Result<Vec<Version>, ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
-        contract::name::identifier(identifier).map_err(|_| unknown())?;
+        contract_rules::name::identifier(identifier).map_err(|_| unknown())?;
         let shipped = match self.folders.shipped(identifier) {
             Some(path) => self.digest_of(&path).await,
             None => None,

@@ -54,7 +54,7 @@ impl Versions {
         fs::create_dir_all(&folder)?;
         let path = self.file(connector, origin, digest);
         if let Some(signature) = signature {
-            store::files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
+            files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
         }
         let newest = self.newest_first(connector)?.into_iter().next();
         let is_newest = newest.is_some_and(|newest| (newest.origin, newest.digest.as_str()) == (origin, digest));
@@ -62,7 +62,7 @@ impl Versions {
             // It is live since then. A start and each command load it again.
             Ok(_) if is_newest => {}
             Ok(file) => file.set_modified(SystemTime::now())?,
-            Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
+            Err(_) => files::write_atomically(&path, |file| file.write_all(module))?,
         }
         let mut versions = self.from(connector, origin)?;
         versions.sort_by(|one, other| other.cmp(one));
