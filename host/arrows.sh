@@ -40,6 +40,7 @@ callbacks='
 api/route.rs           the table of routes names the handlers of the same folder
 schema/mod.rs          `UrlCheck` comes from `webhooks`, and `integrations`, which may use both, hands it over
 webhooks/receiver.rs   the same check, as `webhooks` makes it
+metrics/mod.rs         the type of a family of histograms names the function that makes one, which is in the same file
 serve.rs               `Ready` is the greeting of the command that starts the gateway
 '
 

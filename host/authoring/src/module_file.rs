@@ -67,5 +67,5 @@ pub(crate) fn write(output: &Path, component: &[u8]) -> Result<(), FileError> {
         file.set_permissions(Permissions::from_mode(0o644))?;
         file.write_all(component)
     };
-    store::files::write_atomically(output, write).map_err(|source| FileError { file: output.to_owned(), source })
+    files::write_atomically(output, write).map_err(|source| FileError { file: output.to_owned(), source })
 }

@@ -16,7 +16,7 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use contract::Manifest;
-use contract::limit::{LOG_LINE_BYTES, LOG_LINES};
+use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 
 use super::bindings::gateway::connector::outcome;
 use super::deadline::until;

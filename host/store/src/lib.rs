@@ -45,7 +45,6 @@
 //!
 //! Small tools:
 //! - [`digest`]: SHA-256, as bytes and as hexadecimal digits
-//! - [`files`]: writes files that stay whole in a crash
 //! - [`id`]: random ids
 
 mod authorizations;
@@ -55,7 +54,6 @@ mod connection;
 mod data_keys;
 pub mod digest;
 mod error;
-pub mod files;
 mod grants;
 mod health;
 mod id;

@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &NewArguments, program: &str) -> Result<(), NewErro
 /// See [`NewError`]. Existing files are never changed.
 fn write(arguments: &NewArguments) -> Result<Created, NewError> {
     let identifier = arguments.id.as_str();
-    if contract::name::identifier(identifier).is_err() {
+    if contract_rules::name::identifier(identifier).is_err() {
         return Err(NewError::Identifier(identifier.to_owned()));
     }
     if arguments.lang == Language::Rust && RESERVED.contains(&identifier) {
