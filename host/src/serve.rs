@@ -64,11 +64,11 @@ pub enum ServeError {
     Bootstrap(#[from] BootstrapError),
 }
 
-/// Opens a registry with a sandbox. The command line also uses it, to change connectors without serving.
+/// Opens a registry with a sandbox.
 ///
 /// # Errors
 /// If the sandbox does not start, or a folder of modules is missing.
-pub fn open_registry(
+pub fn start_registry(
     config: &Arc<Config>,
     store: Store,
     vault: &Vault,
@@ -127,7 +127,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     };
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
-    let registry = open_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
+    let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));

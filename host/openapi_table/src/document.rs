@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::{OpenapiError, version2};
 
-/// References that lead to references. A longer chain leads nowhere.
+/// Maximum length of a chain of references. A longer chain is not followed.
 const MAX_REFERENCES: usize = 32;
 
 /// An OpenAPI document of version 3.
@@ -35,7 +35,8 @@ impl Document {
         self.root.pointer(pointer)
     }
 
-    /// The value that a local reference leads to, and the last reference on the way. A value without `$ref` is itself.
+    /// The value that a local reference names, and the last reference of the chain. A value without
+    /// `$ref` is returned as it is.
     pub(crate) fn resolved<'a>(&'a self, value: &'a Value) -> Result<(&'a Value, Option<&'a str>), String> {
         let mut value = value;
         let mut last = None;

@@ -107,7 +107,7 @@ impl Cache {
         tag.update(&cached.artifact);
         tag.update(&cached.tried);
         let tag = tag.sign();
-        store::files::write_atomically(&self.folder.join(&name), |file| {
+        files::write_atomically(&self.folder.join(&name), |file| {
             file.write_all(&cached.artifact)?;
             file.write_all(&cached.tried)?;
             file.write_all(tag.as_ref())

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use contract::limit::{LOG_LINE_BYTES, LOG_LINES};
+use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;

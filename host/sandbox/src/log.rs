@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use super::bindings::gateway::connector::log::Host;
 pub(super) use super::bindings::gateway::connector::log::Level;
 use super::guest::Guest;
-use contract::limit::{LOG_LINE_BYTES, LOG_LINES};
+use contract_rules::limit::{LOG_LINE_BYTES, LOG_LINES};
 
 /// Bytes that all invocations of a module may write in one second: as many as one invocation.
 const BYTES_PER_SECOND: usize = LOG_LINES * (LOG_LINE_BYTES + '…'.len_utf8());

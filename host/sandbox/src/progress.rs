@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use super::bindings::gateway::connector::progress::Host;
 use super::guest::Guest;
-use contract::limit::PROGRESS_MESSAGE_BYTES;
+use contract_rules::limit::PROGRESS_MESSAGE_BYTES;
 
 /// A report of a connector.
 #[derive(Clone, Debug, PartialEq)]

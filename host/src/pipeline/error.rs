@@ -11,7 +11,7 @@ use crate::integrations::AccessError;
 use crate::registry::NoPermit;
 use crate::schema::{self, InputError, Violation};
 use contract::Effect;
-use contract::limit::FAULT_MEMBERS_BYTES;
+use contract_rules::limit::FAULT_MEMBERS_BYTES;
 use egress::{EgressError, Quota};
 use memory::Exhausted;
 use sandbox::http::{self, Outbound};

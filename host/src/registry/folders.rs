@@ -139,7 +139,7 @@ impl Folders {
             for (content, file) in previous {
                 // The caller gets the first error.
                 let _ = match content {
-                    Some(content) => store::files::write_atomically(&file, |file| file.write_all(&content)),
+                    Some(content) => files::write_atomically(&file, |file| file.write_all(&content)),
                     None => remove_file(&file),
                 };
             }
@@ -155,10 +155,10 @@ impl Folders {
         }
         self.accept(record)?;
         match record.signature {
-            Some(text) => store::files::write_atomically(&trust::file(path), |file| file.write_all(text.as_bytes()))?,
+            Some(text) => files::write_atomically(&trust::file(path), |file| file.write_all(text.as_bytes()))?,
             None => remove_file(&trust::file(path))?,
         }
-        store::files::write_atomically(path, |file| file.write_all(record.module))
+        files::write_atomically(path, |file| file.write_all(record.module))
     }
 
     /// Removes a foreign module, its signature and its marks.
@@ -261,5 +261,5 @@ fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>
 
 /// Writes the digest of a module to the file of its connector in a folder of marks.
 fn mark(folder: &Path, record: &Record<'_>) -> io::Result<()> {
-    store::files::write_atomically(&folder.join(record.identifier), |file| file.write_all(record.digest.as_bytes()))
+    files::write_atomically(&folder.join(record.identifier), |file| file.write_all(record.digest.as_bytes()))
 }

@@ -26,7 +26,7 @@ impl Registry {
         to: Option<&str>,
         by: &Actor,
     ) -> Result<Arc<Connector>, ChangeError> {
-        contract::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
+        contract_rules::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
         loop {
             let expected = Expected::now(self);
             let present = self.present_version(&expected, identifier).await;

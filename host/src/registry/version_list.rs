@@ -84,7 +84,7 @@ impl Registry {
     /// `shipped_dir`.
     async fn available_versions(&self, identifier: &str) -> Result<Vec<Version>, ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
-        contract::name::identifier(identifier).map_err(|_| unknown())?;
+        contract_rules::name::identifier(identifier).map_err(|_| unknown())?;
         let shipped = match self.folders.shipped(identifier) {
             Some(path) => module_file::digest_of(&path, self.config.compile.max_module_mb).await,
             None => None,

@@ -22,7 +22,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use contract::words::shortened;
-use contract::{NULLABLE, pointer};
+use contract_rules::pointer;
+use contract_rules::schema::NULLABLE;
 use shape::Shape;
 
 pub use self::compile::ValueSchema;

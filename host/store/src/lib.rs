@@ -52,7 +52,6 @@
 //!
 //! Utilities:
 //! - [`digest`]: SHA-256, as bytes and as hexadecimal digits
-//! - [`files`]: writes files that a crash cannot leave half-written
 //! - [`id`]: random ids
 
 mod authorizations;
@@ -62,7 +61,6 @@ mod connection;
 mod data_keys;
 pub mod digest;
 mod error;
-pub mod files;
 mod grants;
 mod health;
 mod id;

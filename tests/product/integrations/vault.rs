@@ -193,7 +193,7 @@ fn a_rotation_that_was_not_begun_is_not_finished(store: &Store) {
     let before = fs::read(&file).unwrap();
     let finished = gateway.home().run(&["keys", "rotate-master", "--finish"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    assert!(finished.stderr.contains("no rotation is under way, so nothing was changed"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("no rotation is in progress, so nothing was changed"), "{}", finished.stderr);
     assert!(fs::read(&file).unwrap() == before);
 }
 

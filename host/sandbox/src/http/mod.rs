@@ -21,7 +21,7 @@ use super::guest::Guest;
 use super::host_memory::{HeldMemory, TooMuchHeld};
 use super::json::Document;
 use super::limits::Awaited;
-use contract::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
+use contract_rules::limit::{OPEN_RESPONSES, PARALLEL_REQUESTS, PEEK_BYTES};
 use egress::EgressError;
 
 use self::outbound::to_guest;

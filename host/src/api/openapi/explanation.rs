@@ -1,7 +1,7 @@
 //! The explanation of the API: the description of the whole document.
 
 use crate::config::{Config, Limits};
-use contract::limit::PATH_BYTES;
+use contract_rules::limit::PATH_BYTES;
 use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 
 /// Explains what all operations have in common, in CommonMark.

@@ -79,7 +79,7 @@ impl Schemas {
             return;
         }
         let Value::Object(keywords) = schema else { return };
-        for keyword in ["$schema", "$id", contract::NULLABLE] {
+        for keyword in ["$schema", "$id", contract_rules::schema::NULLABLE] {
             keywords.shift_remove(keyword);
         }
         // Tools take a title for the name of the type. Names of types have to differ, and titles do

@@ -17,7 +17,6 @@ use super::cipher::{Cipher, KEY_BYTES, Key, new_key};
 use super::error::VaultError;
 use crate::data_keys::{DataKey, Wrap};
 use crate::digest::hex;
-use crate::files;
 
 /// Bytes that are read of a master key file. A valid file has far fewer.
 const MAX_FILE_BYTES: u64 = 4096;
