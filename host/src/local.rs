@@ -21,7 +21,7 @@ use crate::registry::{Connector, Registry};
 use crate::serve::{ServeError, start_registry};
 use crate::telemetry::Trace;
 use crate::webhooks::Events;
-use egress::{Carrier, Credential, Egress};
+use egress::{Credential, Egress, Transport};
 use memory::MemoryBudget;
 use sandbox::Sandbox;
 use sandbox::progress::ProgressSender;
@@ -96,7 +96,7 @@ impl LocalCalls {
         Ok(Self { config: Arc::clone(config), registry, store, metrics, integrations, egress })
     }
 
-    /// Runs an operation and returns the body of its answer. `carrier` takes its requests,
+    /// Runs an operation and returns the body of its answer. `transport` takes its requests,
     /// `progress` its reports if it runs in the background.
     ///
     /// # Errors
@@ -107,14 +107,14 @@ impl LocalCalls {
         operation: &str,
         input: &[u8],
         credential: Option<Credential>,
-        carrier: Arc<dyn Carrier>,
+        transport: Arc<dyn Transport>,
         progress: ProgressSender,
     ) -> Result<Bytes, LocalFailure> {
         let Some(operation) = connector.operation(operation) else {
             let problem = unknown_operation(connector, operation).document(INSTANCE);
             return Err(LocalFailure { problem, trap: None });
         };
-        let egress = self.egress.clone().carried_by(carrier);
+        let egress = self.egress.clone().with_transport(transport);
         let services = Services {
             registry: &self.registry,
             integrations: &self.integrations,

@@ -23,7 +23,7 @@ use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
-use egress::{Carrier, Egress, EgressError};
+use egress::{Egress, EgressError, Transport};
 use memory::MemoryBudget;
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
@@ -82,7 +82,7 @@ pub fn start_registry(
 /// The parts of a gateway that a command adds.
 pub struct Extras {
     /// Takes every request to upstreams and providers in place of the network.
-    pub carrier: Option<Arc<dyn Carrier>>,
+    pub transport: Option<Arc<dyn Transport>>,
     /// `true` if an empty database next to a master key is a new one, and not one that was lost.
     pub new_database: bool,
     /// Runs once the gateway serves, with the first key if one was made.
@@ -97,7 +97,7 @@ pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Sen
 /// # Errors
 /// See [`ServeError`]. Once the gateway serves, it does not fail.
 pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
-    let Extras { carrier, new_database, ready } = extras;
+    let Extras { transport, new_database, ready } = extras;
     let started = Instant::now();
     // Without a handler, a write over the limit of file sizes that the operator has set (`ulimit -f`) ends the process. With one,
     // the write fails.
@@ -115,8 +115,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         memory: MemoryBudget::new(config.memory_bytes),
         ..egress::Settings::default()
     })?;
-    let egress = match carrier {
-        Some(carrier) => egress.carried_by(carrier),
+    let egress = match transport {
+        Some(transport) => egress.with_transport(transport),
         None => egress,
     };
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;

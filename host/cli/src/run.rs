@@ -69,7 +69,7 @@ async fn dispatch(arguments: &Arguments, config: Config) -> Result<(), AnyError>
     match &arguments.command {
         Command::Serve { new_database } => {
             let ready = Box::new(connector_gateway::print_welcome);
-            serve(config, Extras { carrier: None, new_database: *new_database, ready }).await?;
+            serve(config, Extras { transport: None, new_database: *new_database, ready }).await?;
         }
         Command::Keys(command) => {
             let store = database::open(&config).await?;

@@ -1,7 +1,9 @@
-//! The queue in front of an upstream that limits concurrent calls and requires an interval between them.
+//! The queue in front of an upstream that limits concurrent calls and requires an interval between
+//! them.
 //!
-//! Only the call at the head of the queue waits for a permit and for its start time. The other calls wait to become the head, in
-//! the order of arrival. A waiting call that is cancelled has neither a permit nor a start time, so it leaves no gap.
+//! Only the call at the head of the queue waits for a permit and for its start time. The other
+//! calls wait to become the head, in the order of arrival. A waiting call that is cancelled has
+//! neither a permit nor a start time, so it leaves no gap.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +14,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::error::EgressError;
-use super::upstream::Pacing;
+
+/// The settings of the queue in front of an upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pacing {
+    /// Minimum time between the starts of two calls.
+    pub interval: Duration,
+    /// Maximum number of concurrent calls; 0 counts as 1.
+    pub concurrency: u32,
+    /// Maximum time in the queue. A call that would wait longer is refused.
+    pub max_wait: Duration,
+}
 
 /// The queue of one upstream, or of several that share it.
 pub(super) struct Pacer {
@@ -49,8 +61,9 @@ impl Pacer {
     /// Waits until the call may start. Calls start in the order of arrival.
     ///
     /// # Errors
-    /// `RateLimited` immediately, if the intervals of the calls ahead take longer than `max_wait` of the pacing or last beyond the
-    /// deadline. `RateLimited` later, if the call still waits at that time.
+    /// `RateLimited` immediately, if the intervals of the calls ahead take longer than `max_wait`
+    /// of the pacing or last beyond the deadline. `RateLimited` later, if the call still waits at
+    /// that time.
     pub(super) async fn enter(&self, deadline: Instant) -> Result<Permit, EgressError> {
         let now = Instant::now();
         let max_wait = self.pacing.max_wait.min(deadline.saturating_duration_since(now));

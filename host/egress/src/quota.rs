@@ -1,10 +1,11 @@
 //! Quotas: limits on the number of calls in a period.
 //!
-//! A token bucket that allows a whole quota in one burst refills while it is used. It would allow nearly twice the quota in the
-//! first period, and an upstream that counts would refuse some of the calls. Therefore a quota stores the time of each call. A
-//! call is allowed if fewer calls than the quota were made in the last period. All calls of a quota may come in one burst, no
-//! window of the period's length has more calls than the quota, and the time to wait is known exactly. Each stored call takes 16
-//! bytes.
+//! A token bucket that allows a whole quota in one burst refills while it is used. It would allow
+//! nearly twice the quota in the first period, and an upstream that counts would refuse some of the
+//! calls. Therefore a quota stores the time of each call. A call is allowed if fewer calls than the
+//! quota were made in the last period. All calls of a quota may come in one burst, no window of the
+//! period's length has more calls than the quota, and the time to wait is known exactly. Each
+//! stored call takes 16 bytes.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -63,7 +64,8 @@ impl Quotas {
         }
     }
 
-    /// Counts one call of the quota with this name. `None` if there is no such quota: the call is then allowed.
+    /// Counts one call of the quota with this name. `None` if there is no such quota: the call is
+    /// then allowed.
     ///
     /// # Errors
     /// No call remains. `until_more` is the time until the call is allowed.

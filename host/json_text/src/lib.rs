@@ -1,11 +1,11 @@
 //! The parts of a JSON value, each as its text.
 //!
-//! The elements of a list and the members of an object are found without parsing them. They are slices of the text, so numbers
-//! keep their digits, strings their escapes and members their order.
+//! The elements of a list and the members of an object are found without parsing them. They are
+//! slices of the text, so numbers keep their digits, strings their escapes and members their order.
 //!
 //! - [`elements`] and [`members`] return all parts
-//! - [`first_elements`] and [`first_members`] return a maximum of parts and count the others, so that a huge value takes no
-//!   memory
+//! - [`first_elements`] and [`first_members`] return a maximum of parts and count the others, so
+//!   that a huge value takes no memory
 //! - [`each_element`] and [`each_member`] call a function for each part, which can stop the reading
 //! - [`object`] joins members to the text of an object
 
@@ -22,7 +22,8 @@ use serde_json::value::RawValue;
 
 use self::visitors::{Elements, Members};
 
-/// A member of an object: its name, decoded and borrowed from the text unless it has escapes, and its value.
+/// A member of an object: its name, decoded and borrowed from the text unless it has escapes, and
+/// its value.
 pub type Member<'a> = (Cow<'a, str>, &'a RawValue);
 
 /// The first parts of a list or an object.
@@ -37,7 +38,8 @@ pub struct Parts<T> {
 /// Why [`each_element`] or [`each_member`] did not reach the end.
 #[derive(Debug)]
 pub enum Stopped<E> {
-    /// The text is not a list or not an object, or the name of a member has half of a surrogate pair.
+    /// The text is not a list or not an object, or the name of a member has half of a surrogate
+    /// pair.
     Json(serde_json::Error),
     /// The function returned this error.
     Function(E),
@@ -75,10 +77,12 @@ pub fn first_elements(text: &str, max: usize) -> serde_json::Result<Parts<&RawVa
     Ok(Parts { count: count.map_err(json_error)?, first })
 }
 
-/// The first `max` members of the object in a text. If a name occurs twice, both members are returned.
+/// The first `max` members of the object in a text. If a name occurs twice, both members are
+/// returned.
 ///
 /// # Errors
-/// If the text is not an object, or the name of one of the first `max` members has half of a surrogate pair.
+/// If the text is not an object, or the name of one of the first `max` members has half of a
+/// surrogate pair.
 pub fn first_members(text: &str, max: usize) -> serde_json::Result<Parts<Member<'_>>> {
     let mut first = Vec::new();
     let count = read(text, |parser, stopped| {
@@ -102,8 +106,8 @@ pub fn each_element<'a, E>(text: &'a str, take: impl FnMut(&'a RawValue) -> Resu
 /// Calls a function for each member of the object in a text.
 ///
 /// # Errors
-/// If the text is not an object, the name of a member has half of a surrogate pair, or the function returns an error, which
-/// ends the reading.
+/// If the text is not an object, the name of a member has half of a surrogate pair, or the function
+/// returns an error, which ends the reading.
 pub fn each_member<'a, E>(
     text: &'a str,
     take: impl FnMut(Cow<'a, str>, &'a RawValue) -> Result<(), E>,

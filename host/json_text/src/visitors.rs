@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use super::name::Name;
 
-/// The message of the error that ends the parser. The caller gets the function's error in its place.
+/// The message of the error that ends the parser. The caller gets the function's error in its
+/// place.
 const STOPPED: &str = "the reading was stopped";
 
 /// Calls `take` for the first `max` elements of a list, and returns the number of all.

@@ -1,7 +1,7 @@
 //! Permits that modules share, so that no module takes all of them.
 //!
-//! Half of the permits are reserved for the modules, in equal shares. Any module may take the other half. A module can
-//! therefore take its share whatever the other modules do.
+//! Half of the permits are reserved for the modules, in equal shares. Any module may take the other
+//! half. A module can therefore take its share whatever the other modules do.
 
 use std::sync::Arc;
 
@@ -75,7 +75,8 @@ impl State {
 }
 
 impl Share {
-    /// Takes permits. `None` if the module holds its share, and the other permits are taken or reserved.
+    /// Takes permits. `None` if the module holds its share, and the other permits are taken or
+    /// reserved.
     pub(super) fn take(self: &Arc<Self>, count: u32) -> Option<Permits> {
         let mut state = self.permits.0.lock();
         let count = count.min(state.total);

@@ -1,6 +1,6 @@
 //! Reads a [`Shape`] from the members `response_fields` and `response_filters` of a request body.
 //!
-//! The limits are checked before the parts over them are read, so that a huge member takes neither memory nor time.
+//! Each limit is checked before more is read, so that a huge member takes neither memory nor time.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +29,8 @@ pub const MAX_VIOLATIONS: usize = 100;
 const FILTER_MEMBERS: [&str; 4] = ["field_name", "type", "values", "root"];
 
 impl Shape {
-    /// Reads the values of `response_fields` and `response_filters`. An absent member, `null` and an empty list all mean that
-    /// nothing is shaped. An empty `root` of a filter counts as absent.
+    /// Reads the values of `response_fields` and `response_filters`. An absent member, `null` and
+    /// an empty list all mean that nothing is shaped. An empty `root` of a filter counts as absent.
     ///
     /// # Errors
     ///
@@ -66,9 +66,9 @@ impl Reader {
     fn fields(&mut self, value: Option<&RawValue>) -> Vec<String> {
         let mut fields = Vec::new();
         let advice = "Give an array of dotted paths, or omit the member.";
-        for (index, entry) in self.list(value, "/response_fields", MAX_FIELDS, advice).into_iter().enumerate() {
+        for (index, entry) in self.read_list(value, "/response_fields", MAX_FIELDS, advice).into_iter().enumerate() {
             let (empty, other) = ("Name a field to keep, or remove the entry.", "Give a dotted path as a string.");
-            fields.extend(self.path(|| format!("/response_fields/{index}"), entry, empty, other));
+            fields.extend(self.read_path(|| format!("/response_fields/{index}"), entry, empty, other));
             if self.is_over() {
                 break;
             }
@@ -79,7 +79,7 @@ impl Reader {
     fn filters(&mut self, value: Option<&RawValue>) -> Vec<Filter> {
         let mut filters = Vec::new();
         let advice = "Give an array of filter objects, or omit the member.";
-        for (index, entry) in self.list(value, "/response_filters", MAX_FILTERS, advice).into_iter().enumerate() {
+        for (index, entry) in self.read_list(value, "/response_filters", MAX_FILTERS, advice).into_iter().enumerate() {
             filters.extend(self.filter(&format!("/response_filters/{index}"), entry));
             if self.is_over() {
                 break;
@@ -99,7 +99,7 @@ impl Reader {
             let detail = format!("A filter has only the members {}. Remove this one.", FILTER_MEMBERS.join(", "));
             self.report(format!("{pointer}/{}", escape(name)), detail);
         }
-        // Of members with the same name, the last one counts.
+        // If several members have the same name, the last one counts.
         let member = |name: &str| members.first.iter().rfind(|member| member.0 == name).map(|member| member.1);
         let field = self.field_name(format!("{pointer}/field_name"), member("field_name"));
         self.filter_type(format!("{pointer}/type"), member("type"));
@@ -114,7 +114,7 @@ impl Reader {
             self.report(pointer, format!("The member is missing. {ADVICE}"));
             return None;
         };
-        self.path(|| pointer, value, ADVICE, ADVICE)
+        self.read_path(|| pointer, value, ADVICE, ADVICE)
     }
 
     fn filter_type(&mut self, pointer: String, value: Option<&RawValue>) {
@@ -161,12 +161,13 @@ impl Reader {
         const ADVICE: &str = "Give the dotted path of the list to filter as a string, or omit the member.";
         match value?.get() {
             "null" | "\"\"" => None,
-            _ => self.path(|| pointer, value?, ADVICE, ADVICE),
+            _ => self.read_path(|| pointer, value?, ADVICE, ADVICE),
         }
     }
 
-    /// Reads a path. `if_empty` and `if_no_text` say what to do then.
-    fn path(
+    /// Reads a path. `if_empty` and `if_no_text` are the advice in the messages about an empty path
+    /// and about a value that is not text.
+    fn read_path(
         &mut self,
         pointer: impl FnOnce() -> String,
         value: &RawValue,
@@ -186,7 +187,13 @@ impl Reader {
     }
 
     /// Returns the entries of an optional list, which has at most `max`.
-    fn list<'a>(&mut self, value: Option<&'a RawValue>, pointer: &str, max: usize, advice: &str) -> Vec<&'a RawValue> {
+    fn read_list<'a>(
+        &mut self,
+        value: Option<&'a RawValue>,
+        pointer: &str,
+        max: usize,
+        advice: &str,
+    ) -> Vec<&'a RawValue> {
         let Some(value) = value.filter(|value| value.get() != "null") else { return Vec::new() };
         let detail = match first_elements(value.get(), max) {
             Err(_) => format!("This is {}. {advice}", kind(value)),

@@ -12,7 +12,7 @@ use hyper::body::{Body as _, Frame};
 use hyper::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
 };
-use memory::{Held, MemoryBudget};
+use memory::{MemoryBudget, Reservation};
 
 use crate::body::{Body, full, rejoined};
 use crate::media_type::{essence, is_json};
@@ -124,7 +124,7 @@ struct State {
     encoder: Encoder,
     memory: MemoryBudget,
     /// Counts the encoder.
-    _held: Held,
+    _held: Reservation,
 }
 
 impl State {

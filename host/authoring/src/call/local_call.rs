@@ -15,7 +15,7 @@ use crate::output::remark;
 use crate::recordings::{End, Json};
 use crate::scratch_registry::{ScratchError, ScratchRegistry};
 use contract::words::{nearest, shortened};
-use egress::{Carrier, Credential};
+use egress::{Credential, Transport};
 
 /// A connector that is ready to be called by its author.
 pub(crate) struct LocalCall {
@@ -81,17 +81,17 @@ impl LocalCall {
         })
     }
 
-    /// Runs an operation. `carrier` takes its requests. Reports of progress and of a trap go to
+    /// Runs an operation. `transport` takes its requests. Reports of progress and of a trap go to
     /// standard error.
     pub(crate) async fn run(
         &self,
         operation: &str,
         input: &[u8],
         credential: Option<Credential>,
-        carrier: Arc<dyn Carrier>,
+        transport: Arc<dyn Transport>,
     ) -> Outcome {
         let (progress, mut reports) = watch::channel(None);
-        let running = self.calls.call(&self.connector, operation, input, credential, carrier, progress);
+        let running = self.calls.call(&self.connector, operation, input, credential, transport, progress);
         tokio::pin!(running);
         let result = loop {
             tokio::select! {

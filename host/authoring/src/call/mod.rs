@@ -33,7 +33,7 @@ use crate::module_file::FileError;
 use crate::output::{Results, remark};
 use crate::project::Project;
 use crate::recordings::{Json, Player, Recorder};
-use egress::{Carrier, Outline, Watcher};
+use egress::{Outline, Transport, Watcher};
 
 /// Members of an input by which callers shape the answer, or choose how they get it.
 const ENVELOPE: [&str; 4] = ["response_fields", "response_filters", "waiting", "callback_urls"];
@@ -105,7 +105,7 @@ pub(crate) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
 }
 
 /// Writes an outline of each request to standard error.
-fn watched(next: Option<Arc<dyn Carrier>>) -> Arc<dyn Carrier> {
+fn watched(next: Option<Arc<dyn Transport>>) -> Arc<dyn Transport> {
     Arc::new(Watcher { report: |outline: &Outline| remark(outline), next })
 }
 

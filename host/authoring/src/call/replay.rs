@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{CallError, LocalCall};
 use crate::module_file::FileError;
 use crate::recordings::{End, Player, Recording};
-use egress::Carrier;
+use egress::Transport;
 
 /// A call whose requests were answered from a recording.
 pub(crate) struct Replayed {
@@ -24,8 +24,8 @@ pub(crate) struct Replayed {
 pub(crate) async fn replay_to_end(local: &LocalCall, recording: &Recording) -> Replayed {
     let player = Arc::new(Player::new(recording));
     let input = recording.input.to_string();
-    let carrier: Arc<dyn Carrier> = Arc::<Player>::clone(&player);
-    let outcome = local.run(&recording.operation, input.as_bytes(), None, carrier).await;
+    let transport: Arc<dyn Transport> = Arc::<Player>::clone(&player);
+    let outcome = local.run(&recording.operation, input.as_bytes(), None, transport).await;
     let requests = player.differences();
     let (end, differences) = match outcome.end() {
         Ok(end) => (Some(end.clone()), recording.differences(&end)),

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::{Body, Exchange, Recording, Request, Response};
-use egress::{Carrier, Egress, EgressError, Upstream};
+use egress::{Egress, EgressError, Transport, Upstream};
 
 /// Answers each request with the first unused response of the recording to an equal request.
 /// Nothing is sent.
@@ -74,8 +74,8 @@ fn body_differences(recorded: &Request, now: &Request) -> Vec<String> {
     }
 }
 
-impl Carrier for Player {
-    fn carry<'a>(
+impl Transport for Player {
+    fn send<'a>(
         &'a self,
         egress: &'a Egress,
         upstream: &'a Upstream,

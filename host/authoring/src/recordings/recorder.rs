@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::redaction::Redaction;
 use super::{Body, End, Exchange, FORMAT, Json, Recording, Request, Response};
-use egress::{Carrier, Egress, EgressError, Upstream};
+use egress::{Egress, EgressError, Transport, Upstream};
 
 /// Headers that are recorded, in lower case. Other headers may have credentials and cookies.
 const RECORDED_HEADERS: [&str; 20] = [
@@ -87,8 +87,8 @@ impl Recorder {
     }
 }
 
-impl Carrier for Recorder {
-    fn carry<'a>(
+impl Transport for Recorder {
+    fn send<'a>(
         &'a self,
         egress: &'a Egress,
         upstream: &'a Upstream,
@@ -107,7 +107,7 @@ impl Carrier for Recorder {
                     *exchange = end;
                 }
             };
-            let mut response = match egress.send_itself(upstream, request).await {
+            let mut response = match egress.send_to_network(upstream, request).await {
                 Ok(response) => response,
                 Err(error) => {
                     end(Err(format!("`{recorded}` has no response: {error}")));

@@ -27,10 +27,10 @@ pub(crate) async fn run(
     is_terminal: bool,
 ) -> Result<(), KeysError> {
     let end = match (finish, &config.database_url) {
-        (true, _) => RotationEnd::ForgetFormerOfOneUnderWay,
+        (true, _) => RotationEnd::ForgetPreviousOfUnfinished,
         // All gateways of a SQLite file run on this machine and read the same master key file.
-        (false, None) => RotationEnd::ForgetFormer,
-        (false, Some(_)) => RotationEnd::KeepFormer,
+        (false, None) => RotationEnd::ForgetPrevious,
+        (false, Some(_)) => RotationEnd::KeepPrevious,
     };
     let mut display = Display { remarks, is_terminal, shown: None };
     let outcome = vault::rotate(&config.master_key_path(), store, end, &mut |progress| display.show(progress)).await?;

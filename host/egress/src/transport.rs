@@ -1,5 +1,5 @@
-//! A place between the gateway and the network, for tools of connectors' authors: they watch requests, keep them, or answer them.
-//! An egress that serves callers has no carrier.
+//! Replaces the network, for tools of connectors' authors. They watch requests, record them, or
+//! respond to them. An egress that serves callers has no transport of this kind.
 
 use std::time::Duration;
 
@@ -14,13 +14,14 @@ use super::request::{Request, Target};
 use super::response::Response;
 use super::upstream::Upstream;
 
-/// Takes every request of an [`Egress`] in place of the network. [`Egress::send_itself`] sends one on.
+/// Takes every request of an [`Egress`] in place of the network. [`Egress::send_to_network`] sends
+/// a request to the network.
 ///
-/// A request has no credential in its target, headers and body: those are as the connector made them. A response has none either,
-/// because echoes of it are masked.
-pub trait Carrier: Send + Sync {
-    /// Answers a request.
-    fn carry<'a>(
+/// A request has no credential in its target, headers and body, which are as the connector made
+/// them. A response has no credential either, because echoes are masked.
+pub trait Transport: Send + Sync {
+    /// Returns the response to a request.
+    fn send<'a>(
         &'a self,
         egress: &'a Egress,
         upstream: &'a Upstream,
@@ -28,7 +29,8 @@ pub trait Carrier: Send + Sync {
     ) -> BoxFuture<'a, Result<Response, EgressError>>;
 }
 
-/// The outline of a request and its answer, without anything that could be a secret or a person's data.
+/// The outline of a request and its response, without anything that could be a secret or a person's
+/// data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// The name of the upstream.
@@ -37,7 +39,7 @@ pub struct Outline {
     pub method: Method,
     /// Scheme, host, path and the names of query parameters, or the reason why there is no address.
     pub address: String,
-    /// The status and the size of the body, or the reason why there is no answer.
+    /// The status and the size of the body, or the reason why there is no response.
     pub end: Result<(u16, usize), EgressError>,
     /// The time until the body was read.
     pub elapsed: Duration,
@@ -54,16 +56,17 @@ impl std::fmt::Display for Outline {
     }
 }
 
-/// Sends every request by `next`, else to the network, reads the body of its answer, and reports its outline.
+/// Sends every request by `next`, or to the network if there is no `next`. Reads the body of the
+/// response, and reports the outline.
 pub struct Watcher<F> {
     /// Takes the outlines.
     pub report: F,
-    /// Answers in place of the network, if it is set.
-    pub next: Option<std::sync::Arc<dyn Carrier>>,
+    /// Replaces the network, if it is set.
+    pub next: Option<std::sync::Arc<dyn Transport>>,
 }
 
-impl<F: Fn(&Outline) + Send + Sync> Carrier for Watcher<F> {
-    fn carry<'a>(
+impl<F: Fn(&Outline) + Send + Sync> Transport for Watcher<F> {
+    fn send<'a>(
         &'a self,
         egress: &'a Egress,
         upstream: &'a Upstream,
@@ -72,8 +75,8 @@ impl<F: Fn(&Outline) + Send + Sync> Carrier for Watcher<F> {
         Box::pin(async move {
             let began = Instant::now();
             let sent = match &self.next {
-                None => egress.send_itself(upstream, request).await,
-                Some(next) => next.carry(egress, upstream, request).await,
+                None => egress.send_to_network(upstream, request).await,
+                Some(next) => next.send(egress, upstream, request).await,
             };
             let (sent, end) = match sent {
                 Err(error) => (Err(error.clone()), Err(error)),
@@ -132,7 +135,7 @@ mod tests {
             let outlines = Arc::clone(&outlines);
             move |outline: &Outline| outlines.lock().push(outline.to_string())
         };
-        let egress = egress().carried_by(Arc::new(Watcher { report, next: None }));
+        let egress = egress().with_transport(Arc::new(Watcher { report, next: None }));
         let base = service.url();
         let request = with_token(get("/a?q=secret&q=other&page=2"));
         let (status, body) = fetch(&egress, &upstream(&base, &[]), &request).await.unwrap();

@@ -1,4 +1,4 @@
-//! The body of a response as it comes from the connection, without its compression.
+//! The body of a response, decompressed while it is read from the connection.
 
 use std::error::Error;
 use std::io;
@@ -20,16 +20,17 @@ const PIECE_BYTES: usize = 16 << 10;
 type Broken = Box<dyn Error + Send + Sync>;
 
 /// The body of a response, read on demand.
-pub(super) enum Source {
+pub(super) enum DecodedBody {
     /// A body that was not compressed.
     Plain(Incoming),
     Gzip(Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send + Sync>>),
-    /// An empty body, or the rest of a body that is not read.
+    /// An empty body, or a body that is not read further.
     Empty,
 }
 
-impl Source {
-    /// The body of a response with these headers. The headers lose those that describe a compressed body.
+impl DecodedBody {
+    /// The body of a response with these headers. The headers lose those that describe a compressed
+    /// body.
     pub(super) fn new(body: Incoming, headers: &mut HeaderMap) -> Self {
         let is_gzip =
             headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"gzip"));
