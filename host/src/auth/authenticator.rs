@@ -93,7 +93,7 @@ impl Authenticator {
 
     /// The caller with a token that is not a key in the table.
     async fn authenticate_unknown(&self, token: &str, hash: &KeyHash) -> Result<Arc<Caller>, AuthError> {
-        match key::check(token) {
+        match key::form_of(token) {
             key::Form::Ours => {}
             // A character is missing or wrong, so the store cannot have it.
             key::Form::Damaged => return Err(AuthError::Malformed),
@@ -194,7 +194,10 @@ impl Authenticator {
                     scopes: Scopes::parse(&key.scopes),
                 }),
                 is_revoked: key.revoked_at.is_some(),
-                is_used: previous.keys.get(&key.hash).map_or_else(Arc::default, |previous| Arc::clone(&previous.is_used)),
+                is_used: previous
+                    .keys
+                    .get(&key.hash)
+                    .map_or_else(Arc::default, |previous| Arc::clone(&previous.is_used)),
             };
             Arc::new(KeyTable { revision, keys: keys.iter().map(|key| (key.hash, entry(key))).collect() })
         });
