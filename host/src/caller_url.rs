@@ -6,7 +6,7 @@ use url::Url;
 ///
 /// # Errors
 /// A sentence that says what is wrong with the URL.
-pub fn read(text: &str, example: &str) -> Result<Url, String> {
+pub fn parse(text: &str, example: &str) -> Result<Url, String> {
     let url = Url::parse(text)
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())

@@ -140,7 +140,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         Arc::clone(&metrics),
         webhooks.events(),
     ));
-    integrations.store_kept_tokens().await?;
+    integrations.store_journaled_tokens().await?;
     let jobs = Arc::new(Jobs::new(jobs::Parts {
         config: config.jobs.clone(),
         store: store.clone(),
@@ -172,7 +172,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         background: Handle::current(),
     };
     tracing::info!(listen = %config.listen, admin_listen = config.admin_listen.map(display), "loading the modules");
-    // Before the first call is answered, which is told whether its connector is missing or not loaded yet.
+    // Before the first call is answered, which is stop_signal whether its connector is missing or not loaded yet.
     registry.begin_loading().await?;
     // They run until the last task has ended that a call began.
     let cores = Cores::start(&gateway).await?;
@@ -188,11 +188,11 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     let mut failure = None;
     let mut drained_at = tokio::time::Instant::now();
     let stop = async {
-        let told = signals.wait();
-        tokio::pin!(told);
+        let stop_signal = signals.wait();
+        tokio::pin!(stop_signal);
         // The port is open while modules compile. `/readyz` says which of them are missing.
         tokio::select! {
-            () = &mut told => {}
+            () = &mut stop_signal => {}
             loaded = connectors_loaded(&registry) => match loaded {
                 Ok(()) => {
                     tracing::info!(
@@ -213,7 +213,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(sweep_storage(store.clone())),
                         tokio::spawn(checkpoint(store.clone())),
                     ]);
-                    told.await;
+                    stop_signal.await;
                 }
                 Err(error) => failure = Some(error),
             },
@@ -228,8 +228,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         task.abort();
     }
     idempotency.shut_down(drained_at).await;
-    integrations.settle().await;
-    webhooks.settle().await;
+    integrations.shut_down().await;
+    webhooks.shut_down().await;
     telemetry.stop(drained_at).await;
     if let Err(error) = authenticator.note_use().await {
         tracing::warn!(%error, "the last use of some API keys could not be stored");

@@ -93,7 +93,7 @@ impl Authenticator {
 
     /// The caller with a token that is not a key in the table.
     async fn authenticate_unknown(&self, token: &str, hash: &KeyHash) -> Result<Arc<Caller>, AuthError> {
-        match key::check(token) {
+        match key::form_of(token) {
             key::Form::Ours => {}
             // A character is missing or wrong, so the store cannot have it.
             key::Form::Damaged => return Err(AuthError::Malformed),

@@ -84,7 +84,7 @@ pub(super) fn hash(token: &str) -> KeyHash {
 }
 
 /// Finds the kind of a token without a look into the store.
-pub(super) fn check(token: &str) -> Form {
+pub(super) fn form_of(token: &str) -> Form {
     if !token.starts_with(PREFIX) {
         return Form::Other;
     }

@@ -5,7 +5,7 @@ use super::value;
 use crate::auth::{JwtIssuer, Scope, Scopes, TenantOf};
 
 /// Reads a section. Returns `None` if its required keys are all empty, as in the example.
-pub(super) fn read(section: &mut Section<'_>) -> Option<JwtIssuer> {
+pub(super) fn read_jwt_issuer(section: &mut Section<'_>) -> Option<JwtIssuer> {
     let (mut issuer, mut audience, mut jwks_url) = (String::new(), String::new(), None);
     section.value("issuer", &mut issuer, value::string);
     section.value("audience", &mut audience, value::string);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::ConfigError;
 use super::settings::Config;
-use super::{keys, source};
+use super::{read, source};
 
 /// Read if no file is named and this one exists.
 const DEFAULT_FILE: &str = "gateway.toml";
@@ -38,7 +38,7 @@ impl Config {
         };
         let path = named.unwrap_or_else(|| DEFAULT_FILE.into());
         let source = source::Source::new(&path, text.as_deref().unwrap_or_default(), &variables)?;
-        let mut config = keys::read(source)?;
+        let mut config = read::read_config(source)?;
         config.bootstrap_key =
             variables.get(BOOTSTRAP_KEY_VARIABLE).filter(|key| !key.is_empty()).map(|key| key.as_str().into());
         Ok(config)
@@ -51,7 +51,7 @@ impl Config {
     /// # Errors
     /// As [`Config::load`].
     pub fn of_text(text: &str) -> Result<Self, ConfigError> {
-        keys::read(source::Source::new(Path::new(DEFAULT_FILE), text, &BTreeMap::new())?)
+        read::read_config(source::Source::new(Path::new(DEFAULT_FILE), text, &BTreeMap::new())?)
     }
 }
 

@@ -14,8 +14,8 @@
 mod connector;
 mod error;
 mod jwt_issuer;
-mod keys;
 mod load;
+mod read;
 mod section;
 mod settings;
 mod source;

@@ -38,7 +38,7 @@ pub(super) struct Given<'a> {
 
 impl<'a> Given<'a> {
     /// A value of the file, or a value within another one.
-    pub(super) fn of(value: &'a Value) -> Self {
+    pub(super) fn from_value(value: &'a Value) -> Self {
         Self { value, text: None }
     }
 
@@ -56,8 +56,8 @@ impl Report {
     }
 
     /// Reads a whole table.
-    pub(super) fn read(&mut self, table: Table, read: impl FnOnce(&mut Section<'_>)) {
-        Section { key: Vec::new(), table, report: self }.read(read);
+    pub(super) fn read_table(&mut self, table: Table, read: impl FnOnce(&mut Section<'_>)) {
+        Section { key: Vec::new(), table, report: self }.read_all(read);
     }
 
     /// All problems: those of the file in its order, then those of variables. Also returns the known keys.
@@ -76,7 +76,7 @@ impl Report {
 }
 
 impl Section<'_> {
-    fn read(mut self, read: impl FnOnce(&mut Section<'_>)) {
+    fn read_all(mut self, read: impl FnOnce(&mut Section<'_>)) {
         read(&mut self);
         for (name, _) in std::mem::take(&mut self.table) {
             let key = self.named(&name);
@@ -122,7 +122,7 @@ impl Section<'_> {
             Some(Value::Table(table)) => table,
             Some(_) => return self.problem(name, "must be a section with keys".to_owned()),
         };
-        Section { key, table, report: self.report }.read(read);
+        Section { key, table, report: self.report }.read_all(read);
     }
 
     /// Reads a section whose keys are names that the operator chose, by a call of `read` for each name.

@@ -49,7 +49,7 @@ pub fn key_id(base64: &str) -> Option<String> {
     Some(format!("{:X}", u64::from_le_bytes(id)))
 }
 
-pub(super) fn read(section: &mut Section<'_>, trust: &mut Trust) {
+pub(super) fn read_trust(section: &mut Section<'_>, trust: &mut Trust) {
     section.each("publishers", |name, publishers| {
         let mut publisher = None;
         publishers.section(name, |section| publisher = read_publisher(section));

@@ -190,7 +190,7 @@ pub(super) fn database_url(given: &Given<'_>) -> Result<Option<SecretString>, Ex
 pub(super) fn origins(given: &Given<'_>) -> Result<Vec<Origin>, Expected> {
     const EXPECTED: &str = "a list of origins, such as [\"https://app.example.com\"], without paths";
     let origin = |text: String| {
-        let url = http_url(&Given::of(&Value::String(text)))?;
+        let url = http_url(&Given::from_value(&Value::String(text)))?;
         let is_origin = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
         is_origin.then(|| url.origin())
     };

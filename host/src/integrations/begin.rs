@@ -8,7 +8,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use secrecy::ExposeSecret;
 use url::Url;
 
-use super::callback::hash;
+use super::exchange::state_hash;
 use super::{BeginError, Destination, IntegrationError, Integrations};
 use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider};
@@ -30,7 +30,7 @@ pub struct StartedAuthorization {
 }
 
 /// The wishes of a caller who begins an authorization.
-pub struct Wanted {
+pub struct AuthorizationOptions {
     /// The name of the integration. `None` for the name of the account at the service.
     pub user_identifier: Option<String>,
     /// `true` if another account may replace the one behind the identifier.
@@ -51,13 +51,13 @@ impl Integrations {
         holder: &Holder,
         connector: &Connector,
         scheme: &Oauth2,
-        wanted: Wanted,
+        options: AuthorizationOptions,
     ) -> Result<StartedAuthorization, BeginError> {
         let provider = self.configured_provider(connector, scheme)?;
         let redirect_uri = redirect_uri(&self.config, &holder.connector);
         let state = random_state()?;
         let (authorization_url, verifier) = provider.authorization_url(&redirect_uri, &state);
-        let Wanted { user_identifier, replaces, confirms, destination } = wanted;
+        let AuthorizationOptions { user_identifier, replaces, confirms, destination } = options;
         let context = holder.verifier_context(user_identifier.as_deref());
         let verifier = match verifier {
             None => None,
@@ -68,7 +68,7 @@ impl Integrations {
         };
         let expires_at = SystemTime::now() + LIFETIME;
         let authorization = Authorization {
-            hash: hash(&state),
+            hash: state_hash(&state),
             holder: holder.clone(),
             user_identifier,
             replaces,

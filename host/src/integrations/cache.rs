@@ -54,9 +54,9 @@ impl CachedIntegration {
         Arc::new(Self { integration, credential: OnceCell::new_with(credential) })
     }
 
-    /// An integration that was just read. If it is the `former` one and its secret has not changed, it keeps the credential.
-    fn reread(read: Integration, former: Option<&Arc<Self>>) -> Arc<Self> {
-        let same = former.filter(|row| row.integration.id == read.id && row.integration.version == read.version);
+    /// An integration that was just read. If it is the `previous` one and its secret has not changed, it keeps the credential.
+    fn reread(read: Integration, previous: Option<&Arc<Self>>) -> Arc<Self> {
+        let same = previous.filter(|row| row.integration.id == read.id && row.integration.version == read.version);
         match same {
             None => Self::new(read),
             Some(row) if row.integration == read => Arc::clone(row),
@@ -77,10 +77,11 @@ pub(super) struct CachedChoice {
 }
 
 impl CachedChoice {
-    fn new(module: &str, read: Choice, former: Option<&Self>, read_at: Instant) -> Self {
-        let former = former.filter(|former| former.module == module).and_then(|former| former.chosen.as_ref().ok());
+    fn new(module: &str, read: Choice, previous: Option<&Self>, read_at: Instant) -> Self {
+        let previous =
+            previous.filter(|previous| previous.module == module).and_then(|previous| previous.chosen.as_ref().ok());
         let chosen = match read {
-            Choice::One(integration) => Ok(CachedIntegration::reread(*integration, former)),
+            Choice::One(integration) => Ok(CachedIntegration::reread(*integration, previous)),
             Choice::Open { candidates } => Err(candidates),
         };
         Self { module: module.to_owned(), chosen, read_at: Some(read_at) }
@@ -94,7 +95,7 @@ impl CachedChoice {
 
 /// The key of an entry.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Asked {
+struct CacheKey {
     holder: Holder,
     /// The integration that calls name, or `None` if they name none.
     named: Option<String>,
@@ -126,7 +127,7 @@ impl Entry {
 
 /// The choices of recent calls.
 pub(super) struct Cache {
-    entries: Mutex<HashMap<Asked, Arc<Entry>>>,
+    entries: Mutex<HashMap<CacheKey, Arc<Entry>>>,
     created_at: Instant,
 }
 
@@ -166,7 +167,7 @@ impl Cache {
     /// that name none.
     pub(super) async fn changed(&self, holder: &Holder, user_identifier: &str) {
         for named in [Some(user_identifier.to_owned()), None] {
-            let asked = Asked { holder: holder.clone(), named };
+            let asked = CacheKey { holder: holder.clone(), named };
             let entry = self.entries.lock().get(&asked).cloned();
             if let Some(entry) = entry {
                 entry.outdate().await;
@@ -182,7 +183,7 @@ impl Cache {
 
     fn entry(&self, holder: &Holder, named: Option<&str>) -> Arc<Entry> {
         let now = self.now();
-        let asked = Asked { holder: holder.clone(), named: named.map(str::to_owned) };
+        let asked = CacheKey { holder: holder.clone(), named: named.map(str::to_owned) };
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(&asked) {
             // Reads before it writes: a write at every call would invalidate the cache line of the other cores.
@@ -206,7 +207,7 @@ impl Cache {
 }
 
 /// Drops half of the entries at a time, so that the search for the older ones is rare.
-fn drop_older_half(entries: &mut HashMap<Asked, Arc<Entry>>) {
+fn drop_older_half(entries: &mut HashMap<CacheKey, Arc<Entry>>) {
     let mut left_to_drop = entries.len() / 2;
     let mut used: Vec<u64> = entries.values().map(|entry| entry.used.load(Ordering::Relaxed)).collect();
     let (_, &mut newest_to_drop, _) = used.select_nth_unstable(left_to_drop);

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::begin::random_state;
-use super::callback::hash;
 use super::events::Change;
+use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use contract::AuthScheme;
@@ -59,7 +59,7 @@ impl Integrations {
     ///
     /// # Errors
     /// If the grant cannot be sealed or the store fails.
-    pub(super) async fn hold(
+    pub(super) async fn store_grant(
         &self,
         holder: &Holder,
         user_identifier: &str,
@@ -70,7 +70,7 @@ impl Integrations {
         let grant = to_bytes(account, secret)?;
         let sealed = self.vault.seal(&holder.grant_context(user_identifier), grant.expose_secret()).await?;
         let grant = PendingGrant {
-            hash: hash(&completion),
+            hash: state_hash(&completion),
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
             sealed,
@@ -90,23 +90,23 @@ impl Integrations {
         user_identifier: &str,
         completion: &str,
     ) -> Result<Result<Integration, NotConfirmed>, IntegrationError> {
-        let grant = match self.store.pending_grant(holder, user_identifier, &hash(completion)).await? {
+        let grant = match self.store.pending_grant(holder, user_identifier, &state_hash(completion)).await? {
             FoundGrant::Pending(grant) => *grant,
             FoundGrant::OfOtherSubject => return Ok(Err(NotConfirmed::OtherSubject)),
             FoundGrant::Unknown => return Ok(Err(NotConfirmed::Unknown)),
         };
-        let (account, secret) = self.grant(&grant).await?;
+        let (account, secret) = self.unseal_grant(&grant).await?;
         let sealed = match secret.to_bytes() {
             Some(bytes) => Some(self.vault.seal(&holder.secret_context(user_identifier), bytes.expose_secret()).await?),
             None => None,
         };
         let details = secret.details(account, sealed);
-        let former = self.store.integration(holder, user_identifier).await?;
-        let tell = self.tell(holder, user_identifier, Change::Connected).await?;
-        match self.store.confirm_grant(grant, secret.auth_type(), details, tell).await? {
+        let previous = self.store.integration(holder, user_identifier).await?;
+        let event = self.event_deliveries(holder, user_identifier, Change::Connected).await?;
+        match self.store.confirm_grant(grant, secret.auth_type(), details, event).await? {
             None => Ok(Err(NotConfirmed::Unknown)),
             Some(integration) => {
-                self.note_connected(former, &integration).await;
+                self.note_connected(previous, &integration).await;
                 Ok(Ok(integration))
             }
         }
@@ -139,13 +139,13 @@ impl Integrations {
         let connector = self.registry.get(&grant.holder.connector).ok_or("the connector is not installed")?;
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
         let provider = self.provider(&connector, scheme).map_err(|error| error.to_string())?;
-        let (_, secret) = self.grant(grant).await.map_err(|error| error.to_string())?;
+        let (_, secret) = self.unseal_grant(grant).await.map_err(|error| error.to_string())?;
         let AccountSecret::OAuth2 { tokens, .. } = secret else { return Ok(()) };
         provider.revoke(&tokens).await.map(drop).map_err(|error| error.to_string())
     }
 
     /// Unseals a grant.
-    async fn grant(&self, grant: &PendingGrant) -> Result<(Account, AccountSecret), IntegrationError> {
+    async fn unseal_grant(&self, grant: &PendingGrant) -> Result<(Account, AccountSecret), IntegrationError> {
         let context = grant.holder.grant_context(&grant.user_identifier);
         let bytes = self.vault.unseal(&context, &grant.sealed).await?;
         from_bytes(bytes.expose_secret())

@@ -25,7 +25,7 @@ impl Integrations {
         account: Account,
         secret: &AccountSecret,
     ) -> Result<Integration, IntegrationError> {
-        let user_identifier = identifier(user_identifier, &account);
+        let user_identifier = identifier_of_account(user_identifier, &account);
         let sealed = match secret.to_bytes() {
             None => None,
             Some(bytes) => {
@@ -33,21 +33,21 @@ impl Integrations {
             }
         };
         let details = secret.details(account, sealed);
-        let former = self.store.integration(holder, &user_identifier).await?;
-        let tell = self.tell(holder, &user_identifier, Change::Connected).await?;
+        let previous = self.store.integration(holder, &user_identifier).await?;
+        let event = self.event_deliveries(holder, &user_identifier, Change::Connected).await?;
         let integration =
-            self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details, tell).await?;
-        self.note_connected(former, &integration).await;
+            self.store.connect_integration(holder, &user_identifier, secret.auth_type(), details, event).await?;
+        self.note_connected(previous, &integration).await;
         Ok(integration)
     }
 
-    /// Does all that follows after an account was stored in place of a `former` one.
-    pub(super) async fn note_connected(self: &Arc<Self>, former: Option<Integration>, integration: &Integration) {
+    /// Does all that follows after an account was stored in place of a `previous` one.
+    pub(super) async fn note_connected(self: &Arc<Self>, previous: Option<Integration>, integration: &Integration) {
         let Integration { id, holder, user_identifier, .. } = integration;
         self.events.stored();
         self.cache.changed(holder, user_identifier).await;
-        if let Some(former) = former {
-            self.revoke_replaced(former);
+        if let Some(previous) = previous {
+            self.revoke_replaced(previous);
         }
         tracing::info!(
             integration = id,
@@ -60,7 +60,7 @@ impl Integrations {
 }
 
 /// The identifier of an integration: the one that the caller chose, else the account's email address, else its id.
-pub(super) fn identifier(chosen: Option<&str>, account: &Account) -> String {
+pub(super) fn identifier_of_account(chosen: Option<&str>, account: &Account) -> String {
     let name = account.email.as_ref().or(account.id.as_ref()).map(String::as_str);
     chosen.or(name).unwrap_or(UNNAMED).to_owned()
 }

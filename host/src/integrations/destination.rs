@@ -17,7 +17,7 @@ impl Destination {
     /// # Errors
     /// A sentence that says what is wrong with the URL.
     pub fn check(text: &str, config: &Config) -> Result<Self, String> {
-        let url = caller_url::read(text, "https://app.example.com/connected")?;
+        let url = caller_url::parse(text, "https://app.example.com/connected")?;
         let origin = url.origin();
         if origin == config.public_url.origin()
             || is_loopback(&url)

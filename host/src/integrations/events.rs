@@ -24,7 +24,7 @@ impl Integrations {
     ///
     /// # Errors
     /// If they cannot be sealed.
-    pub(super) async fn tell(
+    pub(super) async fn event_deliveries(
         &self,
         holder: &Holder,
         user_identifier: &str,

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 
 use super::cache::{CachedIntegration, UnsealedCredential};
-use super::chosen::ChosenIntegration;
+use super::choose::ChosenIntegration;
 use super::events::Change;
 use super::freshness::Freshness;
 use super::reason::Reason;
@@ -150,8 +150,9 @@ impl Integrations {
             next_refresh_at: None,
             ..integration.details.clone()
         };
-        let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Refused(&reason)).await?;
-        self.store.update_integration(&integration.id, integration.version, details, tell).await?;
+        let event =
+            self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Refused(&reason)).await?;
+        self.store.update_integration(&integration.id, integration.version, details, event).await?;
         self.events.stored();
         self.cache.changed(&integration.holder, &integration.user_identifier).await;
         tracing::info!(

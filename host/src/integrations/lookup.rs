@@ -18,7 +18,7 @@ impl Integrations {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn get(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, IntegrationError> {
+    pub async fn find(&self, holder: &Holder, user_identifier: &str) -> Result<Option<Integration>, IntegrationError> {
         Ok(self.store.integration(holder, user_identifier).await?)
     }
 
@@ -26,7 +26,7 @@ impl Integrations {
     ///
     /// # Errors
     /// If the store fails.
-    pub async fn list(
+    pub async fn list_of_user(
         &self,
         tenant: &str,
         subject: &str,

@@ -18,17 +18,17 @@
 //! - A holder sees only its own integrations.
 
 mod account_secret;
+mod authorization_result;
 mod begin;
 mod cache;
-mod callback;
-mod chosen;
+mod choose;
 mod conclude;
 mod confirm;
 mod connect;
 mod destination;
 mod error;
 mod events;
-mod finish;
+mod exchange;
 mod freshness;
 mod key;
 mod live_credential;
@@ -39,7 +39,7 @@ mod record;
 mod refresh;
 mod refresh_limit;
 mod remove;
-mod replaced;
+mod revoke;
 mod schema;
 mod sweep;
 
@@ -52,13 +52,13 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 pub use self::account_secret::{AccountSecret, auth_type};
-pub use self::begin::{Wanted, redirect_uri};
-pub use self::callback::NoAuthorization;
-pub use self::chosen::ChosenIntegration;
+pub use self::authorization_result::AuthorizationResult;
+pub use self::begin::{AuthorizationOptions, redirect_uri};
+pub use self::choose::ChosenIntegration;
 pub use self::confirm::NotConfirmed;
 pub use self::destination::Destination;
 pub use self::error::{AccessError, BeginError, IntegrationError};
-pub use self::finish::Finish;
+pub use self::exchange::NoAuthorization;
 pub use self::key::Key;
 pub use self::live_credential::LiveCredential;
 pub use self::record::{AuthTypeName, IntegrationRecord};
@@ -76,7 +76,7 @@ use store::Store;
 use store::vault::Vault;
 
 /// Longest wait for background tasks at shutdown: one call to a provider, and a database that restarts.
-const SETTLE: Duration = Duration::from_secs(60);
+const MAX_SHUTDOWN: Duration = Duration::from_secs(60);
 
 /// All integrations of the gateway.
 pub struct Integrations {
@@ -133,9 +133,9 @@ impl Integrations {
     }
 
     /// Waits for background tasks at shutdown, at most a minute, so that new tokens are stored before the process ends.
-    pub async fn settle(&self) {
+    pub async fn shut_down(&self) {
         self.tasks.close();
-        if timeout(SETTLE, self.tasks.wait()).await.is_err() {
+        if timeout(MAX_SHUTDOWN, self.tasks.wait()).await.is_err() {
             tracing::warn!("calls to OAuth providers did not end in time and are cut off");
         }
     }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use super::events::Change;
 use super::freshness::Freshness;
-use super::refresh::{LEASE, PATIENCE, POLL};
+use super::refresh::{LEASE, MAX_WAIT, POLL};
 use super::{AccountSecret, IntegrationError, Integrations};
 use crate::oauth::Revocation;
 use contract::AuthScheme;
@@ -41,11 +41,11 @@ impl Integrations {
         let secret = self.secret_bytes(&integration).await.ok().flatten();
         // Revoked first: if the process dies in between, the integration is still there and can be removed again.
         let revoked = match fence {
-            Some(fence) => self.keep_leased(id, fence, self.revoke(&integration)).await,
+            Some(fence) => self.store_leased(id, fence, self.revoke(&integration)).await,
             None => self.revoke(&integration).await,
         };
-        let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Removed).await?;
-        while !self.store.delete_integration(id, integration.version, tell.clone()).await? {
+        let event = self.event_deliveries(&integration.holder, &integration.user_identifier, Change::Removed).await?;
+        while !self.store.delete_integration(id, integration.version, event.clone()).await? {
             let Some(current) = self.store.integration_by_id(id).await? else { break };
             // The user has connected the account again meanwhile. The new tokens stay.
             if let Some(secret) = &secret
@@ -90,7 +90,7 @@ impl Integrations {
     /// Returns the fence that gives the lease back. Returns `None` if the integration is gone, or if another process keeps the
     /// lease for too long.
     async fn lease_for_removal(&self, id: &str) -> Result<Option<i64>, IntegrationError> {
-        let give_up_at = Instant::now() + PATIENCE;
+        let give_up_at = Instant::now() + MAX_WAIT;
         loop {
             let fence = self.store.lease_refresh(id, LEASE).await?;
             if fence.is_some() || Instant::now() >= give_up_at || self.store.integration_by_id(id).await?.is_none() {

@@ -38,7 +38,7 @@ impl Integrations {
             ticks.tick().await;
             self.cache.forget_idle();
             self.refresh_limit.forget_idle();
-            let mut swept = self.refresh_due().await.and(self.note_ends().await);
+            let mut swept = self.refresh_due().await.and(self.mark_expired().await);
             if last_look_at_grants.elapsed() >= BETWEEN_LOOKS_AT_GRANTS {
                 last_look_at_grants = Instant::now();
                 swept = swept.and(self.revoke_expired_grants().await);
@@ -78,15 +78,17 @@ impl Integrations {
 
 impl Integrations {
     /// Stores that access tokens without a refresh token have expired, so that the operator is told of it once.
-    async fn note_ends(&self) -> Result<(), IntegrationError> {
+    async fn mark_expired(&self) -> Result<(), IntegrationError> {
         let now = SystemTime::now();
         for id in self.store.ended_without_refresh(now, BATCH).await? {
             let Some(integration) = self.store.integration_by_id(&id).await? else { continue };
             let Some(reason) = Reason::at(&integration.details, now) else { continue };
             let details = Details { status: Status::Expired, reason: reason.to_text(), ..integration.details.clone() };
-            let tell = self.tell(&integration.holder, &integration.user_identifier, Change::Expired(&reason)).await?;
+            let event = self
+                .event_deliveries(&integration.holder, &integration.user_identifier, Change::Expired(&reason))
+                .await?;
             // Another gateway may have stored it meanwhile, or the user has connected the account again.
-            if self.store.update_integration(&id, integration.version, details, tell).await?.is_some() {
+            if self.store.update_integration(&id, integration.version, details, event).await?.is_some() {
                 self.events.stored();
                 self.cache.changed(&integration.holder, &integration.user_identifier).await;
             }
@@ -99,7 +101,7 @@ fn is_due(details: &Details) -> bool {
     matches!(Freshness::at(details, SystemTime::now()), Freshness::Due | Freshness::Expired)
 }
 
-/// A random pause of up to a quarter of a tick.
+/// A random backoff of up to a quarter of a tick.
 fn jitter() -> Duration {
     let mut byte = [0];
     // Without random numbers there is no jitter, which does no harm.

@@ -8,15 +8,15 @@ use oauth2::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use tokio::time::Instant;
 use url::Url;
 
-use super::answer::Answer;
 use super::error::TokenError;
 use super::recipients::Recipients;
+use super::response::Response;
 use egress::{Body, Credential, Egress, EgressError, Headers, Request, Target, Upstream, retry_after};
 
 /// Longest time for one call to a provider, including the answer's body. A refresh lease must outlive it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Largest answer. Tokens that are documents have some kilobytes, and an answer contains at most three.
+/// Largest response. Tokens that are documents have some kilobytes, and an answer contains at most three.
 const MAX_ANSWER_BYTES: u64 = 256 << 10;
 
 /// A URL of a provider that may be called.
@@ -51,8 +51,8 @@ impl Endpoint {
     /// Sends a request that the OAuth library built for this URL.
     ///
     /// # Errors
-    /// If there is no answer.
-    pub(super) async fn forward(&self, egress: &Egress, request: HttpRequest) -> Result<Answer, TokenError> {
+    /// If there is no response.
+    pub(super) async fn forward(&self, egress: &Egress, request: HttpRequest) -> Result<Response, TokenError> {
         let (mut head, body) = request.into_parts();
         if let Some(authorization) = head.headers.get_mut(AUTHORIZATION) {
             authorization.set_sensitive(true);
@@ -65,7 +65,7 @@ impl Endpoint {
     /// Sends one request.
     ///
     /// # Errors
-    /// If there is no answer.
+    /// If there is no response.
     pub(super) async fn send(
         &self,
         egress: &Egress,
@@ -73,7 +73,7 @@ impl Endpoint {
         headers: Headers,
         body: Body,
         credential: Option<Credential>,
-    ) -> Result<Answer, TokenError> {
+    ) -> Result<Response, TokenError> {
         if let Some(refusal) = &self.refusal {
             return Err(refusal.clone());
         }
@@ -93,6 +93,6 @@ impl Endpoint {
         let response = egress.send(&self.upstream, &request).await?;
         let retry_after = retry_after(&response.headers);
         let body = response.body.collect(MAX_ANSWER_BYTES).await?;
-        Ok(Answer { status: response.status, retry_after, body: serde_json::from_slice(&body).ok() })
+        Ok(Response { status: response.status, retry_after, body: serde_json::from_slice(&body).ok() })
     }
 }

@@ -10,7 +10,7 @@
 //! - [`tokens`]: an access token and a refresh token
 //! - [`recipients`]: the sites that may receive secrets
 //! - `endpoint`: one URL of a provider, called through egress
-//! - `answer`: a provider's answer, and the meaning of its error codes; `token_answer`: the tokens in it
+//! - `answer`: a provider's answer, and the meaning of its error codes; `token_response`: the tokens in it
 //! - `remark`: a provider's error text, made safe to show
 //! - [`error`]: why there are no tokens, and who can fix it
 //!
@@ -18,14 +18,14 @@
 //! - Secrets go only to hosts of [`recipients`].
 //! - No error and no log line contains a secret, even if a provider echoes it.
 
-mod answer;
 mod endpoint;
 mod error;
+mod error_text;
 mod provider;
 mod recipients;
-mod remark;
+mod response;
 mod revoke;
-mod token_answer;
+mod token_response;
 mod tokens;
 
 pub use self::endpoint::CALL_TIMEOUT;

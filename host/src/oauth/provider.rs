@@ -15,10 +15,10 @@ use url::Url;
 
 use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::{NotConfigured, TokenError};
+use super::error_text::ErrorText;
 use super::recipients::Recipients;
-use super::remark::Remarks;
 use super::revoke::{Revocation, Revoker};
-use super::token_answer::{TokenLocation, standard_tokens};
+use super::token_response::{TokenLocation, standard_tokens};
 use super::tokens::Tokens;
 use crate::config::{self, Config, OauthClient, PROTOCOL_PARAMETERS};
 use contract::{ClientAuthentication, Oauth2};
@@ -211,14 +211,14 @@ impl Provider {
             egress: &self.egress,
             endpoint: &token.endpoint,
             location: TokenLocation { pointer: &self.scheme.token_pointer, or_top },
-            remarks: Remarks::without(&secrets),
+            error_text: ErrorText::without(&secrets),
         }
     }
 
     fn tokens(&self, result: Result<BasicTokenResponse, LibraryError>) -> Result<Tokens, TokenError> {
         let response = result.map_err(|error| match error {
             RequestTokenError::Request(error) => error,
-            // The library's own message is not used, because it quotes the answer.
+            // The library's own message is not used, because it quotes the response.
             _ => TokenError::not_understood("it does not contain tokens in the form of RFC 6749"),
         })?;
         let default_lifetime = self.scheme.default_lifetime_seconds.map(|seconds| Duration::from_secs(seconds.into()));
@@ -239,7 +239,7 @@ struct Http<'a> {
     egress: &'a Egress,
     endpoint: &'a Endpoint,
     location: TokenLocation<'a>,
-    remarks: Remarks,
+    error_text: ErrorText,
 }
 
 impl<'c> AsyncHttpClient<'c> for Http<'_> {
@@ -248,8 +248,8 @@ impl<'c> AsyncHttpClient<'c> for Http<'_> {
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
         Box::pin(async move {
-            let answer = self.endpoint.forward(self.egress, request).await?;
-            let body = answer.accepted(&self.remarks)?;
+            let response = self.endpoint.forward(self.egress, request).await?;
+            let body = response.accepted(&self.error_text)?;
             let tokens = standard_tokens(body.as_ref(), &self.location)?;
             Ok(HttpResponse::new(tokens.to_string().into_bytes()))
         })

@@ -8,7 +8,7 @@ use url::{Url, form_urlencoded};
 
 use super::endpoint::{Endpoint, EndpointPolicy};
 use super::error::TokenError;
-use super::remark::Remarks;
+use super::error_text::ErrorText;
 use super::tokens::Tokens;
 use crate::config::{self, OauthClient};
 use contract::{ClientAuthentication, Oauth2};
@@ -88,12 +88,12 @@ impl Revoker {
                 .into_iter()
                 .flatten()
                 .collect();
-        let answer = self.endpoint.send(egress, method, Headers::trusted(headers), body, credential).await?;
+        let response = self.endpoint.send(egress, method, Headers::trusted(headers), body, credential).await?;
         // The provider no longer has what should be deleted.
-        if matches!(self.method, RevocationMethod::Delete) && answer.status == StatusCode::NOT_FOUND {
+        if matches!(self.method, RevocationMethod::Delete) && response.status == StatusCode::NOT_FOUND {
             return Ok(Revocation::Revoked);
         }
-        match answer.accepted(&Remarks::without(&secrets)) {
+        match response.accepted(&ErrorText::without(&secrets)) {
             Ok(Some(body)) if body.get("revoked") == Some(&Value::Bool(false)) => {
                 Err(TokenError::not_understood("it says that the token is not revoked"))
             }

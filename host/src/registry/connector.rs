@@ -80,7 +80,7 @@ impl Operation {
         let schema = Schema::compile(&operation.input_schema, operation.envelope)
             .map_err(|reason| wrong("its input-schema", &reason))?;
         if let Some(example) = &operation.example
-            && let Err(reason) = schema.read(example.as_bytes())
+            && let Err(reason) = schema.parse(example.as_bytes())
         {
             return Err(wrong("its example", &format!("is refused by its input-schema: {reason}")));
         }

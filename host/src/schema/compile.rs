@@ -27,7 +27,7 @@ impl ValueSchema {
         let document: Value = serde_json::from_str(text).map_err(|error| format!("is not JSON: {error}"))?;
         jsonschema::draft202012::meta::validate(&document)
             .map_err(|error| format!("is not a JSON Schema: {} at {}", error.masked(), error.instance_path()))?;
-        let cost = Cost::of(&document)?;
+        let cost = Cost::measure(&document)?;
         let patterns = jsonschema::PatternOptions::regex()
             .size_limit(MAX_COMPILED_PATTERN_BYTES)
             .dfa_size_limit(MAX_COMPILED_PATTERN_BYTES);

@@ -64,7 +64,7 @@ pub fn check_module<'a>(schemas: impl Iterator<Item = &'a str> + Clone) -> Resul
     for text in schemas {
         // A text that is not JSON or breaks a bound is refused by name when it is compiled.
         let Ok(document) = serde_json::from_str(text) else { continue };
-        let Ok(cost) = Cost::of(&document) else { continue };
+        let Ok(cost) = Cost::measure(&document) else { continue };
         subschemas += cost.subschemas;
         patterns += cost.patterns;
     }
@@ -82,7 +82,7 @@ impl Cost {
     ///
     /// # Errors
     /// A phrase that names the bound which it breaks, to follow the name of the schema.
-    pub(super) fn of(document: &Value) -> Result<Self, String> {
+    pub(super) fn measure(document: &Value) -> Result<Self, String> {
         refuse_keywords(document, true)?;
         let mut measure = Measure {
             document,

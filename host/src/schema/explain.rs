@@ -53,7 +53,9 @@ fn requirement(kind: &ValidationErrorKind) -> Option<String> {
         ValidationErrorKind::Type { kind } => format!("Must be {}.", types(kind)),
         ValidationErrorKind::Enum { options } => match options.as_array() {
             // `null` stands for an absent field, which callers know.
-            Some(options) => format!("Must be one of {}.", list(options.iter().filter(|option| !option.is_null()))),
+            Some(options) => {
+                format!("Must be one of {}.", join_names(options.iter().filter(|option| !option.is_null())))
+            }
             None => return None,
         },
         ValidationErrorKind::Constant { expected_value } => format!("Must be {expected_value}."),
@@ -66,7 +68,7 @@ fn requirement(kind: &ValidationErrorKind) -> Option<String> {
         ValidationErrorKind::UniqueItems => "Must not contain an item twice.".to_owned(),
         ValidationErrorKind::Pattern { pattern } => format!("Must match the pattern {pattern}."),
         ValidationErrorKind::Not { schema } => {
-            format!("Must be none of {}.", list(schema.get("enum")?.as_array()?.iter()))
+            format!("Must be none of {}.", join_names(schema.get("enum")?.as_array()?.iter()))
         }
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             let mut reasons: Vec<String> =
@@ -100,7 +102,7 @@ fn article(kind: &str) -> String {
     }
 }
 
-fn list<T: fmt::Display>(items: impl Iterator<Item = T>) -> String {
+fn join_names<T: fmt::Display>(items: impl Iterator<Item = T>) -> String {
     let items: Vec<String> = items.map(|item| item.to_string()).collect();
     items.join(", ")
 }

@@ -158,7 +158,7 @@ impl Schema {
     ///
     /// # Errors
     /// If the body is not JSON, or breaks the schema or the rules of the envelope.
-    pub fn read<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
+    pub fn parse<'a>(&self, body: &'a [u8]) -> Result<Input<'a>, InputError> {
         let body = body.trim_ascii();
         let body = if body.is_empty() || body == b"null" { b"{}" } else { body };
         if body.starts_with(BYTE_ORDER_MARK) {
@@ -315,7 +315,7 @@ mod tests {
     }
 
     fn violations(body: &str) -> Vec<(String, String)> {
-        match schema().read(body.as_bytes()).map(|_| ()) {
+        match schema().parse(body.as_bytes()).map(|_| ()) {
             Err(InputError::Invalid(violations)) => violations.into_iter().map(|v| (v.pointer, v.detail)).collect(),
             other => panic!("expected violations, got {other:?}"),
         }
@@ -325,7 +325,7 @@ mod tests {
     fn a_plain_body_reaches_the_connector_as_it_was_written() {
         let body = br#"{"calendar_id": "a", "body": {"n": 1.0, "big": 123456789012345678901234567890}}"#;
         let schema = schema();
-        let input = schema.read(body).unwrap();
+        let input = schema.parse(body).unwrap();
         assert!(matches!(input.text, Cow::Borrowed(_)));
         assert_eq!(input.text.as_bytes(), body);
     }
@@ -334,7 +334,7 @@ mod tests {
     fn the_connector_does_not_get_the_envelope_and_nulls() {
         let schema = schema();
         let body = br#"{"calendar_id":"a","response_fields":["x"],"count":null,"query":null,"body":{"n":1.0}}"#;
-        let input = schema.read(body).unwrap();
+        let input = schema.parse(body).unwrap();
         assert_eq!(input.text, r#"{"calendar_id":"a","body":{"n":1.0}}"#);
         assert!(!input.shape.is_identity());
     }
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn the_connector_gets_null_for_a_nullable_member() {
         let schema = schema();
-        let input = schema.read(br#"{"calendar_id":"a","milestone":null,"count":null}"#).unwrap();
+        let input = schema.parse(br#"{"calendar_id":"a","milestone":null,"count":null}"#).unwrap();
         assert_eq!(input.text, r#"{"calendar_id":"a","milestone":null}"#);
     }
 
@@ -363,7 +363,7 @@ mod tests {
     fn a_body_with_very_many_parts_is_told_its_first_violation() {
         let schema = r#"{"type": "object", "properties": {"ids": {"items": {"type": "string"}}}}"#;
         let schema = Schema::compile(schema, true).unwrap();
-        let found = |count: usize| match schema.read(format!(r#"{{"ids": [1{}]}}"#, ",1".repeat(count - 1)).as_bytes())
+        let found = |count: usize| match schema.parse(format!(r#"{{"ids": [1{}]}}"#, ",1".repeat(count - 1)).as_bytes())
         {
             Err(InputError::Invalid(violations)) => violations,
             _ => panic!("the body is not valid"),
@@ -392,9 +392,9 @@ mod tests {
     fn a_body_that_is_not_an_object_is_a_violation_and_a_body_that_is_not_json_is_not_json() {
         assert_eq!(violations("[1]")[0].0, "");
         for body in ["{", "{\"a\":}", "nul", "\u{feff}{}"] {
-            assert!(matches!(schema().read(body.as_bytes()), Err(InputError::NotJson(_))), "{body}");
+            assert!(matches!(schema().parse(body.as_bytes()), Err(InputError::NotJson(_))), "{body}");
         }
-        assert!(matches!(schema().read(b"\xff\xfe"), Err(InputError::NotJson(_))));
+        assert!(matches!(schema().parse(b"\xff\xfe"), Err(InputError::NotJson(_))));
     }
 
     #[test]
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn a_background_operation_waits_only_if_the_caller_says_so_and_names_no_callback() {
         let schema = search();
-        let background = |body: &'static str| schema.read(body.as_bytes()).unwrap().background;
+        let background = |body: &'static str| schema.parse(body.as_bytes()).unwrap().background;
         let without_callbacks = || Some(Background { callback_urls: vec![] });
         assert_eq!(background(r#"{"waiting": true}"#), None);
         assert_eq!(background(r#"{"waiting": true, "callback_urls": []}"#), None);
@@ -435,15 +435,15 @@ mod tests {
     fn the_connector_does_not_get_the_members_of_the_background() {
         let schema = search();
         let body = br#"{"query":"a","waiting":true,"callback_urls":["https://a.example"]}"#;
-        assert_eq!(schema.read(body).unwrap().text, r#"{"query":"a"}"#);
+        assert_eq!(schema.parse(body).unwrap().text, r#"{"query":"a"}"#);
         let ordinary = Schema { background: None, ..search() };
-        let input = ordinary.read(body).unwrap();
+        let input = ordinary.parse(body).unwrap();
         assert_eq!((input.text.as_bytes(), input.background), (&body[..], None));
     }
 
     #[test]
     fn wrong_members_of_the_background_are_violations() {
-        let refused = |body: String| search().read(body.as_bytes()).is_err();
+        let refused = |body: String| search().parse(body.as_bytes()).is_err();
         assert!(refused(r#"{"waiting": "yes"}"#.to_owned()));
         assert!(refused(r#"{"callback_urls": "https://a.example"}"#.to_owned()));
         assert!(refused(r#"{"callback_urls": [1]}"#.to_owned()));
@@ -452,7 +452,7 @@ mod tests {
             serde_json::json!({ "callback_urls": urls }).to_string()
         };
         let body = br#"{"callback_urls": ["https://a.example/", "done", 1]}"#;
-        let Err(InputError::Invalid(violations)) = search().read(body) else { panic!("the body is not valid") };
+        let Err(InputError::Invalid(violations)) = search().parse(body) else { panic!("the body is not valid") };
         let mut pointers: Vec<&str> = violations.iter().map(|violation| violation.pointer.as_str()).collect();
         pointers.sort_unstable();
         assert_eq!(pointers, ["/callback_urls/1", "/callback_urls/2"], "{violations:?}");

@@ -52,7 +52,7 @@ impl Kind {
 
 impl Trial {
     /// The schemas of a manifest.
-    pub fn of(manifest: &Manifest) -> Self {
+    pub fn of_manifest(manifest: &Manifest) -> Self {
         let mut tried = Vec::new();
         for operation in &manifest.operations {
             let owner = || format!("operation `{}`", operation.path);
@@ -97,7 +97,7 @@ impl Trial {
     ///
     /// # Errors
     /// A sentence without a full stop that says what is wrong.
-    fn run(&self) -> Result<(), String> {
+    fn run_trial(&self) -> Result<(), String> {
         check_module(self.0.iter().map(|tried| tried.schema.as_str()))?;
         // All of them are held until the end, as a live connector holds them.
         let mut inputs = Vec::new();
@@ -110,7 +110,7 @@ impl Trial {
                 Kind::Input { envelope, background } => {
                     let schema = Schema::compile(&tried.schema, envelope).map_err(wrong)?;
                     let schema = if background { schema.in_background(|_| Ok(())) } else { schema };
-                    let refusal = example.and_then(|example| schema.read(example.as_bytes()).err());
+                    let refusal = example.and_then(|example| schema.parse(example.as_bytes()).err());
                     inputs.push(schema);
                     refusal
                 }
@@ -152,7 +152,7 @@ fn refusal_of(schema: &ValueSchema, example: &str) -> Option<InputError> {
 pub fn run_file(file: &Path) -> Result<(), String> {
     let text = fs::read(file).map_err(|error| format!("its schemas cannot be read: {error}"))?;
     let trial: Trial = serde_json::from_slice(&text).map_err(|error| format!("its schemas cannot be read: {error}"))?;
-    trial.run()
+    trial.run_trial()
 }
 
 /// The most memory that this process has used. 0 if the kernel does not say it; then the limit of the process holds alone.
@@ -169,7 +169,7 @@ mod tests {
     fn trial(schema: &str, kind: Kind, example: Option<&str>) -> Result<(), String> {
         let example = example.map(str::to_owned);
         let (owner, part) = ("setting `a`".to_owned(), "schema".to_owned());
-        Trial(vec![Tried { owner, part, schema: schema.to_owned(), kind, example }]).run()
+        Trial(vec![Tried { owner, part, schema: schema.to_owned(), kind, example }]).run_trial()
     }
 
     #[test]

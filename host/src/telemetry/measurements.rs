@@ -16,10 +16,10 @@ use crate::metrics::Metrics;
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
 /// The present values. They are counted since `began`.
-pub(super) fn read(metrics: &Metrics, began: SystemTime) -> Vec<Metric> {
+pub(super) fn read_metrics(metrics: &Metrics, began: SystemTime) -> Vec<Metric> {
     // The gateway's metrics can always be encoded.
     let text = metrics.encode().unwrap_or_default();
-    parse(&text, nanoseconds(began), nanoseconds(SystemTime::now()))
+    parse_exposition(&text, nanoseconds(began), nanoseconds(SystemTime::now()))
 }
 
 fn nanoseconds(time: SystemTime) -> u64 {
@@ -29,7 +29,7 @@ fn nanoseconds(time: SystemTime) -> u64 {
 
 /// Reads the text of OpenMetrics 1.0, as the crate `prometheus-client` writes it: all lines of a metric follow one another, and
 /// the buckets of a histogram have the order of their bounds.
-fn parse(text: &str, began: u64, now: u64) -> Vec<Metric> {
+fn parse_exposition(text: &str, began: u64, now: u64) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
@@ -180,7 +180,7 @@ mod tests {
         for _ in 0..3 {
             requests.inc();
         }
-        let all = read(&metrics, UNIX_EPOCH);
+        let all = read_metrics(&metrics, UNIX_EPOCH);
         let Some(Data::Sum(sum)) = &metric(&all, "gateway_requests").data else { panic!("{all:?}") };
         assert!(sum.is_monotonic);
         let [point] = &sum.data_points[..] else { panic!("{sum:?}") };
@@ -196,7 +196,7 @@ mod tests {
         for time in [0.000_02, 0.000_03, 0.000_04, 3600.0] {
             seconds.observe(time);
         }
-        let all = read(&metrics, UNIX_EPOCH);
+        let all = read_metrics(&metrics, UNIX_EPOCH);
         let metric = metric(&all, "gateway_request_seconds");
         assert_eq!(metric.unit, "s");
         let Some(Data::Histogram(histogram)) = &metric.data else { panic!("{metric:?}") };
@@ -211,7 +211,7 @@ mod tests {
     fn a_gauge_is_a_gauge_and_a_metric_without_values_is_left_out() {
         let metrics = Metrics::default();
         metrics.connectors.set(7);
-        let all = read(&metrics, UNIX_EPOCH);
+        let all = read_metrics(&metrics, UNIX_EPOCH);
         let Some(Data::Gauge(gauge)) = &metric(&all, "gateway_connectors").data else { panic!("{all:?}") };
         assert_eq!(gauge.data_points[0].value, Some(Value::AsDouble(7.0)));
         assert!(!all.iter().any(|metric| metric.name == "gateway_refreshes"));

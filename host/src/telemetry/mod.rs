@@ -117,7 +117,7 @@ impl Telemetry {
         let provider = export.provider.clone();
         let sending = async {
             let spans = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(wait));
-            let metrics = export.collector.send_metrics(measurements::read(&export.metrics, export.began));
+            let metrics = export.collector.send_metrics(measurements::read_metrics(&export.metrics, export.began));
             // The collector has logged why it takes nothing.
             let _ = tokio::join!(spans, metrics);
         };
@@ -131,7 +131,7 @@ impl Telemetry {
 async fn send_metrics(collector: Arc<Collector>, metrics: Arc<Metrics>, began: SystemTime, interval: Duration) {
     loop {
         tokio::time::sleep(interval).await;
-        collector.send_metrics(measurements::read(&metrics, began)).await;
+        collector.send_metrics(measurements::read_metrics(&metrics, began)).await;
     }
 }
 

@@ -20,8 +20,8 @@ use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Payloa
 /// Time for a receiver to respond.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Pauses after the attempts that fail. There is one attempt more than pauses.
-const PAUSES: [Duration; 6] = [
+/// Pauses after the attempts that fail. There is one attempt more than delays.
+const BACKOFF: [Duration; 6] = [
     Duration::from_secs(5),
     Duration::from_secs(5 * 60),
     Duration::from_secs(30 * 60),
@@ -77,7 +77,7 @@ impl Webhooks {
         };
         let mut attempts = delivery.attempts;
         attempts.push(DeliveryAttempt { at, result: result.clone() });
-        let next = next(&result, attempts.len());
+        let next = next_result(&result, attempts.len());
         match self.store.finish_attempt(&webhook_id, fence, &attempts, next).await {
             Ok(true) => self.report(&webhook_id, &tenant, &source, has_secret, &result, next),
             Ok(false) => tracing::warn!(webhook_id, "another gateway has taken over this webhook"),
@@ -117,7 +117,7 @@ impl Webhooks {
     async fn post(&self, webhook_id: &str, signed: Signed) -> Result<u16, String> {
         let Signed { url, payload, timestamp, signature } = signed;
         // The operator may have changed the permission since the URL was accepted.
-        let receiver = Receiver::check(&url, self.config.callbacks.allow_private_network)?;
+        let receiver = Receiver::parse(&url, self.config.callbacks.allow_private_network)?;
         let value = |text: &str| HeaderValue::from_str(text).map_err(|error| error.to_string());
         let headers = HeaderMap::from_iter([
             (WEBHOOK_ID, value(webhook_id)?),
@@ -167,8 +167,8 @@ impl Webhooks {
         };
         match next {
             AttemptResult::Delivered => tracing::debug!(webhook_id, tenant, kind, job_id, status, "webhook delivered"),
-            AttemptResult::RetryAfter(pause) => {
-                let again_in_s = pause.as_secs();
+            AttemptResult::RetryAfter(delay) => {
+                let again_in_s = delay.as_secs();
                 if has_secret {
                     tracing::info!(webhook_id, tenant, kind, job_id, status, error, again_in_s, "webhook not accepted");
                 } else {
@@ -192,14 +192,14 @@ impl Webhooks {
 }
 
 /// The state of a delivery after an attempt. `made` is the number of attempts, with this one.
-fn next(result: &Result<u16, String>, made: usize) -> AttemptResult {
+fn next_result(result: &Result<u16, String>, made: usize) -> AttemptResult {
     match result {
         Ok(200..=299) => AttemptResult::Delivered,
         Ok(GONE) => AttemptResult::Failed,
         _ => made
             .checked_sub(1)
-            .and_then(|index| PAUSES.get(index))
-            .map_or(AttemptResult::Failed, |pause| AttemptResult::RetryAfter(*pause)),
+            .and_then(|index| BACKOFF.get(index))
+            .map_or(AttemptResult::Failed, |delay| AttemptResult::RetryAfter(*delay)),
     }
 }
 
@@ -209,21 +209,21 @@ mod tests {
 
     #[test]
     fn the_pauses_grow_from_five_seconds_to_ten_hours_and_then_the_webhook_has_failed() {
-        let pauses: Vec<_> = (1..=7).map(|made| next(&Ok(500), made)).collect();
+        let delays: Vec<_> = (1..=7).map(|made| next_result(&Ok(500), made)).collect();
         let expected =
             [5, 300, 1800, 7200, 18_000, 36_000].map(|seconds| AttemptResult::RetryAfter(Duration::from_secs(seconds)));
-        assert_eq!(pauses[..6], expected);
-        assert_eq!(pauses[6], AttemptResult::Failed);
+        assert_eq!(delays[..6], expected);
+        assert_eq!(delays[6], AttemptResult::Failed);
     }
 
     #[test]
     fn every_2xx_is_delivered_a_410_ends_the_attempts_and_all_else_is_tried_again() {
         for status in [200, 201, 202, 204, 299] {
-            assert_eq!(next(&Ok(status), 1), AttemptResult::Delivered, "{status}");
+            assert_eq!(next_result(&Ok(status), 1), AttemptResult::Delivered, "{status}");
         }
-        assert_eq!(next(&Ok(410), 1), AttemptResult::Failed);
+        assert_eq!(next_result(&Ok(410), 1), AttemptResult::Failed);
         for result in [Ok(301), Ok(304), Ok(400), Ok(404), Ok(429), Ok(500), Ok(503), Err("no answer".to_owned())] {
-            assert_eq!(next(&result, 1), AttemptResult::RetryAfter(PAUSES[0]), "{result:?}");
+            assert_eq!(next_result(&result, 1), AttemptResult::RetryAfter(BACKOFF[0]), "{result:?}");
         }
     }
 }

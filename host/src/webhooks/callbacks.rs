@@ -20,7 +20,7 @@ impl Webhooks {
         let mut accepted: Vec<String> = Vec::with_capacity(urls.len());
         let mut wrong = Vec::new();
         for (index, text) in urls.iter().enumerate() {
-            match Receiver::check(text, self.config.callbacks.allow_private_network) {
+            match Receiver::parse(text, self.config.callbacks.allow_private_network) {
                 Ok(Receiver { url, .. }) if accepted.iter().any(|known| known == url.as_str()) => {}
                 Ok(Receiver { url, .. }) => accepted.push(url.into()),
                 Err(reason) => wrong.push((index, reason)),
@@ -76,7 +76,7 @@ impl Webhooks {
         kept_for: Duration,
     ) -> Result<NewDelivery, WebhookError> {
         // A URL that is no longer allowed is still stored. Each attempt then says why.
-        let receiver = Receiver::check(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
+        let receiver = Receiver::parse(url, true).map(|receiver| receiver.origin()).unwrap_or_default();
         let url = self.vault.seal(&NewDelivery::url_context(tenant, &webhook_id), url.as_bytes()).await?;
         Ok(NewDelivery { webhook_id, tenant: tenant.to_owned(), source, receiver, url, payload, kept_for })
     }

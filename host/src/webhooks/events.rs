@@ -108,17 +108,17 @@ impl Events {
     }
 
     /// Stores an event that no transaction makes true. Runs in the background.
-    pub fn tell(&self, kind: EventKind, data: Value) {
+    pub fn notify(&self, kind: EventKind, data: Value) {
         let Some(webhooks) = self.0.clone() else { return };
         let tasks = webhooks.tasks.clone();
         tasks.spawn(
             async move {
-                let telling = async {
+                let storing = async {
                     let deliveries = webhooks.event_delivery(kind, &data).await?;
                     webhooks.store.add_deliveries(deliveries).await?;
                     Ok::<_, WebhookError>(())
                 };
-                match telling.await {
+                match storing.await {
                     Ok(()) => webhooks.wake(),
                     Err(error) => {
                         tracing::error!(event = kind.name(), %error, "an event is lost, because it cannot be stored");

@@ -31,7 +31,7 @@ const BODY_BYTES: u32 = 32 << 20;
 const LEASE: Duration = Duration::from_secs(30);
 
 /// Longest wait for running attempts at shutdown. An attempt that is cut off is repeated by the next gateway.
-const SETTLE: Duration = Duration::from_secs(5);
+const MAX_SHUTDOWN: Duration = Duration::from_secs(5);
 
 // Ten seconds are left for the store.
 const _: () = assert!(LEASE.as_secs() >= TIMEOUT.as_secs() + 10, "a lease must outlive an attempt");
@@ -90,9 +90,9 @@ impl Webhooks {
     }
 
     /// Waits a short time for running attempts, and for events that are being stored, at shutdown.
-    pub async fn settle(&self) {
+    pub async fn shut_down(&self) {
         self.tasks.close();
-        if timeout(SETTLE, self.tasks.wait()).await.is_err() {
+        if timeout(MAX_SHUTDOWN, self.tasks.wait()).await.is_err() {
             tracing::info!("attempts of webhooks are cut off; the next gateway repeats them under the same id");
         }
     }

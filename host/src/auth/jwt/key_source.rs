@@ -33,7 +33,7 @@ const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Pause after a failed fetch, and between two fetches because of unknown keys.
-const PAUSE: Duration = Duration::from_secs(30);
+const FETCH_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Why a fetch failed.
 #[derive(Debug, Error)]
@@ -57,8 +57,8 @@ pub(super) struct KeySource {
     keys: ArcSwapOption<KeySet>,
     /// Time of the last fetch because of an unknown key. Held during such a fetch, so that concurrent callers share it.
     last_extra_fetch: Mutex<Option<Instant>>,
-    /// [`PAUSE`], except in tests.
-    pause: Duration,
+    /// [`FETCH_BACKOFF`], except in tests.
+    backoff: Duration,
 }
 
 impl KeySource {
@@ -74,7 +74,7 @@ impl KeySource {
             path,
             keys,
             last_extra_fetch: Mutex::new(None),
-            pause: PAUSE,
+            backoff: FETCH_BACKOFF,
         })
     }
 
@@ -90,7 +90,7 @@ impl KeySource {
         let current = self.current();
         // While this caller waited for the lock, another one may have fetched the keys.
         let is_newer = current.as_ref().map(Arc::as_ptr) != seen.map(Arc::as_ptr);
-        if is_newer || last_extra_fetch.is_some_and(|last| last.elapsed() < self.pause) {
+        if is_newer || last_extra_fetch.is_some_and(|last| last.elapsed() < self.backoff) {
             return current;
         }
         *last_extra_fetch = Some(Instant::now());
@@ -104,7 +104,7 @@ impl KeySource {
     pub(super) async fn follow(&self) {
         let mut is_failing = false;
         loop {
-            let pause = match self.fetch().await {
+            let backoff = match self.fetch().await {
                 Ok(lifetime) => {
                     is_failing = false;
                     lifetime
@@ -114,10 +114,10 @@ impl KeySource {
                         tracing::error!(issuer = self.name, %error, "the keys of a JWT issuer cannot be fetched; known keys stay in use");
                     }
                     is_failing = true;
-                    self.pause
+                    self.backoff
                 }
             };
-            sleep(pause).await;
+            sleep(backoff).await;
         }
     }
 
@@ -168,9 +168,9 @@ fn lifetime(headers: &HeaderMap) -> Duration {
 
 #[cfg(test)]
 impl KeySource {
-    /// Sets the pause between two fetches because of unknown keys.
-    pub(super) fn with_pause(mut self, pause: Duration) -> Self {
-        self.pause = pause;
+    /// Sets the backoff between two fetches because of unknown keys.
+    pub(super) fn with_backoff(mut self, backoff: Duration) -> Self {
+        self.backoff = backoff;
         self
     }
 }

@@ -29,9 +29,9 @@ pub(in crate::integrations) struct Journal {
 }
 
 /// The file of one refresh. Its tokens are in the database once it is dropped.
-pub(super) struct Kept(Option<PathBuf>);
+pub(super) struct JournalFile(Option<PathBuf>);
 
-impl Drop for Kept {
+impl Drop for JournalFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0
             && let Err(error) = fs::remove_file(path)
@@ -61,14 +61,14 @@ impl Journal {
     }
 
     /// Writes the new details of an integration. A failure is logged and nothing else: the database may still take the tokens.
-    pub(super) fn keep(&self, integration: &Integration, fence: i64, details: &Details) -> Kept {
+    pub(super) fn keep(&self, integration: &Integration, fence: i64, details: &Details) -> JournalFile {
         let written = Entry::new(integration, fence, details).map(|entry| self.write(&entry));
         match written {
-            None => Kept(None),
-            Some(Ok(path)) => Kept(Some(path)),
+            None => JournalFile(None),
+            Some(Ok(path)) => JournalFile(Some(path)),
             Some(Err(error)) => {
                 tracing::warn!(integration = integration.id, %error, "new tokens cannot be written to `data_dir` first");
-                Kept(None)
+                JournalFile(None)
             }
         }
     }
@@ -115,7 +115,7 @@ impl Journal {
 
     /// Removes the file of an entry, whose tokens are stored or no longer needed.
     pub(in crate::integrations) fn remove(&self, entry: &Entry) {
-        drop(Kept(Some(self.folder.join(format!("{}.json", entry.id)))));
+        drop(JournalFile(Some(self.folder.join(format!("{}.json", entry.id)))));
     }
 }
 

@@ -19,7 +19,7 @@ pub(in crate::integrations) const POLL: Duration = Duration::from_millis(100);
 
 /// Longest wait for a lease that another process renews: its call to the provider, the storing of the answer, and some time for
 /// this process's own call.
-pub(in crate::integrations) const PATIENCE: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 30);
+pub(in crate::integrations) const MAX_WAIT: Duration = Duration::from_secs(CALL_TIMEOUT.as_secs() + 30);
 
 /// Part of the lease that must be left when the provider is called.
 const MARGIN: Duration = Duration::from_secs(5);
@@ -45,14 +45,14 @@ impl Integrations {
     /// Waits for the lease of an integration. Returns `None` if another process has refreshed it meanwhile, or if it cannot be
     /// refreshed any more.
     pub(super) async fn lease(&self, id: &str, version: i64) -> Result<Option<RefreshLease>, IntegrationError> {
-        let give_up_at = Instant::now() + PATIENCE;
+        let give_up_at = Instant::now() + MAX_WAIT;
         while self.read_unchanged(id, version).await?.is_some() && Instant::now() < give_up_at {
             let taken_at = Instant::now();
             let Some(fence) = self.store.lease_refresh(id, LEASE).await? else {
                 sleep(POLL).await;
                 continue;
             };
-            // The former holder of the lease may have finished between the two statements.
+            // The previous holder of the lease may have finished between the two statements.
             if let Some(integration) = self.read_unchanged(id, version).await? {
                 return Ok(Some(RefreshLease { integration, fence, taken_at }));
             }
@@ -63,7 +63,7 @@ impl Integrations {
     }
 
     /// Runs work under a lease, and renews the lease meanwhile.
-    pub(in crate::integrations) async fn keep_leased<T>(
+    pub(in crate::integrations) async fn store_leased<T>(
         &self,
         id: &str,
         fence: i64,

@@ -25,7 +25,7 @@ use futures_util::future::{BoxFuture, Shared};
 use parking_lot::Mutex;
 
 pub(super) use self::journal::Journal;
-pub(super) use self::lease::{LEASE, PATIENCE, POLL};
+pub(super) use self::lease::{LEASE, MAX_WAIT, POLL};
 
 use self::lease::RefreshLease;
 use self::outcome::Outcome;
@@ -69,7 +69,7 @@ impl Integrations {
     ///
     /// # Errors
     /// If the store fails. The next start tries again.
-    pub async fn store_kept_tokens(&self) -> Result<(), IntegrationError> {
+    pub async fn store_journaled_tokens(&self) -> Result<(), IntegrationError> {
         for entry in self.journal.entries() {
             let row = self.store.integration_by_id(&entry.id).await?;
             if let Some(details) = row.and_then(|row| entry.details(&row)) {
@@ -109,7 +109,7 @@ impl Integrations {
             Ok(None) => Outcome::Superseded,
             Ok(Some(lease)) => {
                 connector.clone_from(&lease.integration.holder.connector);
-                let outcome = self.keep_leased(id, lease.fence, self.refresh_leased(&lease)).await;
+                let outcome = self.store_leased(id, lease.fence, self.refresh_leased(&lease)).await;
                 // Storing new tokens has freed the lease. After any other outcome, other processes must not wait for it.
                 if !matches!(outcome, Ok(Outcome::Refreshed))
                     && let Err(error) = self.store.release_refresh(id, lease.fence).await
@@ -142,8 +142,8 @@ impl Integrations {
             Err(error) => return self.postpone_for_operator(lease, &format!("{error}.")).await,
         };
         let secret = self.account_secret(integration, &connector.manifest().auth).await?;
-        let AccountSecret::OAuth2 { tokens: former, .. } = secret else { return Ok(Outcome::Superseded) };
-        let Some(refresh_token) = &former.refresh_token else {
+        let AccountSecret::OAuth2 { tokens: previous, .. } = secret else { return Ok(Outcome::Superseded) };
+        let Some(refresh_token) = &previous.refresh_token else {
             return self.expire(lease, "The service gave no refresh token.").await;
         };
         // If the lease ran out before its next renewal, another process would send the same refresh token.
@@ -153,7 +153,7 @@ impl Integrations {
         let requested_at = SystemTime::now();
         match provider.refresh(refresh_token).await {
             Ok(tokens) => {
-                match self.write_tokens(lease, &former, &tokens, requested_at).await? {
+                match self.write_tokens(lease, &previous, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),
                     // Without this flag, the provider might end the access that the user has just given.
                     Written::Replaced if scheme.revokes_replaced_grants => {
@@ -176,7 +176,7 @@ impl Integrations {
                 }
                 Ok(Outcome::Superseded)
             }
-            Err(error) => self.note_failure(lease, &former, &error).await,
+            Err(error) => self.note_failure(lease, &previous, &error).await,
         }
     }
 }

@@ -11,10 +11,10 @@ use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use store::{Details, Integration, Sealed, Status};
 
-/// Pause after the first failed write. Each further pause is twice as long, up to the longest. The longest is so short that the
+/// Pause after the first failed write. Each further backoff is twice as long, up to the longest. The longest is so short that the
 /// tokens are stored before another gateway takes over the lease (`store::health`).
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+const MAX_BACKOFF: Duration = Duration::from_millis(500);
 
 /// The result of writing new tokens.
 pub(super) enum Written {
@@ -40,7 +40,7 @@ impl Integrations {
         let sealed = self.vault.seal_with_known_key(&context, tokens.to_bytes().expose_secret())?;
         let details = refreshed_details(&lease.integration, tokens, requested_at, sealed);
         let _kept = self.journal.keep(&lease.integration, lease.fence, &details);
-        let (mut pause, mut is_failing) = (FIRST_PAUSE, false);
+        let (mut backoff, mut is_failing) = (FIRST_BACKOFF, false);
         loop {
             let written = async {
                 let sealed = self.vault.seal(&context, tokens.to_bytes().expose_secret()).await?;
@@ -60,8 +60,8 @@ impl Integrations {
                             "new tokens are not stored yet; trying until the database is back"
                         );
                     }
-                    sleep(pause).await;
-                    pause = LONGEST_PAUSE.min(2 * pause);
+                    sleep(backoff).await;
+                    backoff = MAX_BACKOFF.min(2 * backoff);
                 }
                 written => return written,
             }

@@ -165,13 +165,13 @@ impl Published {
         JwtIssuers::new(&[("acme".to_owned(), settings)].into(), &egress()).unwrap()
     }
 
-    /// Issuers that fetch for each unknown key, without a pause.
+    /// Issuers that fetch for each unknown key, without a backoff.
     fn eager(&self) -> JwtIssuers {
         let mut issuers = self.issuers();
         issuers.issuers = issuers
             .issuers
             .into_iter()
-            .map(|issuer| Issuer { keys: issuer.keys.with_pause(Duration::ZERO), ..issuer })
+            .map(|issuer| Issuer { keys: issuer.keys.with_backoff(Duration::ZERO), ..issuer })
             .collect();
         issuers
     }

@@ -9,7 +9,7 @@ use store::Authorization;
 
 /// The end of an authorization. Its codes never change, because applications read them.
 #[derive(Clone, Debug)]
-pub enum Finish {
+pub enum AuthorizationResult {
     /// The account is connected.
     Connected {
         /// The integration's identifier.
@@ -35,7 +35,7 @@ pub enum Finish {
     Failed(String),
 }
 
-impl Finish {
+impl AuthorizationResult {
     /// A failure with a code of the gateway.
     pub fn failed(code: &str) -> Self {
         Self::Failed(code.to_owned())
@@ -84,7 +84,7 @@ fn append_error<'a, 'q>(
         .append_pair("connector", &authorization.holder.connector)
 }
 
-impl From<&TokenError> for Finish {
+impl From<&TokenError> for AuthorizationResult {
     fn from(error: &TokenError) -> Self {
         Self::failed(match error {
             TokenError::Refused { .. } => "exchange_refused",
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_query_of_the_callback_url_is_kept() {
-        let connected = Finish::Connected { user_identifier: "a+b@example.com".to_owned() };
+        let connected = AuthorizationResult::Connected { user_identifier: "a+b@example.com".to_owned() };
         let url = connected.location(&authorization("https://app.example/done?x=%20y&x=2")).unwrap();
         assert_eq!(
             url.as_str(),
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_callback_url_of_a_pending_grant_has_its_completion_and_the_debug_text_has_not() {
-        let pending = Finish::Pending { user_identifier: "ann".to_owned(), completion: "c-1".into() };
+        let pending = AuthorizationResult::Pending { user_identifier: "ann".to_owned(), completion: "c-1".into() };
         let url = pending.location(&authorization("https://app.example/done")).unwrap();
         assert_eq!(url.query(), Some("status=pending&connector=calendar&user_identifier=ann&completion=c-1"));
         assert!(!format!("{pending:?}").contains("c-1"));
@@ -136,11 +136,12 @@ mod tests {
 
     #[test]
     fn the_providers_error_is_passed_on_if_it_is_a_code() {
-        let failed = Finish::of_provider("access_denied").location(&authorization("http://localhost/")).unwrap();
+        let failed =
+            AuthorizationResult::of_provider("access_denied").location(&authorization("http://localhost/")).unwrap();
         assert_eq!(failed.as_str(), "http://localhost/?status=error&error=access_denied&connector=calendar");
         for odd in ["", "a b", "<script>", &"x".repeat(65)] {
             assert!(
-                matches!(Finish::of_provider(odd), Finish::Failed(code) if code == "authorization_failed"),
+                matches!(AuthorizationResult::of_provider(odd), AuthorizationResult::Failed(code) if code == "authorization_failed"),
                 "{odd}"
             );
         }

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{AccountSecret, Finish, IntegrationError, Integrations};
+use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
 use crate::registry::Connector;
 use contract::Oauth2;
 use store::digest::sha256;
@@ -25,7 +25,7 @@ pub enum NoAuthorization {
 
 /// The stored form of a `state`. Looking it up may take a time that depends on the hash. That helps no attacker, because the
 /// hash of a chosen state cannot be controlled.
-pub(super) fn hash(state: &str) -> StateHash {
+pub(super) fn state_hash(state: &str) -> StateHash {
     sha256(state.as_bytes())
 }
 
@@ -34,12 +34,12 @@ impl Integrations {
     ///
     /// # Errors
     /// The outer error says that the store failed, the inner one that there is no such authorization.
-    pub async fn take(
+    pub async fn take_authorization(
         &self,
         connector: &str,
         state: &str,
     ) -> Result<Result<Authorization, NoAuthorization>, IntegrationError> {
-        Ok(match self.store.take_authorization(connector, &hash(state)).await? {
+        Ok(match self.store.take_authorization(connector, &state_hash(state)).await? {
             TakenAuthorization::Fresh(authorization) => Ok(*authorization),
             TakenAuthorization::OtherConnector => Err(NoAuthorization::OtherConnector),
             TakenAuthorization::Used => Err(NoAuthorization::Used),
@@ -52,19 +52,19 @@ impl Integrations {
     ///
     /// # Errors
     /// The failed end of the authorization.
-    pub async fn exchange(
+    pub async fn exchange_code(
         &self,
         authorization: &Authorization,
         connector: &Connector,
         scheme: &Oauth2,
         code: SecretString,
-    ) -> Result<AccountSecret, Finish> {
+    ) -> Result<AccountSecret, AuthorizationResult> {
         let Authorization { holder, user_identifier, redirect_uri, .. } = authorization;
         let provider = self.provider(connector, scheme);
         let connector = holder.connector.as_str();
         let provider = provider.map_err(|error| {
             tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
-            Finish::failed("not_configured")
+            AuthorizationResult::failed("not_configured")
         })?;
         let verifier = match &authorization.verifier {
             None => None,
@@ -72,14 +72,14 @@ impl Integrations {
                 let context = holder.verifier_context(user_identifier.as_deref());
                 Some(self.unseal_text(&context, sealed).await.map_err(|error| {
                     tracing::error!(connector, %error, "the PKCE verifier of an authorization cannot be unsealed");
-                    Finish::failed("internal_error")
+                    AuthorizationResult::failed("internal_error")
                 })?)
             }
         };
         let since = SystemTime::now();
         let tokens = provider.exchange(code, verifier, redirect_uri).await.map_err(|error| {
             tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
-            Finish::from(&error)
+            AuthorizationResult::from(&error)
         })?;
         Ok(AccountSecret::OAuth2 { tokens, scopes: provider.scopes().to_vec(), since })
     }

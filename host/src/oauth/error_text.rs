@@ -14,11 +14,11 @@ const CODE_CHARACTERS: usize = 80;
 const DESCRIPTION_CHARACTERS: usize = 300;
 
 /// Removes the secrets of one call from the provider's words about it.
-pub(super) struct Remarks {
+pub(super) struct ErrorText {
     secrets: Vec<SecretString>,
 }
 
-impl Remarks {
+impl ErrorText {
     /// `secrets` are all secrets that the call sends.
     pub(super) fn without(secrets: &[&SecretString]) -> Self {
         Self { secrets: secrets.iter().map(|secret| (*secret).clone()).collect() }
@@ -43,16 +43,16 @@ impl Remarks {
 
 #[cfg(test)]
 mod tests {
-    use super::Remarks;
+    use super::ErrorText;
 
     #[test]
     fn a_remark_is_one_short_line_without_secrets() {
         let secret = "a-secret/with+signs".into();
-        let remarks = Remarks::without(&[&secret]);
-        assert_eq!(remarks.code(" bad\r\n\u{1b}[31mthing\0 "), "bad   [31mthing");
-        assert_eq!(remarks.description("got a-secret%2Fwith%2Bsigns!"), format!("got {}!", "*".repeat(23)));
-        assert_eq!(remarks.description(&"ü".repeat(5000)), "ü".repeat(300));
+        let error_text = ErrorText::without(&[&secret]);
+        assert_eq!(error_text.code(" bad\r\n\u{1b}[31mthing\0 "), "bad   [31mthing");
+        assert_eq!(error_text.description("got a-secret%2Fwith%2Bsigns!"), format!("got {}!", "*".repeat(23)));
+        assert_eq!(error_text.description(&"ü".repeat(5000)), "ü".repeat(300));
         let at_the_cut = format!("{}a-secret/with+signs", "x".repeat(290));
-        assert_eq!(remarks.description(&at_the_cut), format!("{}{}", "x".repeat(290), "*".repeat(10)));
+        assert_eq!(error_text.description(&at_the_cut), format!("{}{}", "x".repeat(290), "*".repeat(10)));
     }
 }

@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use serde_json::Value;
 
 use super::error::TokenError;
-use super::remark::Remarks;
+use super::error_text::ErrorText;
 
 /// The code or token is not valid or no longer valid. Only the user can give another one.
 const REFUSED: &[&str] = &[
@@ -61,19 +61,19 @@ const UNAVAILABLE: &[&str] = &[
 ];
 
 /// An answer of a provider.
-pub(super) struct Answer {
+pub(super) struct Response {
     pub(super) status: StatusCode,
     pub(super) retry_after: Option<Duration>,
     /// `None` if the body is not JSON.
     pub(super) body: Option<Value>,
 }
 
-impl Answer {
+impl Response {
     /// The body of a successful answer. Some providers report errors with a status of success, so the body decides too.
     ///
     /// # Errors
     /// The provider's error, by who can fix it.
-    pub(super) fn accepted(self, remarks: &Remarks) -> Result<Option<Value>, TokenError> {
+    pub(super) fn accepted(self, error_text: &ErrorText) -> Result<Option<Value>, TokenError> {
         let status = self.status.as_u16();
         if self.status.is_server_error() || matches!(status, 408 | 429) {
             return Err(TokenError::Unavailable {
@@ -82,8 +82,8 @@ impl Answer {
             });
         }
         if let Some(error) = self.error() {
-            let error = remarks.code(error);
-            let description = self.description().map(|text| remarks.description(&text));
+            let error = error_text.code(error);
+            let description = self.description().map(|text| error_text.description(&text));
             return Err(self.classified(error, description));
         }
         if !self.status.is_success() {

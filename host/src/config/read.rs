@@ -18,16 +18,16 @@ use sandbox::{CompileLimits, Pool};
 const NOT_AN_UPSTREAM: &str = "is not the name of an upstream; use 1 to 64 of `a-z`, `A-Z`, `0-9`, `_` and `-`";
 
 /// Reads all keys. Keys that are not set keep their defaults.
-pub(super) fn read(source: Source) -> Result<Config, ConfigError> {
+pub(super) fn read_config(source: Source) -> Result<Config, ConfigError> {
     let (config, problems, _) = read_known(source);
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Invalid { problems }) }
 }
 
-/// Like [`read`], and also returns the known keys, for the test of the documentation.
+/// Like [`read_config`], and also returns the known keys, for the test of the documentation.
 pub(super) fn read_known(source: Source) -> (Config, Vec<Problem>, Vec<String>) {
     let mut config = Config::default();
     let (mut report, table) = Report::new(source);
-    report.read(table, |root| read_root(root, &mut config));
+    report.read_table(table, |root| read_root(root, &mut config));
     let (problems, known) = report.problems();
     (config, problems, known)
 }
@@ -77,7 +77,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     });
     root.each("jwt_issuers", |name, issuers| {
         let mut issuer = None;
-        issuers.section(name, |section| issuer = jwt_issuer::read(section));
+        issuers.section(name, |section| issuer = jwt_issuer::read_jwt_issuer(section));
         let Some(issuer) = issuer else { return };
         if let Some(problem) =
             config.jwt_issuers.iter().find_map(|(previous, other)| jwt_issuer::conflict(&issuer, previous, other))
@@ -86,7 +86,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
         }
         config.jwt_issuers.insert(name.to_owned(), issuer);
     });
-    root.section("trust", |section| trust::read(section, &mut config.trust));
+    root.section("trust", |section| trust::read_trust(section, &mut config.trust));
     root.section("callbacks", |section| read_callbacks(section, &mut config.callbacks));
     root.section("telemetry", |section| read_telemetry(section, &mut config.telemetry));
     root.each("connectors", |identifier, connectors| {

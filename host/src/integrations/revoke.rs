@@ -14,25 +14,25 @@ use store::{AuthType, Holder, Integration, Status};
 
 impl Integrations {
     /// Revokes the tokens of an integration as it was before the user connected the account again. Runs in the background.
-    pub(super) fn revoke_replaced(self: &Arc<Self>, former: Integration) {
-        if former.auth_type != AuthType::OAuth2 || former.details.status != Status::Active {
+    pub(super) fn revoke_replaced(self: &Arc<Self>, previous: Integration) {
+        if previous.auth_type != AuthType::OAuth2 || previous.details.status != Status::Active {
             return;
         }
         let this = Arc::clone(self);
         self.spawn(async move {
-            let tokens = match this.provider_of_replaced(&former) {
+            let tokens = match this.provider_of_replaced(&previous) {
                 Some((provider, scheme)) => {
-                    this.account_secret(&former, &scheme).await.map(|secret| Some((provider, secret)))
+                    this.account_secret(&previous, &scheme).await.map(|secret| Some((provider, secret)))
                 }
                 None => Ok(None),
             };
             match tokens {
                 Ok(Some((provider, AccountSecret::OAuth2 { tokens, .. }))) => {
-                    this.revoke_unless_in_use(&provider, &former, &tokens).await;
+                    this.revoke_unless_in_use(&provider, &previous, &tokens).await;
                 }
                 Ok(_) => {}
                 Err(error) => {
-                    let Integration { id, holder, user_identifier, .. } = &former;
+                    let Integration { id, holder, user_identifier, .. } = &previous;
                     let Holder { tenant, connector, .. } = holder;
                     tracing::warn!(
                         integration = id,
@@ -49,15 +49,15 @@ impl Integrations {
 
     /// Revokes tokens that an integration does not have any more. Providers that give one token to all grants of a user may have
     /// given the same token again; it is not revoked.
-    pub(super) async fn revoke_unless_in_use(&self, provider: &Provider, former: &Integration, tokens: &Tokens) {
+    pub(super) async fn revoke_unless_in_use(&self, provider: &Provider, previous: &Integration, tokens: &Tokens) {
         let result = async {
-            match self.tokens_of(&former.id).await.map_err(|error| error.to_string())? {
+            match self.tokens_of(&previous.id).await.map_err(|error| error.to_string())? {
                 Some(current) if share_a_token(&current, tokens) => Ok(()),
                 _ => provider.revoke(tokens).await.map(drop).map_err(|error| error.to_string()),
             }
         };
         if let Err(error) = result.await {
-            let Integration { id, holder, user_identifier, .. } = former;
+            let Integration { id, holder, user_identifier, .. } = previous;
             let Holder { tenant, connector, .. } = holder;
             tracing::warn!(
                 integration = id,
@@ -71,8 +71,8 @@ impl Integrations {
     }
 
     /// The provider and the auth scheme of an integration, if its provider lets replaced tokens be revoked.
-    fn provider_of_replaced(&self, former: &Integration) -> Option<(Provider, AuthScheme)> {
-        let connector = self.registry.get(&former.holder.connector)?;
+    fn provider_of_replaced(&self, previous: &Integration) -> Option<(Provider, AuthScheme)> {
+        let connector = self.registry.get(&previous.holder.connector)?;
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return None };
         let provider = self.provider(&connector, scheme).ok()?;
         scheme.revokes_replaced_grants.then(|| (provider, connector.manifest().auth.clone()))
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn grants_that_share_a_token_are_not_told_apart() {
-        let former = tokens("a", Some("r"));
-        assert!(share_a_token(&former, &tokens("a", None)));
-        assert!(share_a_token(&former, &tokens("b", Some("r"))));
-        assert!(!share_a_token(&former, &tokens("b", Some("s"))));
+        let previous = tokens("a", Some("r"));
+        assert!(share_a_token(&previous, &tokens("a", None)));
+        assert!(share_a_token(&previous, &tokens("b", Some("r"))));
+        assert!(!share_a_token(&previous, &tokens("b", Some("s"))));
         assert!(!share_a_token(&tokens("a", None), &tokens("b", None)));
     }
 }

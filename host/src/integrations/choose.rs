@@ -69,7 +69,7 @@ fn decide(found: &CachedChoice, named: Option<&str>) -> Result<ChosenIntegration
     };
     match Freshness::at(&row.integration.details, SystemTime::now()) {
         Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
-        Freshness::RetryIn(pause) => Err(not_refreshed(&row.integration, pause)),
+        Freshness::RetryIn(backoff) => Err(not_refreshed(&row.integration, backoff)),
         Freshness::Ended => Err(reauthorize(&row.integration)),
     }
 }
