@@ -36,7 +36,7 @@ pub(super) struct Collector {
     upstream: Upstream,
     headers: Headers,
     resource: ResourceAttributesWithSchema,
-    /// `true` since a request failed, so that only the first failure is logged.
+    /// `true` after a failed request, so that only the first failure is logged.
     is_failing: AtomicBool,
 }
 
