@@ -1,7 +1,8 @@
 //! The operator's configuration: `gateway.toml`, and environment variables that replace its values.
 //!
-//! It is read once, at the start, into typed values. No other module reads the file or a variable. `gateway.example.toml` next to
-//! this crate documents each key and its default. A test compares it with this module.
+//! It is read once, at the start, into typed values. No other module reads the file or a variable.
+//! `gateway.example.toml` next to this crate documents each key and its default. A test compares it
+//! with this module.
 //!
 //! - [`settings`]: everything that an operator can set, with the defaults
 //! - [`connector`]: the settings of one connector

@@ -82,7 +82,7 @@ pub struct Config {
     pub oauth_clients: BTreeMap<String, OauthClient>,
     /// Issuers whose JWTs callers may send, by a name that the operator chose.
     pub jwt_issuers: BTreeMap<String, JwtIssuer>,
-    /// Whose modules may be added.
+    /// The publishers whose modules may be added.
     pub trust: Trust,
     /// Webhooks.
     pub callbacks: Callbacks,
@@ -252,8 +252,8 @@ impl Config {
             .fold(Limits::default().memory_mb, usize::max)
     }
 
-    /// Sets the address that the gateway listens on. It differs from the configured one if that had
-    /// port 0.
+    /// Sets the address that the gateway listens on. It differs from the configured address if
+    /// that address had port 0.
     pub fn listening_on(&mut self, address: SocketAddr) {
         self.listen = address;
         if !self.public_url_is_set {

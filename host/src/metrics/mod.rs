@@ -1,7 +1,8 @@
 //! Counters and histograms, in the OpenMetrics text at `/metrics`.
 //!
 //! - here: all metrics, by name
-//! - [`sharded`]: the types of those that every call changes; the others have the types of `prometheus_client`
+//! - [`sharded`]: the types of metrics that every call changes; other metrics have the types of
+//!   `prometheus_client`
 
 pub mod sharded;
 
@@ -84,7 +85,8 @@ pub struct Metrics {
     request_seconds: Family<OperationLabels, sharded::Histogram>,
     /// Seconds in each stage of an operation.
     stages: Family<StageLabels, sharded::Histogram>,
-    /// Invocations without an outcome or a fault: the limit that was broken, or `trap`, `timeout`, `busy`.
+    /// Invocations without an outcome or a fault: the limit that was broken, or `trap`, `timeout`,
+    /// `busy`.
     pub sandbox_failures: Family<OutcomeLabels, Counter>,
     /// Modules that were swapped in, refused, removed or rolled back.
     pub swaps: Family<OutcomeLabels, Counter>,
@@ -106,9 +108,9 @@ pub struct Metrics {
     pub connectors: Gauge,
     /// Open connections of callers.
     pub connections: Gauge,
-    /// Long computations that run. Read when the metrics are.
+    /// Long computations that run. Set each time the metrics are read.
     computations_running: Gauge,
-    /// Long computations that wait for a place.
+    /// Long computations that wait for a thread.
     computations_waiting: Gauge,
     /// Bytes of the memory for calls that are held.
     pub memory_held: Gauge,
@@ -160,7 +162,7 @@ impl Registrar<'_> {
 }
 
 impl Metrics {
-    /// The text that Prometheus reads (OpenMetrics 1.0).
+    /// Encodes the metrics as text for Prometheus (OpenMetrics 1.0).
     ///
     /// # Errors
     /// If a label cannot be encoded. All label types of this file can.
@@ -173,7 +175,8 @@ impl Metrics {
         Ok(encoded)
     }
 
-    /// The metrics of one operation. They are looked up once, when the connector becomes live, and not for each call.
+    /// The metrics of one operation. They are looked up once, when the connector becomes live, and
+    /// not for each call.
     pub fn operation(&self, connector: &str, operation: &str) -> OperationMetrics {
         let stage = |name| {
             let labels = StageLabels { connector: connector.to_owned(), stage: name };
@@ -232,8 +235,8 @@ pub struct OperationMetrics {
     pub account: Stage,
     /// Stage: a permit is taken, and the rate limit is counted.
     pub admit: Stage,
-    /// Stage: the account's credential is made ready. Includes a refresh, if the access token has expired. A refresh that the
-    /// connector's fault causes is a second observation.
+    /// Stage: the account's credential is made ready. Includes a refresh, if the access token has
+    /// expired. A refresh that the connector's fault causes is a second observation.
     pub credential: Stage,
     /// Stage: one invocation in the sandbox, with the requests that it sends itself.
     pub invoke: Stage,

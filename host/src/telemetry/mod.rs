@@ -130,7 +130,7 @@ impl Telemetry {
     }
 }
 
-/// Sends the metrics again and again.
+/// Sends the metrics at each interval.
 async fn send_metrics(collector: Arc<Collector>, metrics: Arc<Metrics>, began: SystemTime, interval: Duration) {
     loop {
         tokio::time::sleep(interval).await;
@@ -138,7 +138,8 @@ async fn send_metrics(collector: Arc<Collector>, metrics: Arc<Metrics>, began: S
     }
 }
 
-/// The description of this gateway. Its instance id is new at each start, as the counters are.
+/// The description of this gateway. Its instance id is new at each start, because the counters
+/// start at zero too.
 fn resource(service_name: &str) -> Resource {
     let instance = RandomIdGenerator::default().new_trace_id().to_string();
     Resource::builder_empty()
