@@ -117,12 +117,14 @@ soak: build guests ## Run gateways under load, attacks and failures for SOAK_MIN
 	@cargo build -q --workspace --bin soak
 	@tests/postgres.sh target/debug/soak
 
-# What a run finds beyond the corpora in the repository is in target/fuzz.
+# Each target has inputs with names in host/fuzz/corpus, and an archive of the inputs that libFuzzer found, which are unpacked into
+# target/fuzz. What a run finds is there too. `-merge=1` keeps those that reach new code, and `tar -czf` packs them.
 fuzz: setup ## Fuzz each target for FUZZ_SECONDS (60); T=name selects one
 	@RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/host/fuzz/instrument.sh \
 	  cargo build --workspace $(addprefix --bin fuzz_,$(or $(T),$(FUZZ_TARGETS)))
 	@for target in $(or $(T),$(FUZZ_TARGETS)); do \
 	  mkdir -p target/fuzz/$$target && \
+	  tar -xzf host/fuzz/corpus/$$target.tar.gz -C target/fuzz/$$target && \
 	  target/debug/fuzz_$$target target/fuzz/$$target host/fuzz/corpus/$$target \
 	    -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -artifact_prefix=target/fuzz/$$target- -print_final_stats=1; \
 	done
@@ -213,7 +215,7 @@ dist: profile ## Build the optimised gateway and the connectors into target/dist
 	@$(MAKE) --no-print-directory shipped GATEWAY=$(OPTIMISED) SHIPPED=target/dist/connectors
 	@cp $(OPTIMISED) target/dist/.connector-gateway.new && mv target/dist/.connector-gateway.new target/dist/connector-gateway
 
-bench: dist ## Measure the optimised gateway, each figure beside a peer in the same run; T=swap selects a section
+bench: dist ## Measure the optimised gateway, each figure compared with a peer in the same run; T=swap selects a section
 	@connectors/build.sh --only -p bench_serve
 	@$(BY_PROFILE) cargo bench --workspace --bench figures --target $(TRIPLE) -- $(T)
 

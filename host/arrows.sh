@@ -7,9 +7,8 @@ cd "$(dirname "$0")/.."
 # Each folder or file of host/src, and the others that it may use. An arrow that is not here is new or points the wrong way: turn
 # it, or add it here and in host/ARCHITECTURE.md.
 arrows='
-main
-cli           api auth config integrations jobs logging metrics pipeline problem recordings registry serve signals telemetry timestamp webhooks welcome
-serve         api auth config gateway idempotency integrations jobs metrics program registry signals telemetry webhooks
+local         config integrations jobs metrics pipeline problem registry serve telemetry webhooks
+serve         api auth config gateway idempotency integrations jobs metrics registry signals telemetry webhooks
 welcome       config registry
 fuzzing       api config schema
 api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
@@ -28,10 +27,8 @@ auth
 schema
 metrics
 idempotency
-recordings
 body
 media_type
-program
 signals
 caller_url
 timestamp
@@ -43,6 +40,7 @@ callbacks='
 api/route.rs           the table of routes names the handlers of the same folder
 schema/mod.rs          `UrlCheck` comes from `webhooks`, and `integrations`, which may use both, hands it over
 webhooks/receiver.rs   the same check, as `webhooks` makes it
+metrics/mod.rs         the type of a family of histograms names the function that makes one, which is in the same file
 serve.rs               `Ready` is the greeting of the command that starts the gateway
 '
 
@@ -130,7 +128,7 @@ test_wrong_arrows() {
 use crate::config;
 use crate::{
     metrics::{self, api},
-    cli::{Arguments,
+    welcome::{Arguments,
         run},
 };
 use super::api;
@@ -142,9 +140,9 @@ fn explain() {
         serve::Ready;
 }
 RUST
-  printf 'use super::api;\nuse crate::pipeline::{self, cli};\nfn api(work: impl FnOnce()) {}\n' >"$sample/jobs/run.rs"
+  printf 'use super::api;\nuse crate::pipeline::{self, welcome};\nfn api(work: impl FnOnce()) {}\n' >"$sample/jobs/run.rs"
   printf 'use crate::auth;\n' >"$sample/unknown.rs"
-  expected='jobs/mod.rs:3: `jobs` must not use `cli`
+  expected='jobs/mod.rs:3: `jobs` must not use `welcome`
 jobs/mod.rs:8: `jobs` must not use `api`
 jobs/mod.rs:14: `jobs` must not use `serve`
 jobs/mod.rs:10: a function pointer

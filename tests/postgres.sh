@@ -70,7 +70,7 @@ synchronous_commit = off
 max_connections = 300
 SETTINGS
 
-# If the port is taken, the server ends at once, and another port is tried.
+# If the port is taken, the server ends immediately, and another port is tried.
 start_server() {
     port=$((20000 + 0x$(random 2) % 12000))
     echo "port = $port" >> "$folder/data/postgresql.conf"

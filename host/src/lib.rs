@@ -2,9 +2,9 @@
 //! one REST scheme.
 //!
 //! # Layout
-//! - `cli`: the command line
 //! - `serve`: starts a gateway and stops it
 //! - `welcome`: the greeting of `serve`
+//! - `local`: parts of a gateway for commands that do not serve
 //! - `gateway`: the parts of a running gateway
 //! - `api`: what callers see: the table of routes, a file for each family of routes, the API's description
 //! - `auth`: who calls: API keys, JWTs, scopes
@@ -15,7 +15,6 @@
 //! - `integrations`: accounts that users connected, and their tokens
 //! - `oauth`: requests to an OAuth provider
 //! - `registry`: the live connectors, and how they change
-//! - `recordings`: the requests and answers of one call in a file, for tests of connectors
 //! - `schema`: the schemas of bodies: compile, validate, explain
 //! - `webhooks`: callbacks of jobs and events, signed and sent until they are received
 //! - `config`: `gateway.toml` and the environment, parsed once into typed values
@@ -26,7 +25,6 @@
 //! - `media_type`: the media types of bodies
 //! - `caller_url`: URLs that callers give
 //! - `signals`: the signals that end the process
-//! - `program`: the memory of the program's own code
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //! - `timestamp`: the format of times in answers and webhooks
 //!
@@ -40,7 +38,6 @@ mod api;
 mod auth;
 mod body;
 mod caller_url;
-mod cli;
 mod config;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -48,14 +45,13 @@ mod gateway;
 mod idempotency;
 mod integrations;
 mod jobs;
+mod local;
 mod logging;
 mod media_type;
 mod metrics;
 mod oauth;
 mod pipeline;
 mod problem;
-mod program;
-mod recordings;
 mod registry;
 mod schema;
 mod serve;
@@ -65,5 +61,30 @@ mod timestamp;
 mod webhooks;
 mod welcome;
 
-pub use cli::{Arguments, run};
-pub use config::Config;
+// The crates `authoring` and `cli`, which have the commands, use these items. Nothing else is public.
+
+// A gateway that serves.
+pub use logging::start as start_logging;
+pub use serve::{Extras, Ready, ServeError, serve};
+pub use signals::Stop;
+pub use welcome::print as print_welcome;
+
+// A gateway that does not serve.
+pub use local::{LocalCalls, LocalFailure, open_registry, open_scratch_registry};
+
+// Its configuration.
+pub use config::{Config, LogFormat, Oauth, OauthClient, environment};
+
+// Its connectors, and how they change.
+pub use registry::{
+    Actor, AuthorSettings, ChangeError, Connector, GRANT_COMMAND, Installation, Operation, Refusal, Registry,
+    present_module, signature_of, try_schemas,
+};
+
+// What the admin routes send, which commands print.
+pub use api::records::connectors as records;
+pub use api::{SIGNATURE, connectors_record, description};
+
+// Credentials of callers and of users.
+pub use auth::{NoRandomness, Scope, make_key};
+pub use integrations::Key;

@@ -20,12 +20,11 @@ use crate::idempotency::Idempotency;
 use crate::integrations::{IntegrationError, Integrations};
 use crate::jobs::{self, Jobs};
 use crate::metrics::Metrics;
-use crate::program;
 use crate::registry::{self, Registry};
 use crate::signals;
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
-use egress::{Carrier, Egress, EgressError};
+use egress::{Egress, EgressError, Transport};
 use memory::MemoryBudget;
 use sandbox::{Sandbox, StartError};
 use store::vault::{Vault, VaultError};
@@ -36,10 +35,6 @@ const STORAGE_SWEEP: Duration = Duration::from_secs(3600);
 
 /// Time between two checkpoints of the SQLite write-ahead log.
 const CHECKPOINT: Duration = Duration::from_secs(5);
-
-/// Time after the start in which every task of the gateway has run once. Later, little of the code
-/// that they began with is run.
-const SETTLING: Duration = Duration::from_secs(5);
 
 /// Why the gateway did not start, in one line for the operator.
 #[derive(Debug, Error)]
@@ -70,12 +65,11 @@ pub enum ServeError {
     Bootstrap(#[from] BootstrapError),
 }
 
-/// Opens a registry with a sandbox. The command line also uses it, to change connectors without
-/// serving.
+/// Opens a registry with a sandbox.
 ///
 /// # Errors
 /// If the sandbox does not start, or a folder of modules is missing.
-pub fn open_registry(
+pub fn start_registry(
     config: &Arc<Config>,
     store: Store,
     vault: &Vault,
@@ -89,7 +83,7 @@ pub fn open_registry(
 /// The parts of a gateway that a command can add.
 pub struct Extras {
     /// Takes every request to upstreams and providers in place of the network.
-    pub carrier: Option<Arc<dyn Carrier>>,
+    pub transport: Option<Arc<dyn Transport>>,
     /// `true` if an empty database next to a master key is new, and not a lost one.
     pub new_database: bool,
     /// Runs once the gateway serves, with the first key if one was made.
@@ -104,7 +98,7 @@ pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Sen
 /// # Errors
 /// See [`ServeError`]. While the gateway serves, no error ends it.
 pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
-    let Extras { carrier, new_database, ready } = extras;
+    let Extras { transport, new_database, ready } = extras;
     let started = Instant::now();
     // Without a handler, a write over the limit of file sizes that the operator has set
     // (`ulimit -f`) ends the process. With a handler, the write fails.
@@ -122,8 +116,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         memory: MemoryBudget::new(config.memory_bytes),
         ..egress::Settings::default()
     })?;
-    let egress = match carrier {
-        Some(carrier) => egress.carried_by(carrier),
+    let egress = match transport {
+        Some(transport) => egress.with_transport(transport),
         None => egress,
     };
     let telemetry = Telemetry::start(&config.telemetry, &egress, &metrics)?;
@@ -134,7 +128,7 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     };
     let webhooks =
         Webhooks::new(Arc::clone(&config), store.clone(), egress.clone(), vault.clone(), Arc::clone(&metrics));
-    let registry = open_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
+    let registry = start_registry(&config, store.clone(), &vault, &metrics, webhooks.events())?;
     let first_key = auth::bootstrap(&store, config.bootstrap_key.as_ref()).await?;
     let issuers = JwtIssuers::new(&config.jwt_issuers, &egress)?;
     let authenticator = Arc::new(Authenticator::new(store.clone()).await?.trusting(issuers));
@@ -220,10 +214,6 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
                         tokio::spawn(webhooks.clone().send()),
                         tokio::spawn(sweep_storage(store.clone())),
                         tokio::spawn(checkpoint(store.clone())),
-                        tokio::spawn(async {
-                            sleep(SETTLING).await;
-                            program::give_back_code();
-                        }),
                     ]);
                     stop_signal.await;
                 }

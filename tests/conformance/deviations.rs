@@ -1,5 +1,5 @@
-//! Known differences between requests and specifications, and why the requests are right. Known operations that cannot be
-//! checked.
+//! Known differences between requests and specifications, and why the requests are right. Known
+//! operations that cannot be checked.
 
 use crate::check::Violation;
 
@@ -71,13 +71,13 @@ pub(crate) const DEVIATIONS: &[Deviation] = &[
     Deviation {
         operation: "office_drive/download_item",
         place: "/query/format",
-        why: "the documentation has the parameter on a page of its own, about the conversion of files",
+        why: "the documentation has the parameter on a separate page, about the conversion of files",
     },
 ];
 
 const SKIP_TOKEN: &str = "the service puts this parameter into the link to the next page";
 
-/// Operations that cannot be checked, or not all of them, or the beginning of several. The result says why. Each must
-/// still be so.
+/// Operations that cannot be checked, or not all of them, or the beginning of several. The result
+/// says why. Each must still be so.
 pub(crate) const UNCHECKED: &[&str] =
     &["hr_platform/", "preprint_archive/", "office_teamchat/delete_team", "code_hosting/search_issues"];

@@ -1,5 +1,6 @@
-//! Lanes through a running gateway. A lane sends one call after the other, and knows which requests to the upstream each
-//! call led to: lanes of a connector with accounts use an account each, the others a gateway and an upstream each.
+//! Lanes through a running gateway. A lane sends one call after the other, and knows which requests
+//! to the upstream each call led to: lanes of a connector with accounts use an account each, the
+//! others a gateway and an upstream each.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use support::client::Call;
 use support::oauth::browser;
-use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Person, Provider, Seen, Setup};
+use support::{Client, Dialect, Gateway, OAuthProvider, Pending, Person, Seen, Setup, Upstream};
 
 use crate::operations::{Connector, Operation};
 use crate::specifications::Method;
@@ -18,13 +19,14 @@ use crate::upstream::{self, Services};
 /// Lanes of a connector with accounts.
 const LANES: usize = 4;
 
-/// Lanes of a connector without accounts. So many gateways together keep within the rate limits that a connector declares.
+/// Lanes of a connector without accounts. So many gateways together keep within the rate limits
+/// that a connector declares.
 const GATEWAYS: usize = 3;
 
 /// Keys that some connectors need besides the URLs of their upstreams.
 const SETTINGS: [(&str, &str); 2] = [
     ("code_hosting", "settings.default_organization = \"acme\""),
-    // The service asks for three seconds between two requests. The stand-in does not.
+    // The service requires three seconds between two requests. The stand-in does not.
     ("preprint_archive", "pacing = { interval_ms = 0 }"),
 ];
 
@@ -57,12 +59,13 @@ struct Lane {
 enum Recorder {
     /// The lane uses the account of this name.
     Account { name: String, recorded: Recorded },
-    /// The lane has an upstream of its own.
-    Alone(Provider),
+    /// The lane has its own upstream.
+    Alone(Upstream),
 }
 
 impl Lanes {
-    /// Starts gateways and upstreams, and connects the accounts. A call takes at most `timeout_s` seconds.
+    /// Starts gateways and upstreams, and connects the accounts. A call takes at most `timeout_s`
+    /// seconds.
     pub(crate) fn start(connectors: &[Connector], timeout_s: u32) -> Self {
         let services = Arc::<Services>::default();
         let (with_accounts, others): (Vec<_>, Vec<_>) = connectors.iter().partition(|connector| connector.has_accounts);
@@ -103,7 +106,8 @@ impl Lanes {
         Self { lanes, services, _gateways: gateways, _upstreams: upstreams }
     }
 
-    /// Sends every input of every operation. The results are in the order of the connectors and their operations.
+    /// Sends every input of every operation. The results are in the order of the connectors and
+    /// their operations.
     pub(crate) fn send_all(&self, connectors: &[Connector]) -> Vec<Vec<Vec<Sent>>> {
         thread::scope(|scope| {
             let started: Vec<_> = connectors.iter().map(|connector| scope.spawn(|| self.send(connector))).collect();
@@ -119,7 +123,8 @@ impl Lanes {
             for (number, lane) in lanes.iter().enumerate() {
                 let (queue, done) = (&queue, &done);
                 scope.spawn(move || {
-                    // Lanes without accounts take turns, so that each has an equal part of the operations of a rate limit.
+                    // Lanes without accounts take turns, so that each has an equal part of the
+                    // operations of a rate limit.
                     let take = || match &lane.recorder {
                         Recorder::Account { .. } => queue.lock().pop_front(),
                         Recorder::Alone(_) => {
@@ -140,7 +145,8 @@ impl Lanes {
         done.into_iter().map(|(_, sent)| sent).collect()
     }
 
-    /// Begins a call of an operation of a connector. Its requests to the upstream are not told apart from those of other calls.
+    /// Begins a call of an operation of a connector. Its requests to the upstream cannot be told
+    /// from the requests of other calls.
     pub(crate) fn begin(&self, connector: &str, operation: &str, input: &Value) -> Pending {
         self.lanes[connector][0].request(operation, input).begin()
     }
@@ -164,7 +170,7 @@ impl Lane {
         let answer = self.request(operation, input).send();
         let requests = match &self.recorder {
             Recorder::Account { name, recorded } => recorded.lock().remove(name).unwrap_or_default(),
-            Recorder::Alone(provider) => provider.take_seen(),
+            Recorder::Alone(upstream) => upstream.take_seen(),
         };
         Sent { input: input.clone(), answer, requests }
     }
@@ -172,15 +178,15 @@ impl Lane {
 
 /// A gateway with one connector that needs no accounts, and its upstream.
 fn alone(connector: &Connector, services: &Arc<Services>, timeout_s: u32) -> (Lane, Gateway) {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     let (methods, services) = (methods(connector), Arc::clone(services));
-    provider.on("*", move |seen| upstream::answer(seen, &methods, &services));
+    upstream.on("*", move |seen| upstream::answer(seen, &methods, &services));
     let mut section = format!("[connectors.{}]\nallow_private_network = true\n", connector.id);
     for (name, url) in &connector.upstreams {
-        section.push_str(&format!("upstreams.{name} = \"{}/{url}\"\n", provider.url()));
+        section.push_str(&format!("upstreams.{name} = \"{}/{url}\"\n", upstream.url()));
     }
     let gateway = Setup::new().shipped(&connector.id).config(&section).config(&settings(connector, timeout_s)).start();
-    let lane = Lane { connector: connector.id.clone(), client: gateway.client(), recorder: Recorder::Alone(provider) };
+    let lane = Lane { connector: connector.id.clone(), client: gateway.client(), recorder: Recorder::Alone(upstream) };
     (lane, gateway)
 }
 

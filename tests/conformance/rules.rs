@@ -1,5 +1,6 @@
-//! Rules about inputs that a schema cannot express, so that a connector checks them by itself. Generated inputs keep the
-//! rules. One input for each rule breaks it, to show that the rule is there.
+//! Rules about inputs that a schema cannot express, so that a connector checks them by itself.
+//! Generated inputs keep the rules. One input for each rule breaks it, to show that the rule is
+//! there.
 
 use serde_json::{Map, Value, json};
 
@@ -239,7 +240,7 @@ fn as_in(example: &Value, input: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// The value of one member is less than that of another one.
+/// The value of one member is less than the value of another one.
 fn in_order(input: &mut Map<String, Value>, first: &str, second: &str) {
     let text = |name: &str| input.get(name).and_then(Value::as_str).map(str::to_owned);
     if let (Some(one), Some(other)) = (text(first), text(second)) {

@@ -20,6 +20,6 @@ pub(crate) fn print(title: &str, rows: &[Vec<String>]) {
 
 /// Prints a line.
 pub(crate) fn line(text: &str) {
-    // Without a reader of standard output there is nobody to tell.
+    // Without a reader of standard output there is no one to report it to.
     let _ = writeln!(io::stdout(), "{text}");
 }

@@ -1,4 +1,5 @@
-//! `make demo`: a walk through the product, offline. The exit code is 0 when every promise was kept.
+//! `make demo`: a walk through the product, offline. The exit code is 0 when every promise was
+//! kept.
 
 #![expect(clippy::expect_used, reason = "without its setup the demonstration has nothing to show")]
 
@@ -8,7 +9,7 @@ mod show;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use support::{Answer, Client, Gateway, Load, Provider, Setup, arxiv, dexscreener, module};
+use support::{Answer, Client, Gateway, Load, Setup, Upstream, arxiv, dexscreener, module};
 
 /// Number of swaps under load.
 const SWAPS: usize = 10;
@@ -46,7 +47,7 @@ fn walk() -> Step {
     account::walk()
 }
 
-fn start(papers: &Provider, market: &Provider) -> Gateway {
+fn start(papers: &Upstream, market: &Upstream) -> Gateway {
     Setup::new()
         .shipped("preprint_archive")
         .shipped("dex_market_data")
@@ -102,7 +103,7 @@ fn filter_and_project(client: &Client) -> Step {
     promise(answer.json() == json!({"pairs": expected}), "the answer has no other fields")
 }
 
-fn make_a_mistake(client: &Client, papers: &Provider) -> Step {
+fn make_a_mistake(client: &Client, papers: &Upstream) -> Step {
     show::heading(5, "Make three mistakes in one call");
     let asked = papers.seen().len();
     let body = json!({"serch_query": "all:electron", "max_results": 5000, "sort_by": "date"});
@@ -110,7 +111,7 @@ fn make_a_mistake(client: &Client, papers: &Provider) -> Step {
     let reported = answer.json()["errors"].as_array().map_or(0, Vec::len);
     promise(
         answer.status == 422 && reported == 3,
-        "all three are reported at once, each with its place and what to do",
+        "all three are reported together, each with its place and what to do",
     )?;
     promise(papers.seen().len() == asked, "the service was not called")
 }
@@ -173,5 +174,5 @@ fn survive_a_hostile_module(gateway: &Gateway, client: &Client) -> Step {
     let looped: Answer = show::call(client, "hostile/endless_loop", &json!({}));
     promise(looped.status == 500 && looped.json()["limit"] == "cpu", "it was stopped at its limit")?;
     let answer = gateway.call("dex_market_data/search_pairs", json!({"q": "EXM"}));
-    promise(answer.status == 200, "the next honest request is answered")
+    promise(answer.status == 200, "the next honest request succeeds")
 }

@@ -1,8 +1,9 @@
-//! `make fuzz-api`: schemathesis reads the description of a real gateway, and calls every operation with valid and with wrong
-//! requests. All connectors are live. Their services are stand-ins on this machine, with a connected account for each.
+//! `make fuzz-api`: schemathesis reads the description of a real gateway, and calls every operation
+//! with valid and with wrong requests. All connectors are live. Their services are stand-ins on
+//! this machine, with a connected account for each.
 //!
-//! `FUZZ_MINUTES` is the duration. The exit code is 0 if every answer was one that the description tells, and none was an error of
-//! the server.
+//! `FUZZ_MINUTES` is the duration. The exit code is 0 if every answer was one that the description
+//! tells, and none was an error of the server.
 
 #![expect(clippy::expect_used, clippy::unwrap_used, reason = "without its setup the program has nothing to fuzz")]
 
@@ -14,7 +15,7 @@ use support::accounts::init;
 use support::catalogue::{connectors, text};
 use support::oauth::browser;
 use support::setup::KEY;
-use support::{Dialect, Gateway, OAuthProvider, Person, Provider, Reply, Setup, module};
+use support::{Dialect, Gateway, OAuthProvider, Person, Reply, Setup, Upstream, module};
 
 /// Duration in minutes, unless `FUZZ_MINUTES` says another.
 const DEFAULT_MINUTES: f64 = 15.0;
@@ -22,7 +23,7 @@ const DEFAULT_MINUTES: f64 = 15.0;
 /// Keys that some connectors need besides the URLs of their upstreams.
 const SETTINGS: [(&str, &str); 2] = [
     ("code_hosting", "settings.default_organization = \"acme\""),
-    // The service asks for three seconds between two requests. The stand-in does not.
+    // The service requires three seconds between two requests. The stand-in does not.
     ("preprint_archive", "pacing = { interval_ms = 0 }"),
 ];
 
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     let minutes =
         std::env::var("FUZZ_MINUTES").ok().and_then(|minutes| minutes.parse().ok()).unwrap_or(DEFAULT_MINUTES);
     let seconds = (minutes * 60.0).max(1.0).round();
-    let service = Provider::start();
+    let service = Upstream::start();
     service.on("*", |_| sound_answer());
     let (gateway, _providers) = start(&service);
 
@@ -59,8 +60,9 @@ fn main() -> ExitCode {
     if ended.success() && !panicked { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Starts the gateway with every connector, and connects an account of each service that has accounts.
-fn start(service: &Provider) -> (Gateway, Vec<(String, OAuthProvider)>) {
+/// Starts the gateway with every connector, and connects an account of each service that has
+/// accounts.
+fn start(service: &Upstream) -> (Gateway, Vec<(String, OAuthProvider)>) {
     let mut setup = Setup::new();
     let mut providers = Vec::new();
     for connector in connectors() {

@@ -1,12 +1,12 @@
 //! Answers, files and faults of a connector, and the responses that callers get for them.
 
 use serde_json::{Value, json};
-use support::{Gateway, Provider, Reply};
+use support::{Gateway, Reply, Upstream};
 
-use crate::hostile::{assert_serves, gateway};
+use support::hostile::{assert_serves, gateway};
 
 fn guest() -> Gateway {
-    gateway(&Provider::start(), "")
+    gateway(&Upstream::start(), "")
 }
 
 #[test]
@@ -141,11 +141,11 @@ fn a_file_over_its_own_limit_is_too_large() {
 
 #[test]
 fn an_answer_of_another_type_is_passed_on_as_a_file() {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     let image =
         Reply::typed("image/png; x=1", "not really").header("content-disposition", "attachment; filename=\"../a.png\"");
-    provider.reply("/image", image).reply("/plain", Reply::typed("text/plain; charset=utf-8", "words"));
-    let gateway = gateway(&provider, "");
+    upstream.reply("/image", image).reply("/plain", Reply::typed("text/plain; charset=utf-8", "words"));
+    let gateway = gateway(&upstream, "");
     let file = gateway.call("hostile/forward", json!({"path": "/image"})).ok();
     let expected =
         json!({"file_name": "a.png", "content_type": "image/png", "size": 10, "content_base64": "bm90IHJlYWxseQ=="});
@@ -160,12 +160,12 @@ fn an_answer_of_another_type_is_passed_on_as_a_file() {
 
 #[test]
 fn json_is_known_by_its_type_with_any_suffix_and_parameter() {
-    let provider = Provider::start();
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
     for content_type in
         ["application/json", "application/json; charset=utf-8", "application/vnd.example+json", "text/json"]
     {
-        provider.reply("/", Reply::typed(content_type, r#"{"n": 1.0}"#));
+        upstream.reply("/", Reply::typed(content_type, r#"{"n": 1.0}"#));
         let answer = gateway.call("hostile/forward", json!({"path": "/"}));
         assert_eq!(answer.text(), r#"{"n": 1.0}"#, "{content_type}");
         assert_eq!(answer.header("content-type"), "application/json");
@@ -174,13 +174,13 @@ fn json_is_known_by_its_type_with_any_suffix_and_parameter() {
 
 #[test]
 fn headers_of_the_service_do_not_reach_the_caller() {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     let reply = Reply::json(json!({}))
         .header("set-cookie", "session=1")
         .header("x-internal", "1")
         .header("x-request-id", "theirs");
-    provider.reply("/", reply);
-    let gateway = gateway(&provider, "");
+    upstream.reply("/", reply);
+    let gateway = gateway(&upstream, "");
     let answer = gateway.call("hostile/forward", json!({"path": "/"}));
     assert_eq!(answer.ok(), json!({}));
     assert_eq!((answer.header("set-cookie"), answer.header("x-internal")), ("", ""));
@@ -189,7 +189,7 @@ fn headers_of_the_service_do_not_reach_the_caller() {
 
 #[test]
 fn the_services_limits_links_and_request_id_are_passed_on_with_answers_and_problems() {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     let next = "<https://api.example/items?page=2>; rel=\"next\"";
     let reply = |status: u16| {
         Reply::json(json!({}))
@@ -199,8 +199,8 @@ fn the_services_limits_links_and_request_id_are_passed_on_with_answers_and_probl
             .header("x-service-request-id", "theirs")
             .header("link", next)
     };
-    provider.reply("/ok", reply(200)).reply("/refused", reply(404));
-    let gateway = gateway(&provider, "");
+    upstream.reply("/ok", reply(200)).reply("/refused", reply(404));
+    let gateway = gateway(&upstream, "");
     for path in ["/ok", "/refused"] {
         let answer = gateway.call("hostile/forward", json!({"path": path}));
         assert_eq!(answer.header("x-upstream-ratelimit-remaining"), "7", "{path}");
@@ -212,12 +212,12 @@ fn the_services_limits_links_and_request_id_are_passed_on_with_answers_and_probl
 
 #[test]
 fn an_answer_streams_to_the_caller_as_it_comes() {
-    let (provider, gate) = (Provider::start(), support::Gate::default());
+    let (upstream, gate) = (Upstream::start(), support::Gate::default());
     let text = format!("[{}0]", "1, ".repeat(100_000));
-    provider.reply("/", Reply::pieces("application/json", &[&text[..1000], &text[1000..]]).behind(&gate));
-    let gateway = gateway(&provider, "");
+    upstream.reply("/", Reply::pieces("application/json", &[&text[..1000], &text[1000..]]).behind(&gate));
+    let gateway = gateway(&upstream, "");
     let call = gateway.client().begin("/connectors/hostile/forward", json!({"path": "/"}));
-    provider.wait_for_requests(1);
+    upstream.wait_for_requests(1);
     gate.open();
     assert_eq!(call.wait().text(), text);
     let call: Value = gateway.call("hostile/read_body", json!({"path": "/", "form": "document"})).ok();

@@ -6,7 +6,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
-use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Provider, Reply, Setup};
+use support::{Answer, Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Upstream};
 
 use crate::integrations::{connect, me, path, registered, who};
 
@@ -92,12 +92,12 @@ fn without(name: &str) -> Value {
 }
 
 /// Publishes keys at `/jwks.json`.
-fn publish(issuer: &Provider, keys: &[&SigningKey]) {
+fn publish(issuer: &Upstream, keys: &[&SigningKey]) {
     let keys: Vec<Value> = keys.iter().map(|key| key.public()).collect();
     issuer.reply("/jwks.json", Reply::json(json!({"keys": keys})));
 }
 
-fn config(issuer: &Provider, more: &str) -> String {
+fn config(issuer: &Upstream, more: &str) -> String {
     format!(
         "[jwt_issuers.test]\nissuer = \"{ISSUER}\"\naudience = \"{AUDIENCE}\"\njwks_url = \"{}/jwks.json\"\nallow_private_network = true\n{more}",
         issuer.url()
@@ -105,19 +105,19 @@ fn config(issuer: &Provider, more: &str) -> String {
 }
 
 /// A gateway that trusts the issuer, with a connector whose users have accounts.
-fn gateway(issuer: &Provider, provider: &OAuthProvider, more: &str) -> Gateway {
+fn gateway(issuer: &Upstream, provider: &OAuthProvider, more: &str) -> Gateway {
     registered(Setup::new().config(&config(issuer, more)).account("account", provider).start(), provider)
 }
 
-fn world(key: &SigningKey) -> (Provider, OAuthProvider, Gateway) {
-    let (issuer, provider) = (Provider::start(), OAuthProvider::start(Dialect::strict()));
+fn world(key: &SigningKey) -> (Upstream, OAuthProvider, Gateway) {
+    let (issuer, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
     publish(&issuer, &[key]);
     let gateway = gateway(&issuer, &provider, "");
     (issuer, provider, gateway)
 }
 
 fn ask(gateway: &Gateway, token: &str) -> Answer {
-    gateway.stranger().with_key(token).get("/integrations")
+    gateway.anonymous().with_key(token).get("/integrations")
 }
 
 #[track_caller]
@@ -133,7 +133,7 @@ fn assert_refused(gateway: &Gateway, token: &str, what: &str) {
 fn a_jwt_acts_for_its_subject() {
     for key in [SigningKey::es256("one"), SigningKey::ed25519("one")] {
         let (_issuer, provider, gateway) = world(&key);
-        let caller = |subject: &str| -> Client { gateway.stranger().with_key(&key.sign(&claims(subject))) };
+        let caller = |subject: &str| -> Client { gateway.anonymous().with_key(&key.sign(&claims(subject))) };
         let (ada, bob) = (caller("ada"), caller("bob"));
         connect(&ada, "account", "ada");
         connect(&bob, "account", "bob");
@@ -199,8 +199,8 @@ fn only_a_signature_of_the_issuer_is_accepted() {
         ("a public key as a secret", hs256(&json!({"alg": "HS256", "kid": "one"}), &claims("ada"), public.as_bytes())),
         ("another payload", format!("{header}.{}.{signature}", encode(&claims("mallory")))),
         ("no signature", format!("{header}.{payload}.")),
-        ("a stranger's key", SigningKey::es256("one").sign(&claims("ada"))),
-        ("a key that nobody published", SigningKey::es256("two").sign(&claims("ada"))),
+        ("a key of another issuer", SigningKey::es256("one").sign(&claims("ada"))),
+        ("a key that no issuer published", SigningKey::es256("two").sign(&claims("ada"))),
         ("a key that it brings along", brings_key()),
         (
             "a critical extension",
@@ -266,10 +266,10 @@ fn known_keys_stay_valid_while_the_issuer_is_down() {
 #[test]
 fn the_tenant_may_be_a_claim_and_no_jwt_is_an_administrator() {
     let key = SigningKey::es256("one");
-    let (issuer, provider) = (Provider::start(), OAuthProvider::start(Dialect::strict()));
+    let (issuer, provider) = (Upstream::start(), OAuthProvider::start(Dialect::strict()));
     publish(&issuer, &[&key]);
     let gateway = gateway(&issuer, &provider, "tenant_claim = \"org\"");
-    let of = |tenant: &str| gateway.stranger().with_key(&key.sign(&with("org", json!(tenant))));
+    let of = |tenant: &str| gateway.anonymous().with_key(&key.sign(&with("org", json!(tenant))));
     connect(&of("acme"), "account", "ada");
     assert_eq!(who(&of("acme")).ok(), me("ada"));
     who(&of("umbrella")).problem(424, "integration-required");

@@ -1,11 +1,12 @@
-//! The functions that the gateway offers to connectors: storage, settings, JSON documents, parallel requests.
+//! The functions that the gateway offers to connectors: storage, settings, JSON documents, parallel
+//! requests.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use support::{Gateway, Provider, Setup};
+use support::{Gateway, Setup, Upstream};
 
-use crate::hostile::gateway;
+use support::hostile::gateway;
 
 fn storage(gateway: &Gateway, steps: &Value) -> Value {
     gateway.call("hostile/storage", json!({"steps": steps})).ok()["results"].clone()
@@ -13,7 +14,7 @@ fn storage(gateway: &Gateway, steps: &Value) -> Value {
 
 #[test]
 fn stored_values_are_there_in_later_invocations_and_after_a_restart() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let steps = json!([
         ["get", "a"],
         ["set", "a", "one"],
@@ -34,7 +35,7 @@ fn stored_values_are_there_in_later_invocations_and_after_a_restart() {
 
 #[test]
 fn a_stored_value_expires() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let steps = json!([["set", "short", "x", 1], ["set", "long", "x", 3600], ["get", "short"]]);
     assert_eq!(storage(&gateway, &steps), json!([true, true, "x"]));
     support::wait_for("the value to be gone", || {
@@ -45,7 +46,7 @@ fn a_stored_value_expires() {
 
 #[test]
 fn the_store_of_a_connector_is_bounded() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let long = "k".repeat(257);
     let steps = json!([
         ["set", "", "x"],
@@ -75,7 +76,7 @@ fn the_store_of_a_connector_is_bounded() {
 fn a_connector_reads_the_operators_settings() {
     let settings =
         r#"settings = { organization = "acme", limit = 3, on = true, list = [1, "two"], table = { a = 1.5 } }"#;
-    let gateway = gateway(&Provider::start(), settings);
+    let gateway = gateway(&Upstream::start(), settings);
     let cases = [
         ("organization", json!("acme")),
         ("limit", json!(3)),
@@ -98,7 +99,7 @@ fn a_connector_does_not_see_another_connectors_settings() {
 
 #[test]
 fn a_document_is_read_on_the_gateways_side() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let json = r#"{"b": [1.0, {"~/": "x"}], "a": 123456789012345678901234567890, "": null}"#;
     let look = |pointer: &str| gateway.call("hostile/document", json!({"json": json, "pointer": pointer})).ok();
     assert_eq!(
@@ -116,7 +117,7 @@ fn a_document_is_read_on_the_gateways_side() {
 
 #[test]
 fn a_part_of_a_document_is_answered_byte_for_byte() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let json = r#"{"a": {"price": 1.0, "big": 123456789012345678901234567890, "tiny": 1e-7, "text": "\u00fc"}}"#;
     let answer = gateway.call("hostile/document", json!({"json": json, "pointer": "/a", "reply": true}));
     assert_eq!(
@@ -127,7 +128,7 @@ fn a_part_of_a_document_is_answered_byte_for_byte() {
 
 #[test]
 fn the_connector_gets_an_error_for_text_that_is_not_json() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     for wrong in ["", "{", "[1,]", "nul", "{'a': 1}"] {
         let answer = gateway.call("hostile/document", json!({"json": wrong})).ok();
         assert!(answer["error"].as_str().is_some_and(|error| !error.is_empty()), "{wrong:?}: {answer}");
@@ -136,16 +137,16 @@ fn the_connector_gets_an_error_for_text_that_is_not_json() {
 
 #[test]
 fn nesting_without_end_does_no_harm() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-    let told = gateway.call("hostile/document", json!({"json": deep, "pointer": "/0/0"}));
-    assert!(matches!(told.status, 200 | 500), "{}", told.text());
-    crate::hostile::assert_serves(&gateway);
+    let result = gateway.call("hostile/document", json!({"json": deep, "pointer": "/0/0"}));
+    assert!(matches!(result.status, 200 | 500), "{}", result.text());
+    support::hostile::assert_serves(&gateway);
 }
 
 #[test]
 fn a_connector_knows_the_time() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let milliseconds = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
     let before = milliseconds();
     let now = gateway.call("hostile/storage", json!({"steps": []})).ok()["now"].as_u64().unwrap();

@@ -1,6 +1,7 @@
 //! The tools of callers: checks of the description, and clients that are generated from it.
 //!
-//! The description has every connector of the product. `make test` installs the tools, and puts them into `target`.
+//! The description has every connector of the product. `make test` installs the tools, and puts
+//! them into `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,17 +9,19 @@ use std::process::Command;
 
 use support::catalogue::CONFIGURED;
 use support::setup::KEY;
-use support::{Gateway, Provider, Setup, dexscreener, module, process};
+use support::{Gateway, Setup, Upstream, dexscreener, module, process};
 
-/// A gateway with every connector, a stand-in for the service of one of them, and a folder for what the tools write.
+/// A gateway with every connector, a stand-in for the service of one of them, and a folder for what
+/// the tools write.
 pub(crate) struct World {
     pub(crate) gateway: Gateway,
-    _service: Provider,
+    _service: Upstream,
     folder: PathBuf,
 }
 
 impl World {
-    /// `name` is the name of the folder in `target/node`: Node.js finds its packages in a folder above.
+    /// `name` is the name of the folder in `target/node`: Node.js finds its packages in a folder
+    /// above.
     pub(crate) fn start(name: &str) -> Self {
         let service = dexscreener::start();
         let setup = Setup::new().every_shipped().config(CONFIGURED);
@@ -26,7 +29,7 @@ impl World {
         let folder = tools("node").join(name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("openapi.json"), gateway.stranger().get("/openapi.json").body).unwrap();
+        fs::write(folder.join("openapi.json"), gateway.anonymous().get("/openapi.json").body).unwrap();
         Self { gateway, _service: service, folder }
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use support::{Client, Gateway, Provider, Setup, module};
+use support::{Client, Gateway, Setup, Upstream, module};
 
 /// Kills the gateway and starts it again.
 fn revive(gateway: Gateway) -> Gateway {
@@ -21,7 +21,7 @@ fn keys_grants_modules_and_storage_survive() {
     upload.body(module::liar("version=1.0.0")).send().ok();
     gateway.call("hostile/storage", json!({"steps": [["set", "k", "kept"]]})).ok();
     let gateway = revive(gateway);
-    let client = gateway.stranger().with_key(key.trim_end());
+    let client = gateway.anonymous().with_key(key.trim_end());
     assert_eq!(client.call("liar/version", json!({})).ok()["version"], "version=1.0.0");
     assert_eq!(gateway.connector("liar").unwrap()["hosts"]["granted"], json!(["api.example"]));
     let stored = client.call("hostile/storage", json!({"steps": [["get", "k"]]})).ok();
@@ -110,7 +110,7 @@ fn a_kill_during_compilation_does_no_harm() {
 
 #[test]
 fn a_kill_under_load_looks_like_a_restart_to_callers() {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gateway = Setup::new().guest("hostile").guest("liar").upstream("hostile", "api", &service.url()).start();
     let client = gateway.client();
     let calls: Vec<_> = (0..20).map(|_| client.begin("/connectors/hostile/call", json!({"path": "/"}))).collect();
@@ -122,5 +122,5 @@ fn a_kill_under_load_looks_like_a_restart_to_callers() {
         }
     }
     let gateway = gateway.start_again();
-    crate::hostile::assert_serves(&gateway);
+    support::hostile::assert_serves(&gateway);
 }

@@ -1,9 +1,9 @@
 //! Every kind of problem that a caller can cause, as the caller sees it.
 
 use serde_json::json;
-use support::{Gateway, Provider, Reply, Setup, dexscreener, module};
+use support::{Gateway, Reply, Setup, Upstream, dexscreener, module};
 
-fn market() -> (Gateway, Provider) {
+fn market() -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
     (gateway, service)
@@ -206,7 +206,7 @@ fn a_member_that_occurs_twice_is_a_violation() {
     let call = gateway.client().request("POST", SEARCH).header("content-type", "application/json");
     let answer = call.body(r#"{"q": "a", "q": "b", "q": "c", "response_fields": [], "response_fields": ["x"]}"#).send();
     let pointers: Vec<String> = answer.violations().into_iter().map(|(pointer, _)| pointer).collect();
-    assert_eq!(pointers, ["/q", "/response_fields"], "each member is told once");
+    assert_eq!(pointers, ["/q", "/response_fields"], "each member is reported once");
     assert!(answer.text().contains("2 violations"), "{}", answer.text());
 }
 
@@ -271,7 +271,7 @@ fn a_long_error_of_an_upstream_is_not_shown_whole() {
 
 #[test]
 fn over_the_concurrency_limit_is_503_with_a_time_to_try_again() {
-    let (service, gate) = (Provider::start(), support::Gate::default());
+    let (service, gate) = (Upstream::start(), support::Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     let gateway = Setup::new()
         .module("liar", module::liar("version=1.0.0"))
@@ -294,7 +294,7 @@ fn over_the_concurrency_limit_is_503_with_a_time_to_try_again() {
 
 #[test]
 fn without_a_free_slot_in_the_sandbox_it_is_503_too() {
-    let (service, gate) = (Provider::start(), support::Gate::default());
+    let (service, gate) = (Upstream::start(), support::Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     let gateway = Setup::new()
         .config("sandbox.instances = 1")

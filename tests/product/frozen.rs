@@ -1,35 +1,36 @@
-//! Components that were built for a published version of the contract. Every later gateway must load and run them.
+//! Components that were built for a published version of the contract. Every later gateway must
+//! load and run them.
 //!
-//! `wit/frozen/{version}` has the contract, the sources, and the component in Rust as it was built when the version was published.
-//! `make frozen` builds those in JavaScript and Python.
+//! `wit/frozen/{version}` has the contract, the sources, and the component in Rust as it was built
+//! when the version was published. `make frozen` builds those in JavaScript and Python.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
-use support::{Gateway, Provider, Reply, Setup, module, wait_at_most};
+use support::{Gateway, Reply, Setup, Upstream, module, wait_at_most};
 
 /// It may take minutes to compile the engine of a language on a busy machine.
 const COMPILE_TIME: Duration = Duration::from_secs(300);
 
 /// A service with two items.
-fn service() -> Provider {
-    let provider = Provider::start();
-    provider.on("/items", |seen| match seen.query.as_str() {
+fn service() -> Upstream {
+    let upstream = Upstream::start();
+    upstream.on("/items", |seen| match seen.query.as_str() {
         "" => Reply::json(json!({"items": [1, "two", null], "next": "/items?page=2"})).header("location", "/items/1"),
         _ => Reply::json(json!({"items": []})).status(206),
     });
-    provider.on("/items/1", |seen| match seen.method.as_str() {
+    upstream.on("/items/1", |seen| match seen.method.as_str() {
         "POST" => Reply::typed("application/json", seen.body.clone()),
         _ => Reply::json(json!({"id": 1})).status(203),
     });
-    provider.reply("/file", Reply::typed("text/plain", "ü"));
-    provider
+    upstream.reply("/file", Reply::typed("text/plain", "ü"));
+    upstream
 }
 
-fn gateway(provider: &Provider, component: &[u8]) -> Gateway {
-    let setup = Setup::new().upstream("frozen", "api", &provider.url()).config("[compile]\ncpu_s = 300");
+fn gateway(upstream: &Upstream, component: &[u8]) -> Gateway {
+    let setup = Setup::new().upstream("frozen", "api", &upstream.url()).config("[compile]\ncpu_s = 300");
     let gateway = setup.start();
     gateway.home().put("frozen", component);
     wait_at_most(COMPILE_TIME, "the component to be compiled", || gateway.connector("frozen"));
@@ -39,12 +40,12 @@ fn gateway(provider: &Provider, component: &[u8]) -> Gateway {
 /// Calls every function of the contract, and ends in every way that it has.
 #[track_caller]
 fn has_everything(component: &[u8]) {
-    let provider = service();
-    let gateway = gateway(&provider, component);
+    let upstream = service();
+    let gateway = gateway(&upstream, component);
     let client = gateway.client();
 
     assert_eq!(client.call("frozen/forward", json!({"id": "1"})).ok(), json!({"id": "1"}));
-    assert_eq!(provider.take_seen()[0].header("x-frozen"), "1.0.0");
+    assert_eq!(upstream.take_seen()[0].header("x-frozen"), "1.0.0");
 
     let mut answer = client.call("frozen/everything", json!({})).ok();
     assert_eq!(answer["type"].as_array_mut().unwrap().pop().unwrap(), "application/json");

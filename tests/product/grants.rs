@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use support::{Gateway, Home, Setup, module, wait_for};
 
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 /// The guest `account`, whose upstreams name `api.example`, `other.example` and these hosts.
 fn named(hosts: &[&str]) -> Vec<u8> {
@@ -257,7 +257,8 @@ fn an_update_that_asks_for_more_is_shown_as_a_difference_and_waits_for_the_opera
     let words: Vec<&str> = command.split(' ').skip(3).collect();
     home.run_ok(&words);
     wait_until(&gateway, &more, &[]);
-    // A rollback needs no word, and an update that asks for less neither. Then the same again is more again.
+    // A rollback needs no word, and an update that asks for less neither. Then the same again is
+    // more again.
     home.run_ok(&["connectors", "rollback", "account"]);
     wait_until(&gateway, &first, &[]);
     upload("").problem(422, "module-refused");

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use support::{Gateway, Setup, Store, module, wait_for};
 
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 /// The changes of the connector `liar`, the newest first: action, kind of actor, version.
 fn changes(gateway: &Gateway) -> Vec<[String; 3]> {

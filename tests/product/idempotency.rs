@@ -1,11 +1,12 @@
-//! The header `Idempotency-Key`: a call that changes data runs once, and its repeats get the first answer.
+//! The header `Idempotency-Key`: a call that changes data runs once, and its repeats get the first
+//! answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use support::client::Call;
-use support::{Answer, Client, Dialect, Gate, Gateway, OAuthProvider, Provider, Reply, Setup, Store};
+use support::{Answer, Client, Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Store, Upstream};
 
 use crate::integrations::{begin, init, on_each_store, started};
 
@@ -21,15 +22,15 @@ on_each_store!(
 );
 
 /// A gateway with the hostile guest, on a store.
-fn gateway(store: &Store, provider: &Provider) -> Gateway {
-    Setup::new().on(store).guest("hostile").upstream("hostile", "api", &provider.url()).start()
+fn gateway(store: &Store, upstream: &Upstream) -> Gateway {
+    Setup::new().on(store).guest("hostile").upstream("hostile", "api", &upstream.url()).start()
 }
 
-/// A service that answers with the number of its calls.
-fn counting() -> Provider {
-    let (provider, count) = (Provider::start(), Arc::new(AtomicUsize::new(0)));
-    provider.on("/count", move |_| Reply::json(json!({"n": count.fetch_add(1, Ordering::SeqCst) + 1})));
-    provider
+/// A service that returns the number of its calls.
+fn counting() -> Upstream {
+    let (upstream, count) = (Upstream::start(), Arc::new(AtomicUsize::new(0)));
+    upstream.on("/count", move |_| Reply::json(json!({"n": count.fetch_add(1, Ordering::SeqCst) + 1})));
+    upstream
 }
 
 fn call(client: &Client, operation: &str, key: &str, body: &Value) -> Answer {
@@ -41,8 +42,8 @@ fn write_to(path: &str) -> Value {
 }
 
 fn a_repeat_gets_the_first_answer_and_the_service_is_called_once(store: &Store) {
-    let provider = counting();
-    let gateway = gateway(store, &provider);
+    let upstream = counting();
+    let gateway = gateway(store, &upstream);
     let client = gateway.client();
     let first = call(&client, "write", "\"one\"", &write_to("/count"));
     assert_eq!((first.ok(), first.header("idempotent-replayed")), (json!({"n": 1}), ""));
@@ -59,15 +60,15 @@ fn a_repeat_gets_the_first_answer_and_the_service_is_called_once(store: &Store) 
         json!({"n": 3}),
         "without a key every call runs"
     );
-    assert_eq!(provider.seen().len(), 3);
+    assert_eq!(upstream.seen().len(), 3);
 }
 
 fn a_refusal_of_the_service_is_repeated_too(store: &Store) {
-    let provider = Provider::start();
-    provider
+    let upstream = Upstream::start();
+    upstream
         .reply("/refused", Reply::json(json!({"reason": "closed"})).status(409))
         .reply("/broken", Reply::empty(500));
-    let gateway = gateway(store, &provider);
+    let gateway = gateway(store, &upstream);
     let client = gateway.client();
     for (path, status, kind) in [("/refused", 409, "upstream-rejected"), ("/broken", 502, "upstream-failed")] {
         let first = call(&client, "write", path, &write_to(path)).problem(status, kind);
@@ -78,12 +79,12 @@ fn a_refusal_of_the_service_is_repeated_too(store: &Store) {
         again["instance"] = first["instance"].clone();
         assert_eq!(again, first);
     }
-    assert_eq!(provider.seen().len(), 2);
+    assert_eq!(upstream.seen().len(), 2);
 }
 
 fn a_key_belongs_to_one_user_and_one_request(store: &Store) {
-    let provider = counting();
-    let gateway = gateway(store, &provider);
+    let upstream = counting();
+    let gateway = gateway(store, &upstream);
     let client = gateway.client();
     call(&client, "write", "k", &write_to("/count")).ok();
     let other_body = json!({"method": "PUT", "path": "/count"});
@@ -93,19 +94,19 @@ fn a_key_belongs_to_one_user_and_one_request(store: &Store) {
     let other_account = other_account.header("x-user-identifier", "work").json(&write_to("/count")).send();
     other_account.problem(422, "idempotency-key-reused");
     let output = gateway.home().run_ok(&["keys", "create", "--name", "ann", "--subject", "ann"]);
-    let ann = gateway.stranger().with_key(output.trim());
+    let ann = gateway.anonymous().with_key(output.trim());
     assert_eq!(call(&ann, "write", "k", &write_to("/count")).ok(), json!({"n": 2}));
-    assert_eq!(provider.seen().len(), 2);
+    assert_eq!(upstream.seen().len(), 2);
     for key in ["", "\"\"", &"k".repeat(256)] {
         call(&client, "write", key, &write_to("/count")).problem(400, "bad-request");
     }
 }
 
 /// A gateway, and a service that answers a write only when the gate is open.
-fn with_slow_service(store: &Store) -> (Gateway, Provider, Gate) {
-    let (provider, gate) = (Provider::start(), Gate::default());
-    provider.reply("/slow", Reply::json(json!({"done": true})).behind(&gate));
-    (gateway(store, &provider), provider, gate)
+fn with_slow_service(store: &Store) -> (Gateway, Upstream, Gate) {
+    let (upstream, gate) = (Upstream::start(), Gate::default());
+    upstream.reply("/slow", Reply::json(json!({"done": true})).behind(&gate));
+    (gateway(store, &upstream), upstream, gate)
 }
 
 /// The slow write, always with the same key.
@@ -114,37 +115,37 @@ fn slow_write(client: &Client) -> Call {
 }
 
 fn a_call_under_way_is_not_run_again(store: &Store) {
-    let (gateway, provider, gate) = with_slow_service(store);
+    let (gateway, upstream, gate) = with_slow_service(store);
     let client = gateway.client();
     let request = || slow_write(&client);
     let first = request().begin();
-    provider.wait_for_requests(1);
+    upstream.wait_for_requests(1);
     let answer = request().send();
     assert_eq!(answer.problem(409, "idempotency-key-in-use")["retryable"], true);
     assert_eq!(answer.header("retry-after"), "1");
     gate.open();
     assert_eq!(first.wait().ok(), json!({"done": true}));
     assert_eq!(request().send().ok(), json!({"done": true}));
-    assert_eq!(provider.seen().len(), 1);
+    assert_eq!(upstream.seen().len(), 1);
 }
 
 fn the_answer_is_kept_although_the_caller_went_away(store: &Store) {
-    let (gateway, provider, gate) = with_slow_service(store);
+    let (gateway, upstream, gate) = with_slow_service(store);
     let client = gateway.client();
     let request = || slow_write(&client);
     let first = request().begin();
-    provider.wait_for_requests(1);
+    upstream.wait_for_requests(1);
     first.give_up();
     gate.open();
     let answer = support::wait_for("the first answer", || Some(request().send()).filter(|one| one.status != 409));
     assert_eq!((answer.ok(), answer.header("idempotent-replayed")), (json!({"done": true}), "true"));
-    assert_eq!(provider.seen().len(), 1);
+    assert_eq!(upstream.seen().len(), 1);
 }
 
 fn a_call_that_did_nothing_can_be_sent_again(store: &Store) {
-    let provider = counting();
-    provider.reply("/limited", Reply::empty(429).header("retry-after", "1"));
-    let gateway = gateway(store, &provider);
+    let upstream = counting();
+    upstream.reply("/limited", Reply::empty(429).header("retry-after", "1"));
+    let gateway = gateway(store, &upstream);
     let client = gateway.client();
     call(&client, "write", "k", &json!({"metod": "POST"})).violations();
     call(&client, "write", "k", &write_to("/limited")).problem(429, "upstream-rate-limited");
@@ -152,12 +153,12 @@ fn a_call_that_did_nothing_can_be_sent_again(store: &Store) {
 }
 
 fn after_a_crash_nobody_knows_what_was_done(store: &Store) {
-    let (provider, gate) = (Provider::start(), Gate::default());
-    provider.reply("/slow", Reply::json(json!({})).behind(&gate));
-    let gateway = gateway(store, &provider);
+    let (upstream, gate) = (Upstream::start(), Gate::default());
+    upstream.reply("/slow", Reply::json(json!({})).behind(&gate));
+    let gateway = gateway(store, &upstream);
     let request = gateway.client().request("POST", "/connectors/hostile/write").header("idempotency-key", "k");
     let first = request.json(&write_to("/slow")).begin();
-    provider.wait_for_requests(1);
+    upstream.wait_for_requests(1);
     gateway.kill();
     assert!(first.try_wait().is_err());
     gate.open();
@@ -170,39 +171,39 @@ fn after_a_crash_nobody_knows_what_was_done(store: &Store) {
         let problem = call(&gateway.client(), "write", "k", &write_to("/slow")).problem(409, "idempotent-call-lost");
         assert_eq!((&problem["outcome"], &problem["retryable"]), (&json!("unknown"), &json!(false)));
     }
-    assert_eq!(provider.seen().len(), 1, "the call was not run a second time");
+    assert_eq!(upstream.seen().len(), 1, "the call was not run a second time");
 }
 
 fn a_kept_answer_is_sealed_and_expires(store: &Store) {
-    let provider = Provider::start();
-    provider.reply("/secret", Reply::json(json!({"word": "hunter2-hunter2"})));
-    let gateway = gateway(store, &provider);
+    let upstream = Upstream::start();
+    upstream.reply("/secret", Reply::json(json!({"word": "hunter2-hunter2"})));
+    let gateway = gateway(store, &upstream);
     let client = gateway.client();
     call(&client, "write", "the-key-itself", &write_to("/secret")).ok();
     let files = ["gateway.db", "gateway.db-wal"].map(|name| gateway.home().data().join(name));
     let files: Vec<u8> = files.iter().filter_map(|file| std::fs::read(file).ok()).flatten().collect();
     let database = store.dump() + &String::from_utf8_lossy(&files);
     assert!(!database.contains("hunter2") && !database.contains("the-key-itself"));
-    provider.reply("/secret", Reply::json(json!({"word": "another"})));
+    upstream.reply("/secret", Reply::json(json!({"word": "another"})));
     assert_eq!(call(&client, "write", "the-key-itself", &write_to("/secret")).ok()["word"], "hunter2-hunter2");
 }
 
 #[test]
 fn an_answer_that_is_too_large_to_keep_reaches_the_first_caller_and_is_not_fetched_again() {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     let large = json!({"text": "x".repeat(3 << 20)});
-    provider.reply("/large", Reply::json(large.clone()));
-    let gateway = gateway(&Store::Sqlite, &provider);
+    upstream.reply("/large", Reply::json(large.clone()));
+    let gateway = gateway(&Store::Sqlite, &upstream);
     assert_eq!(call(&gateway.client(), "write", "k", &write_to("/large")).ok(), large);
     let problem = call(&gateway.client(), "write", "k", &write_to("/large")).problem(409, "idempotent-answer-not-kept");
     assert_eq!((&problem["outcome"], &problem["retryable"]), (&json!("succeeded"), &json!(false)));
-    assert_eq!(provider.seen().len(), 1);
+    assert_eq!(upstream.seen().len(), 1);
 }
 
 #[test]
 fn an_operation_that_reads_runs_every_time() {
-    let provider = counting();
-    let gateway = gateway(&Store::Sqlite, &provider);
+    let upstream = counting();
+    let gateway = gateway(&Store::Sqlite, &upstream);
     for n in 1..=2 {
         let answer = call(&gateway.client(), "forward", "k", &json!({"path": "/count"}));
         assert_eq!((answer.ok(), answer.header("idempotent-replayed")), (json!({"n": n}), ""));

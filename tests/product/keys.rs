@@ -18,14 +18,14 @@ fn create(gateway: &Gateway, arguments: &[&str]) -> String {
 }
 
 fn with(gateway: &Gateway, key: &str) -> Client {
-    gateway.stranger().with_key(key)
+    gateway.anonymous().with_key(key)
 }
 
 #[test]
 fn a_call_without_a_valid_key_gets_only_a_challenge() {
     let gateway = gateway();
     let path = "/connectors/liar/version";
-    let answer = gateway.stranger().post(path, json!({}));
+    let answer = gateway.anonymous().post(path, json!({}));
     let problem = answer.problem(401, "unauthenticated");
     assert_eq!(answer.header("www-authenticate"), "Bearer");
     assert!(problem["detail"].as_str().unwrap().contains("keys create"), "{problem}");
@@ -38,7 +38,7 @@ fn a_call_without_a_valid_key_gets_only_a_challenge() {
         &format!("Bearer {KEY}x"),
         &format!("Bearer {KEY} {KEY}"),
     ] {
-        let answer = gateway.stranger().request("POST", path).header("authorization", value).json(&json!({})).send();
+        let answer = gateway.anonymous().request("POST", path).header("authorization", value).json(&json!({})).send();
         answer.problem(401, "unauthenticated");
         assert!(answer.header("www-authenticate").starts_with("Bearer"), "{value}");
     }
@@ -48,7 +48,7 @@ fn a_call_without_a_valid_key_gets_only_a_challenge() {
         ("DELETE", "/admin/connectors/liar"),
         ("POST", "/connectors/no/such"),
     ] {
-        gateway.stranger().request(method, path).send().problem(401, "unauthenticated");
+        gateway.anonymous().request(method, path).send().problem(401, "unauthenticated");
     }
 }
 
@@ -56,7 +56,8 @@ fn a_call_without_a_valid_key_gets_only_a_challenge() {
 fn the_name_of_the_scheme_may_be_written_in_any_case() {
     let gateway = gateway();
     for scheme in ["bearer", "BEARER"] {
-        let call = gateway.stranger().request("GET", "/connectors").header("authorization", &format!("{scheme} {KEY}"));
+        let call =
+            gateway.anonymous().request("GET", "/connectors").header("authorization", &format!("{scheme} {KEY}"));
         call.send().ok();
     }
 }

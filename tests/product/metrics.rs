@@ -1,9 +1,9 @@
 //! Metrics in the text format of Prometheus.
 
 use serde_json::json;
-use support::{Gateway, Provider, Reply, Setup, dexscreener};
+use support::{Gateway, Reply, Setup, Upstream, dexscreener};
 
-fn market() -> (Gateway, Provider) {
+fn market() -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
     (gateway, service)

@@ -20,7 +20,7 @@ fn judge(gateway: &Gateway, script: &str) {
     let tools = module::root().join("target/python");
     assert!(tools.join("openapi_spec_validator").is_dir(), "the validator is missing; `make test` installs it");
     let file = gateway.home().config().with_file_name("openapi.json");
-    fs::write(&file, gateway.stranger().get("/openapi.json").body).unwrap();
+    fs::write(&file, gateway.anonymous().get("/openapi.json").body).unwrap();
     let output = Command::new("python3")
         .args(["-c", script])
         .arg(&file)
@@ -32,7 +32,7 @@ fn judge(gateway: &Gateway, script: &str) {
 }
 
 fn document(gateway: &Gateway) -> Value {
-    gateway.stranger().get("/openapi.json").ok()
+    gateway.anonymous().get("/openapi.json").ok()
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn documents_that_did_not_change_are_not_sent_again() {
         assert_eq!(same.header("vary"), "Accept-Encoding", "{path}");
         assert_eq!(again("\"other\"").ok(), first.json(), "{path}");
         gateway.home().put("hostile", &module::with_note(&module::guest("hostile"), path));
-        support::wait_for("the change to be told", || {
+        support::wait_for("the change to be visible", || {
             (again(&tag).status == 200 || path == "/openapi.json").then_some(())
         });
     }
@@ -203,7 +203,7 @@ fn every_route_that_is_not_public_answers_401_without_a_token() {
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap().iter().filter(|(name, _)| *name != "parameters") {
             let path = path.replace("{connector}", "hostile").replace("{user_identifier}", "ann");
-            let answer = gateway.stranger().request(&method.to_uppercase(), &path).send();
+            let answer = gateway.anonymous().request(&method.to_uppercase(), &path).send();
             if operation["security"] == json!([]) {
                 assert_ne!(answer.status, 401, "{method} {path}");
             } else {

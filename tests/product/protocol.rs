@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::json;
-use support::{Client, Gateway, Provider, Reply, Setup, module};
+use support::{Client, Gateway, Reply, Setup, Upstream, module};
 
 fn gateway() -> Gateway {
     Setup::new().module("liar", module::liar("version=1.0.0")).start()
@@ -26,7 +26,7 @@ fn http2_is_accepted_without_tls_by_prior_knowledge() {
 
 #[test]
 fn an_upstreams_answer_streams_to_a_caller_over_http2() {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/forward", Reply::pieces("application/json", &["[1,", "2]"]));
     let gateway =
         Setup::new().module("liar", module::liar("version=1.0.0")).upstream("liar", "api", &service.url()).start();
@@ -77,10 +77,10 @@ fn head_is_get_without_the_body() {
 #[test]
 fn health_and_description_need_no_key() {
     let gateway = gateway();
-    let stranger = gateway.stranger();
-    assert_eq!(stranger.get("/healthz").ok()["status"], "ok");
-    assert_eq!(stranger.get("/readyz").ok(), json!({"status": "ready", "connectors": 1}));
-    assert_eq!(stranger.get("/openapi.json").ok()["openapi"], "3.1.0");
+    let anonymous = gateway.anonymous();
+    assert_eq!(anonymous.get("/healthz").ok()["status"], "ok");
+    assert_eq!(anonymous.get("/readyz").ok(), json!({"status": "ready", "connectors": 1}));
+    assert_eq!(anonymous.get("/openapi.json").ok()["openapi"], "3.1.0");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn http_1_1_without_exactly_one_host_is_400() {
 
 #[test]
 fn a_caller_that_disconnects_ends_only_its_own_call() {
-    let (service, gate) = (Provider::start(), support::Gate::default());
+    let (service, gate) = (Upstream::start(), support::Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     let gateway =
         Setup::new().module("liar", module::liar("version=1.0.0")).upstream("liar", "api", &service.url()).start();

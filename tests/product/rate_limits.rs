@@ -1,15 +1,16 @@
 //! The rate limits that connectors declare. Those of `dex_market_data` are the catalogue's.
 
 use serde_json::{Value, json};
-use support::{Answer, Gateway, Provider, Setup, catalogue, dexscreener, module};
+use support::{Answer, Gateway, Setup, Upstream, catalogue, dexscreener, module};
 
-fn market() -> (Gateway, Provider) {
+fn market() -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
     (gateway, service)
 }
 
-/// The operations of `dex_market_data` that the catalogue gives this rate limit, with their examples.
+/// The operations of `dex_market_data` that the catalogue gives this rate limit, with their
+/// examples.
 fn group(calls_per_minute: u64) -> Vec<(String, Value)> {
     let connectors = catalogue::connectors();
     let market = connectors.iter().find(|connector| connector["id"] == "dex_market_data").unwrap();
@@ -18,7 +19,8 @@ fn group(calls_per_minute: u64) -> Vec<(String, Value)> {
     limited.map(|operation| (operation["path"].as_str().unwrap().to_owned(), catalogue::example(operation))).collect()
 }
 
-/// Checks that the call is refused, and that the answer tells the time after which it is accepted again.
+/// Checks that the call is refused, and that the answer tells the time after which it is accepted
+/// again.
 #[track_caller]
 fn assert_used_up(answer: &Answer, period: u64) {
     let problem = answer.problem(429, "rate-limited");

@@ -1,9 +1,9 @@
 //! `response_filters` and `response_fields` on answers of real connectors.
 
 use serde_json::{Value, json};
-use support::{Answer, Gateway, Provider, Reply, Setup, arxiv, dexscreener};
+use support::{Answer, Gateway, Reply, Setup, Upstream, arxiv, dexscreener};
 
-fn market() -> (Gateway, Provider) {
+fn market() -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url()).start();
     (gateway, service)

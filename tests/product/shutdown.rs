@@ -4,9 +4,9 @@ use std::net::TcpStream;
 
 use serde_json::json;
 use support::process::{Process, in_shell};
-use support::{Client, Gate, Gateway, Provider, Reply, Setup, module};
+use support::{Client, Gate, Gateway, Reply, Setup, Upstream, module};
 
-fn gateway(service: &Provider, config: &str) -> Gateway {
+fn gateway(service: &Upstream, config: &str) -> Gateway {
     Setup::new()
         .config(config)
         .module("liar", module::liar("version=1.0.0"))
@@ -16,7 +16,7 @@ fn gateway(service: &Provider, config: &str) -> Gateway {
 
 #[test]
 fn running_calls_are_finished_before_the_end() {
-    let (service, gate) = (Provider::start(), Gate::default());
+    let (service, gate) = (Upstream::start(), Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     service.reply("/forward", Reply::json(json!([1])).behind(&gate));
     let mut gateway = gateway(&service, "");
@@ -41,7 +41,7 @@ fn running_calls_are_finished_before_the_end() {
 
 #[test]
 fn a_call_that_does_not_end_is_cut_off_after_the_configured_time() {
-    let (service, gate) = (Provider::start(), Gate::default());
+    let (service, gate) = (Upstream::start(), Gate::default());
     service.reply("/wait", Reply::json(json!({})).behind(&gate));
     let mut gateway = gateway(&service, "drain_s = 1");
     let call = gateway.client().begin("/connectors/liar/wait", json!({}));
@@ -53,7 +53,7 @@ fn a_call_that_does_not_end_is_cut_off_after_the_configured_time() {
 
 #[test]
 fn idle_connections_do_not_delay_the_end() {
-    let service = Provider::start();
+    let service = Upstream::start();
     let mut gateway = gateway(&service, "drain_s = 3600");
     let (client, other) = (gateway.client(), gateway.client().over_http2());
     client.call("liar/version", json!({})).ok();
@@ -65,7 +65,7 @@ fn idle_connections_do_not_delay_the_end() {
 
 #[test]
 fn a_call_with_an_idempotency_key_is_cut_off_too_and_never_run_again() {
-    let (service, gate) = (Provider::start(), Gate::default());
+    let (service, gate) = (Upstream::start(), Gate::default());
     service.reply("/slow", Reply::json(json!({})).behind(&gate));
     let setup = Setup::new().config("drain_s = 0").guest("hostile");
     let mut gateway = setup.upstream("hostile", "api", &service.url()).start();

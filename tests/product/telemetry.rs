@@ -3,9 +3,9 @@
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use serde_json::json;
 use support::collector::{Span, attributes};
-use support::provider::free_port;
+use support::upstream::free_port;
 use support::{
-    Answer, Collector, Dialect, Gate, Gateway, OAuthProvider, Provider, Reply, Setup, dexscreener, wait_for,
+    Answer, Collector, Dialect, Gate, Gateway, OAuthProvider, Reply, Setup, Upstream, dexscreener, wait_for,
 };
 
 use crate::integrations::{connect, email, started};
@@ -13,15 +13,15 @@ use crate::integrations::{connect, email, started};
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const CALLER: &str = "b7ad6b7169203331";
 
-fn market(config: &str) -> (Gateway, Provider) {
+fn market(config: &str) -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let setup = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &service.url());
     (setup.config(config).start(), service)
 }
 
 /// The guest `account` without accounts, as a connector of a service.
-fn account(collector: &Collector) -> (Gateway, Provider) {
-    let service = Provider::start();
+fn account(collector: &Collector) -> (Gateway, Upstream) {
+    let service = Upstream::start();
     let module = support::module::account(&json!({"identifier": "account", "auth": "none"}));
     let setup = Setup::new().module("account", module).upstream("account", "api", &service.url());
     (setup.config(&collector.config()).start(), service)

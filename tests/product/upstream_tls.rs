@@ -1,4 +1,5 @@
-//! Upstreams with TLS: the protocol that is spoken, whose certificates are accepted, and requests that HTTP/2 turns away.
+//! Upstreams with TLS: the protocol that is spoken, whose certificates are accepted, and requests
+//! that HTTP/2 turns away.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ where
     address
 }
 
-/// A server that answers with the version of HTTP of the request.
+/// A server that returns the version of HTTP of the request.
 fn that_answers_its_protocol(config: ServerConfig) -> SocketAddr {
     counted(config, Arc::default())
 }
@@ -95,7 +96,7 @@ fn calls_share_the_connections_to_an_upstream() {
         for _ in 0..20 {
             gateway.call("hostile/forward", json!({"path": "/"})).ok();
         }
-        // Each core has connections of its own.
+        // Each core has its own connections.
         let cores = std::thread::available_parallelism().unwrap().get();
         assert!(connections.load(Ordering::Relaxed) <= cores, "{protocols:?}: {connections:?}");
     }

@@ -1,4 +1,5 @@
-//! Callers, connectors and services that do harm. Each attack runs during a phase of its own, on several threads, against one gateway.
+//! Callers, connectors and services that do harm. Each attack has its own phase, and runs on
+//! several threads, against one gateway.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,7 +17,7 @@ use crate::tally::{NO_ANSWER, outcome};
 /// Connections of an attacker that does not finish its requests.
 const SILENT: usize = 300;
 
-/// Requests whose answers nobody reads.
+/// Requests whose answers are not read.
 const UNREAD: usize = 40;
 
 /// Bodies that never end, and the bytes of each that are sent.
@@ -32,11 +33,13 @@ const BOMB_EVERY: Duration = Duration::from_secs(2);
 /// Time between two looks at connections that the gateway has to close.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Time after which a caller gives up an answer that it does not read. The gateway gives up earlier.
+/// Time after which a caller gives up an answer that it does not read. The gateway gives up
+/// earlier.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(7);
 
-/// Time in which the gateway must have closed a connection without a request. It closes them after five seconds.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// Time in which the gateway must have closed a connection without a request. It closes them after
+/// five seconds.
+const MAX_WAIT: Duration = Duration::from_secs(15);
 
 /// The outcome of a connection that the gateway should have closed.
 const TOO_LONG: &str = "not closed in time";
@@ -139,7 +142,7 @@ pub(crate) fn costly_bodies(run: &Run, site: &Site, until: &Until) {
     }
 }
 
-/// Answers that nobody reads, over both versions of HTTP.
+/// Answers that are not read, over both versions of HTTP.
 pub(crate) fn unread_answers(run: &Run, site: &Site, until: &Until) {
     let request = json!({"path": "/large", "method": "GET"}).to_string();
     let plain = head("/connectors/hostile/forward", request.len()) + &request;
@@ -167,7 +170,7 @@ pub(crate) fn unfinished_bodies(run: &Run, site: &Site, until: &Until) {
     let piece = vec![b' '; UNFINISHED_BYTES];
     let open = |_| {
         let mut stream = connection(&site.address, request.as_bytes());
-        // The gateway may refuse the body and close the connection meanwhile.
+        // The gateway may refuse the body and close the connection in the meantime.
         let _ = stream.write_all(&piece);
         stream
     };
@@ -202,19 +205,20 @@ fn hold(
     }
 }
 
-/// The outcome of a connection that the gateway closes, as it must. The little that it has sent before is read.
+/// The outcome of a connection that the gateway closes, as it must. The little that it has sent
+/// before is read.
 fn closed(mut stream: &TcpStream, since: Instant) -> Option<&'static str> {
     let is_open = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
     match stream.set_nonblocking(true).and_then(|()| stream.read(&mut [0; 512])) {
         Ok(0) => Some("closed"),
         Ok(_) => None,
-        Err(error) if is_open(&error) => (since.elapsed() > PATIENCE).then_some(TOO_LONG),
+        Err(error) if is_open(&error) => (since.elapsed() > MAX_WAIT).then_some(TOO_LONG),
         Err(_) => Some("closed"),
     }
 }
 
-/// The outcome of a connection whose caller gives up. Nothing is read, so it does not learn that the gateway has closed the
-/// connection.
+/// The outcome of a connection whose caller gives up. Nothing is read, so it does not learn that
+/// the gateway has closed the connection.
 fn given_up(_: &TcpStream, since: Instant) -> Option<&'static str> {
     (since.elapsed() > GIVE_UP_AFTER).then_some("given up")
 }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use support::accounts::{connect, registered};
 use support::oauth::{Dialect, Rotation};
-use support::{Client, Gateway, OAuthProvider, Provider, Reply, Server, Setup, Store, arxiv, module, usage};
+use support::{Client, Gateway, OAuthProvider, Reply, Server, Setup, Store, Upstream, arxiv, module, usage};
 
 use crate::tally::Absence;
 
@@ -71,7 +71,8 @@ impl Site {
         self.peak_mb.fetch_max(now, Ordering::Relaxed).max(now)
     }
 
-    /// Kills the gateway, and starts it again after a while. Returns the lines that the killed process had written.
+    /// Kills the gateway, and starts it again after a while. Returns the lines that the killed
+    /// process had written.
     pub(crate) fn kill_and_start(&self, after: Duration) -> Vec<String> {
         let Some(mut gateway) = self.gateway.lock().take() else { return Vec::new() };
         self.peak_mb();
@@ -96,11 +97,12 @@ pub(crate) struct Fleet {
     pub(crate) postgres: Server,
     /// The times in which PostgreSQL was stopped.
     pub(crate) stopped: Absence,
-    /// A provider whose refresh tokens are used up by a refresh. Its accounts would be lost by a refresh too many.
+    /// A provider whose refresh tokens are used up by a refresh. Its accounts would be lost by a
+    /// refresh too many.
     pub(crate) strict: OAuthProvider,
     _renewing: OAuthProvider,
-    _service: Provider,
-    _papers: Provider,
+    _service: Upstream,
+    _papers: Upstream,
     _store: Store,
 }
 
@@ -108,8 +110,9 @@ impl Fleet {
     /// Starts the gateways and connects the accounts.
     pub(crate) fn start() -> Self {
         let (store, papers, service) = (Store::postgres(), arxiv::start(50), service());
-        // A gateway that is killed during a refresh may lose an account of a strict provider, because the provider's answer is
-        // lost. So the gateway that is killed has a provider whose former refresh tokens stay valid, as Microsoft's do.
+        // A gateway that is killed during a refresh may lose an account of a strict provider,
+        // because the provider's answer is lost. So the gateway that is killed has a provider whose
+        // previous refresh tokens stay valid, as Microsoft's do.
         let renewing = Dialect { rotation: Rotation::Renews, ..Dialect::strict() };
         let renewing = OAuthProvider::start(renewing.living(TOKEN_LIFETIME));
         let strict = OAuthProvider::start(Dialect::strict().living(TOKEN_LIFETIME));
@@ -146,9 +149,10 @@ pub(crate) fn user(number: usize) -> String {
     format!("user{number}")
 }
 
-/// The settings that all gateways have in common. The port is fixed, because authorizations and callers outlive a gateway that is killed.
-fn setup(papers: &Provider, service: &Provider) -> Setup {
-    let port = support::provider::free_port();
+/// The settings that all gateways have in common. The port is fixed, because authorizations and
+/// callers outlive a gateway that is killed.
+fn setup(papers: &Upstream, service: &Upstream) -> Setup {
+    let port = support::upstream::free_port();
     let general = format!(
         "public_url = \"http://127.0.0.1:{port}\"\nmemory_mb = {MEMORY_MB}\ncaller_timeout_s = 5\nmax_connections = 400"
     );
@@ -167,8 +171,8 @@ fn setup(papers: &Provider, service: &Provider) -> Setup {
 }
 
 /// A service that answers, and one that is slow or broken at other paths.
-fn service() -> Provider {
-    let service = Provider::start();
+fn service() -> Upstream {
+    let service = Upstream::start();
     let small = json!({"items": [{"id": 1, "name": "one"}, {"id": 2, "name": "two"}]});
     service
         .reply("/forward", Reply::json(small))

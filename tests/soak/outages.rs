@@ -1,5 +1,5 @@
-//! A PostgreSQL server is stopped while tokens are refreshed, for shorter and for longer than a lease. No integration may be lost,
-//! although a refresh token that is sent twice ends its account.
+//! A PostgreSQL server is stopped while tokens are refreshed, for shorter and for longer than a
+//! lease. No integration may be lost, although a refresh token that is sent twice ends its account.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,13 +25,14 @@ const USERS: usize = 20;
 /// Lifetime of an access token in seconds, so that every account is refreshed every few seconds.
 const TOKEN_LIFETIME: u64 = 5;
 
-/// Time from the start of the refreshes to the stop of the server. Some refreshes are then under way.
+/// Time from the start of the refreshes to the stop of the server. Some refreshes are then in
+/// progress.
 const HEAD_START: Duration = Duration::from_millis(40);
 
 /// Longest time until every account serves again.
-const PATIENCE: Duration = Duration::from_secs(90);
+const MAX_WAIT: Duration = Duration::from_secs(90);
 
-/// One or two gateways with a database and a provider of their own.
+/// One or two gateways with their own database and provider.
 struct Combination {
     gateways: Vec<Gateway>,
     provider: OAuthProvider,
@@ -56,7 +57,7 @@ impl Combination {
         self.gateways.iter().map(Gateway::client).collect()
     }
 
-    /// Calls on every account at every gateway again and again, until it is told to stop.
+    /// Calls on every account at every gateway again and again, until it is stopped.
     fn call_until(&self, stop: &AtomicBool) {
         let clients = self.clients();
         while !stop.load(Ordering::Relaxed) {
@@ -73,8 +74,8 @@ impl Combination {
         let clients = self.clients();
         let mut waiting: Vec<(&Client, usize)> =
             clients.iter().flat_map(|client| (0..USERS).map(move |number| (client, number))).collect();
-        while !waiting.is_empty() && began.elapsed() < PATIENCE {
-            // All at once, because each may have to wait for a refresh.
+        while !waiting.is_empty() && began.elapsed() < MAX_WAIT {
+            // All in parallel, because each may have to wait for a refresh.
             let calls: Vec<_> = waiting.iter().map(|(client, number)| begin(client, *number)).collect();
             let served = calls.into_iter().map(|call| call.try_wait().is_ok_and(|answer| answer.status == 200));
             let served: Vec<bool> = served.collect();
@@ -92,7 +93,7 @@ fn begin(client: &Client, number: usize) -> Pending {
     call.header("x-user-identifier", &email(&user(number))).begin()
 }
 
-/// Stops the server for each of the times, with every combination at once.
+/// Stops the server for each of the times, with every combination at the same time.
 pub(crate) fn run(report: &mut Report) {
     println!("starting the gateways of the outages");
     let server = Server::of_script();
@@ -118,7 +119,7 @@ pub(crate) fn run(report: &mut Report) {
                 .map(|combination| scope.spawn(move || (combination.lost(), back.elapsed())))
                 .collect();
             for (combination, result) in combinations.iter().zip(results) {
-                let (lost, after) = result.join().unwrap_or((USERS, PATIENCE));
+                let (lost, after) = result.join().unwrap_or((USERS, MAX_WAIT));
                 report.outages.push(row(seconds, combination, lost, after));
             }
         });

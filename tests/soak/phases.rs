@@ -1,4 +1,5 @@
-//! The order of attacks and failures. Each has a phase of its own, and the phases repeat until the time is over.
+//! The order of attacks and failures. Each has its own phase, and the phases repeat until the time
+//! is over.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -59,7 +60,7 @@ pub(crate) fn all() -> Vec<Phase> {
         Phase::new("only the load", Event::Nothing),
         attack("a hostile module", 3, attacks::hostile_module),
         attack("slow and broken upstreams", 6, attacks::broken_upstreams),
-        attack("answers that nobody reads", 1, attacks::unread_answers),
+        attack("answers that are not read", 1, attacks::unread_answers),
         attack("silent connections", 1, attacks::silent_connections),
         attack("bodies that never end", 1, attacks::unfinished_bodies),
         attack("bodies that are costly to validate", 2, attacks::costly_bodies),

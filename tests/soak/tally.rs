@@ -33,7 +33,7 @@ pub(crate) struct Count {
 }
 
 impl Tally {
-    /// Counts an outcome of a load. `detail` is asked for if the outcome is not expected.
+    /// Counts an outcome of a load. `detail` is called if the outcome is not expected.
     pub(crate) fn note(&self, load: &'static str, outcome: &str, expected: bool, detail: impl FnOnce() -> String) {
         let mut counts = self.counts.lock();
         let count = counts.entry((load, outcome.to_owned())).or_default();

@@ -1,6 +1,7 @@
-//! A stand-in for the preprint service: Atom feeds of papers that do not exist, and files that only begin like a PDF.
+//! A stand-in for the preprint service: Atom feeds of papers that do not exist, and files that only
+//! begin like a PDF.
 
-use crate::{Provider, Reply, Seen};
+use crate::{Reply, Seen, Upstream};
 
 /// A small file that begins like a PDF.
 pub const PDF: &[u8] = b"%PDF-1.5\n1 0 obj\n<< /Type /Catalog >>\nendobj\n%%EOF\n";
@@ -18,7 +19,8 @@ const TITLES: [&str; 6] = [
     "The Cat Is Fine: A Null Result",
 ];
 
-/// An entry with every element that the service may send, and with white space as the service sends it.
+/// An entry with every element that the service may send, and with white space as the service sends
+/// it.
 pub const FULL_ENTRY: &str = r#"
   <entry>
     <id>http://arxiv.org/abs/2401.00001v2</id>
@@ -114,16 +116,16 @@ pub fn atom(feed: String) -> Reply {
     Reply::typed("application/atom+xml; charset=utf-8", feed)
 }
 
-/// Starts the stand-in. `/api/query` knows one paper by its identifier and finds `papers` papers in a search; `/pdf/…`
-/// serves the paper's file.
-pub fn start(papers: usize) -> Provider {
-    let provider = Provider::start();
-    provider
+/// Starts the stand-in. `/api/query` knows one paper by its identifier and finds `papers` papers in
+/// a search; `/pdf/…` serves the paper's file.
+pub fn start(papers: usize) -> Upstream {
+    let upstream = Upstream::start();
+    upstream
         .on("/api/query", move |seen| query(seen, papers))
         .reply("/pdf/2401.00001v2", Reply::typed("application/pdf", PDF))
         .reply("/pdf/hep-ex/0307015", Reply::typed("application/pdf", PDF))
         .reply("*", Reply::typed("text/html", "<html>no such page</html>").status(404));
-    provider
+    upstream
 }
 
 fn query(seen: &Seen, papers: usize) -> Reply {

@@ -1,4 +1,5 @@
-//! A stand-in for an OpenTelemetry collector: it takes OTLP over HTTP, and decodes what it was sent.
+//! A stand-in for an OpenTelemetry collector: it takes OTLP over HTTP, and decodes what it was
+//! sent.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
@@ -9,11 +10,11 @@ use opentelemetry_proto::tonic::trace::v1::Span as ProtoSpan;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use prost::Message;
 
-use crate::{Provider, Reply};
+use crate::{Reply, Upstream};
 
 /// A running stand-in.
 pub struct Collector {
-    service: Provider,
+    service: Upstream,
 }
 
 /// A span that was received.
@@ -45,7 +46,7 @@ impl Span {
 impl Collector {
     /// Starts a stand-in that takes everything.
     pub fn start() -> Self {
-        let service = Provider::start();
+        let service = Upstream::start();
         service.reply("*", Reply::typed("application/x-protobuf", Vec::new()));
         Self { service }
     }
@@ -56,7 +57,7 @@ impl Collector {
     }
 
     /// The server behind it.
-    pub fn service(&self) -> &Provider {
+    pub fn service(&self) -> &Upstream {
         &self.service
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{Provider, Reply};
+use crate::{Reply, Upstream};
 
 /// An answer with numbers that a conversion to floating point would change.
 pub const PRECISE_PAIR: &str = r#"{"schemaVersion":"1.0.0","pairs":[{"chainId":"solana","pairAddress":"Precise1111","priceUsd":"0.10","volume":{"h24":1.0,"h6":123456789012345678901234567890},"liquidity":{"usd":1e-7},"pairCreatedAt":1700000000000}]}"#;
@@ -39,7 +39,7 @@ pub fn pairs() -> Vec<Value> {
     ]
 }
 
-/// A token that somebody paid to promote.
+/// A token with a paid promotion.
 pub fn promoted(address: &str, amount: Option<u32>) -> Value {
     let mut token = json!({
         "url": format!("https://dexscreener.com/solana/{address}"),
@@ -57,13 +57,13 @@ pub fn promoted(address: &str, amount: Option<u32>) -> Value {
 }
 
 /// Starts the stand-in.
-pub fn start() -> Provider {
-    let provider = Provider::start();
+pub fn start() -> Upstream {
+    let upstream = Upstream::start();
     let on_chain = |seen: &crate::Seen| {
         let chain = seen.path.split('/').rev().nth(1).unwrap_or_default().to_owned();
         pairs().into_iter().filter(|pair| pair["chainId"] == *chain).collect::<Vec<_>>()
     };
-    provider
+    upstream
         .on("*", move |seen| match seen.path.trim_start_matches('/') {
             path if path.starts_with("token-pairs/v1/") => Reply::json(on_chain(seen).into()),
             path if path.starts_with("tokens/v1/") => Reply::json(on_chain(seen).into()),
@@ -84,5 +84,5 @@ pub fn start() -> Provider {
         .reply("/token-boosts/latest/v1", Reply::json(json!([promoted("TokenOne", Some(10))])))
         .reply("/token-boosts/top/v1", Reply::json(json!([promoted("TokenTwo", Some(500))])))
         .reply("/community-takeovers/latest/v1", Reply::json(json!([promoted("TokenThree", None)])));
-    provider
+    upstream
 }

@@ -9,10 +9,31 @@ use tempfile::TempDir;
 use crate::Gateway;
 use crate::process::{self, Finished};
 
-/// The soft limit of descriptors of a gateway whose descriptors are limited. The gateway has to raise it to the hard limit.
+/// The soft limit of descriptors of a gateway whose descriptors are limited. The gateway has to
+/// raise it to the hard limit.
 const SOFT_DESCRIPTORS: u32 = 64;
 
-/// The folders of a gateway, which exist whether the gateway runs or not. They are removed when this is dropped.
+/// Writes a module into a file next to the configuration, outside of the folders of modules, and
+/// returns its path.
+///
+/// # Panics
+/// When it cannot be written.
+pub fn file(home: &Home, name: &str, module: &[u8]) -> PathBuf {
+    let path = home.config().with_file_name(name);
+    fs::write(&path, module).unwrap();
+    path
+}
+
+/// A path as an argument of a command.
+///
+/// # Panics
+/// When the path is not UTF-8.
+pub fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// The folders of a gateway, which exist whether the gateway runs or not. They are removed when
+/// this is dropped.
 pub struct Home {
     folder: TempDir,
     pub(crate) environment: Vec<(String, String)>,
@@ -57,8 +78,8 @@ impl Home {
         self.folder.path().join("data")
     }
 
-    /// Puts a module into the modules folder as an operator should: by a rename, so that the gateway never sees a part
-    /// of it.
+    /// Puts a module into the modules folder as an operator should: by a rename, so that the
+    /// gateway never sees a part of it.
     ///
     /// # Panics
     /// When it cannot be written.
@@ -93,7 +114,7 @@ impl Home {
             }
         };
         command.args(arguments).arg("--config").arg(self.config()).current_dir(self.folder.path());
-        // The machine may have variables for a gateway of its own.
+        // The machine may have variables for another gateway.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("GATEWAY_")) {
             command.env_remove(name);
         }

@@ -1,24 +1,34 @@
-//! The helper library of the product tests, the demonstration and the benchmarks. All functions block, so that a test
-//! reads from top to bottom. Stand-in services and load run on threads of their own meanwhile.
+//! The helper library of the product tests, the demonstration and the benchmarks. All functions
+//! block, so that a test reads from top to bottom. Stand-in services and load run on their own
+//! threads.
 //!
 //! # Layout
-//! - [`setup`]: modules, configuration and environment of a gateway; [`home`]: its folders and its command line;
-//!   [`gateway`]: the running gateway
+//! - [`setup`]: modules, configuration and environment of a gateway
+//! - [`home`]: its folders and its command line
+//! - [`gateway`]: the running gateway
+//! - [`hostile`]: a gateway with a guest that breaks limits
 //! - [`process`]: processes that always end
-//! - [`client`]: requests to the gateway and expectations of its answers; [`load`]: requests in the background; [`wire`]:
-//!   connections whose bytes a test writes itself
+//! - [`client`]: requests to the gateway and expectations of its answers
+//! - [`load`]: requests in the background
+//! - [`wire`]: connections whose bytes a test writes itself
 //! - [`usage`]: memory, CPU time, descriptors and threads of a process
-//! - [`provider`]: a stand-in for a service, on loopback; [`reply`]: its answers; [`arxiv`], [`dexscreener`]: two such
-//!   services
+//! - [`upstream`]: a stand-in for a service, on loopback
+//! - [`reply`]: its answers
+//! - [`arxiv`], [`dexscreener`]: two such services
 //! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
 //! - [`accounts`]: the connecting of accounts
 //! - [`webhooks`]: webhooks, as a receiver verifies them
 //! - [`collector`]: a stand-in for an OpenTelemetry collector
-//! - [`database`]: the two stores, and a PostgreSQL database for one test; [`proxy`]: a connection that can be cut
-//! - [`catalogue`]: the operations that the connectors must have; [`description`]: the description of the API
+//! - [`database`]: the two stores, and a PostgreSQL database for one test
+//! - [`proxy`]: a connection that can be cut
+//! - [`catalogue`]: the operations that the connectors must have
+//! - [`description`]: the description of the API
 //! - [`module`]: connectors as bytes, as built and altered
-//! - [`registry`]: a registry of modules; [`signer`]: authors who sign modules
-//! - [`encoding`]: percent-encoding; [`gzip`]: compressed bodies; [`tls`]: certificates
+//! - [`registry`]: a registry of modules
+//! - [`signer`]: authors who sign modules
+//! - [`encoding`]: percent-encoding
+//! - [`gzip`]: compressed bodies
+//! - [`tls`]: certificates
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -38,17 +48,18 @@ pub mod encoding;
 pub mod gateway;
 pub mod gzip;
 pub mod home;
+pub mod hostile;
 pub mod load;
 pub mod module;
 pub mod oauth;
 pub mod process;
-pub mod provider;
 pub mod proxy;
 pub mod registry;
 pub mod reply;
 pub mod setup;
 pub mod signer;
 pub mod tls;
+pub mod upstream;
 pub mod usage;
 pub mod webhooks;
 pub mod wire;
@@ -66,16 +77,17 @@ pub use gateway::Gateway;
 pub use home::Home;
 pub use load::Load;
 pub use oauth::{Dialect, Endpoint, OAuthProvider, Person};
-pub use provider::{Provider, Seen};
 pub use proxy::Proxy;
 pub use registry::Registry;
 pub use reply::{Gate, Reply};
 pub use setup::Setup;
 pub use signer::Signer;
 pub use tls::Authority;
+pub use upstream::{Seen, Upstream};
 
-/// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this long.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Limit of every wait. It is long enough for a busy machine, and only a test that fails waits this
+/// long.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// The threads that stand-ins and clients run on. They live as long as the program.
 pub fn runtime() -> &'static Runtime {
@@ -89,7 +101,7 @@ pub fn runtime() -> &'static Runtime {
 /// After a minute without a value; `what` is named in the message.
 #[track_caller]
 pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
-    wait_at_most(PATIENCE, what, condition)
+    wait_at_most(MAX_WAIT, what, condition)
 }
 
 /// As [`wait_for`], for work that may take longer than a minute on a busy machine.

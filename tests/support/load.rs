@@ -1,4 +1,4 @@
-//! Calls in the background, on several connections at once, while a test does something else.
+//! Calls in the background, on several connections, while a test does something else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -61,7 +61,8 @@ impl Load {
         self.succeeded.load(Ordering::Relaxed)
     }
 
-    /// Waits until this many further calls have succeeded. Everything done before has then been met by some calls.
+    /// Waits until this many further calls have succeeded. Everything done before has then been met
+    /// by some calls.
     ///
     /// # Panics
     /// When they do not succeed within a minute.

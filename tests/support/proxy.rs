@@ -37,7 +37,7 @@ impl Proxy {
         self.address.to_string()
     }
 
-    /// Closes every connection, and each new one at once.
+    /// Closes every connection, and each new one immediately.
     pub fn cut(&self) {
         self.open.send_replace(false);
     }
@@ -61,7 +61,8 @@ async fn serve(listener: TcpListener, target: String, open: Arc<watch::Sender<bo
         if *open.borrow_and_update() {
             tokio::spawn(async move {
                 tokio::select! {
-                    // An error of a connection closes both sides, which is all that the proxy has to do.
+                    // An error of a connection closes both sides, which is all that the proxy has
+                    // to do.
                     _ = relay(client, target) => {}
                     _ = open.changed() => {}
                 }

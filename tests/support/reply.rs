@@ -1,4 +1,5 @@
-//! The answers of a stand-in: status, headers, and a body that may come late, in pieces, or only in part.
+//! The answers of a stand-in: status, headers, and a body that may come late, in pieces, or only in
+//! part.
 
 use std::convert::Infallible;
 use std::io;
@@ -64,7 +65,7 @@ enum Body {
     Endless(Bytes),
     /// These bytes, after which the connection is closed although the body is not complete.
     Cut(Bytes),
-    /// No answer: the connection is closed at once.
+    /// No answer: the connection is closed immediately.
     None,
 }
 
@@ -111,7 +112,7 @@ impl Reply {
         Self::new(200, Body::Cut(beginning)).header("content-type", content_type)
     }
 
-    /// No answer: the connection is closed at once.
+    /// No answer: the connection is closed immediately.
     pub fn hang_up() -> Self {
         Self::new(200, Body::None)
     }
@@ -144,7 +145,8 @@ impl Reply {
         self
     }
 
-    /// Waits for gate and delay, and builds the response. An error makes the server close the connection.
+    /// Waits for gate and delay, and builds the response. An error makes the server close the
+    /// connection.
     pub(crate) async fn into_response(self) -> Result<Response<ReplyBody>, io::Error> {
         if let Some(gate) = &self.gate {
             gate.pass().await;

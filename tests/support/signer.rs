@@ -33,7 +33,8 @@ impl Signer {
         file.lines().nth(1).unwrap().to_owned()
     }
 
-    /// The key's id, as the first line of its file has it. Some versions of `minisign` write leading zeros.
+    /// The key's id, as the first line of its file has it. Some versions of `minisign` write
+    /// leading zeros.
     ///
     /// # Panics
     /// When the key's file is gone.
@@ -52,7 +53,7 @@ impl Signer {
         fs::read_to_string(self.folder.path().join("module.minisig")).unwrap()
     }
 
-    /// Writes the signature of a module's file beside it.
+    /// Writes the signature of a module's file next to it.
     ///
     /// # Panics
     /// When a file cannot be read or written.

@@ -211,14 +211,4 @@ connector! {
 }
 
 #[cfg(test)]
-mod comment_tests;
-#[cfg(test)]
-mod copy_tests;
-#[cfg(test)]
-mod markdown_tests;
-#[cfg(test)]
-mod operation_tests;
-#[cfg(test)]
-mod sample;
-#[cfg(test)]
-mod simulation;
+mod tests;

@@ -1,7 +1,8 @@
 //! Servers, or operations of one server, that are measured in turns.
 //!
-//! They take turns in short rounds, so that other load of the machine affects all of them alike. The printed values are the medians
-//! of the rounds. A ratio is the median of the ratios of neighbouring rounds.
+//! They take turns in short rounds, so that other load of the machine affects all of them alike.
+//! The printed values are the medians of the rounds. A ratio is the median of the ratios of
+//! neighbouring rounds. It need not be the ratio of the two printed medians.
 
 use std::time::Duration;
 
@@ -64,11 +65,11 @@ impl Contestant {
         Ok(())
     }
 
-    /// A value of this contestant beside the same value of another one.
-    pub(crate) fn beside(&self, peer: &Self, name: String, unit: Unit, value: impl Fn(&Round) -> f64) -> Figure {
+    /// A value of this contestant, compared with the same value of another one.
+    pub(crate) fn against(&self, peer: &Self, name: String, unit: Unit, value: impl Fn(&Round) -> f64) -> Figure {
         let values = |of: &Self| of.rounds.iter().map(&value).collect::<Vec<_>>();
         let (ours, theirs) = (values(self), values(peer));
         let ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect();
-        Figure::new(name, unit, median(ours)).beside_with_ratio(peer.name, median(theirs), median(ratios))
+        Figure::new(name, unit, median(ours)).against_with_ratio(peer.name, median(theirs), median(ratios))
     }
 }

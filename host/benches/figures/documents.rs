@@ -50,7 +50,7 @@ pub(crate) fn indented(document: &[u8]) -> Outcome<Vec<u8>> {
     Ok(serde_json::to_vec_pretty(&value)?)
 }
 
-/// Some small fields beside a megabyte of HTML, escaped for JSON.
+/// Some small fields next to a megabyte of HTML, escaped for JSON.
 pub(crate) fn large_text() -> Vec<u8> {
     let mut random = Random(42);
     let paragraphs: Vec<String> = (0..8000)

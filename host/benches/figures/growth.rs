@@ -1,4 +1,5 @@
-//! The thin operation with more and fewer connections than usual, and in gateways with more and fewer connectors.
+//! The thin operation with more and fewer connections than usual, and in gateways with more and
+//! fewer connectors.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::table::{Figure, Unit};
 use crate::throughput::CONNECTIONS;
 use crate::{gateway, machine, upstream};
 
-/// Numbers of connections besides the usual one.
+/// Numbers of connections in addition to the usual one.
 const OTHER_CONNECTIONS: [(&str, usize); 3] =
     [("on 1 connection", 1), ("on 256 connections", 256), ("on 4096 connections", 4096)];
 
@@ -21,7 +22,7 @@ const OTHER_CONNECTIONS: [(&str, usize); 3] =
 const MANY: usize = 200;
 
 /// Time after which the modules that are not live count as lost.
-const PATIENCE: Duration = Duration::from_secs(180);
+const MAX_WAIT: Duration = Duration::from_secs(180);
 
 /// Measures the section.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
@@ -50,14 +51,14 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
             .flat_map(|other| {
                 let name = |what: &str| format!("call {}: {what}", other.name);
                 [
-                    other.beside(plain, name("requests"), Unit::PerSecond, |round| round.per_second),
-                    other.beside(plain, name("99% latency"), Unit::Seconds, |round| round.p99),
+                    other.against(plain, name("requests"), Unit::PerSecond, |round| round.per_second),
+                    other.against(plain, name("99% latency"), Unit::Seconds, |round| round.p99),
                 ]
             })
             .collect();
         let [usual, one, many] = idle;
         for (name, bytes) in [("1 connector", one), ("200 connectors", many)] {
-            figures.push(Figure::new(format!("ready, {name}: memory"), Unit::Bytes, bytes).beside("plain", usual));
+            figures.push(Figure::new(format!("ready, {name}: memory"), Unit::Bytes, bytes).against("plain", usual));
         }
         Ok(figures)
     })
@@ -76,7 +77,7 @@ fn add_strangers(gateway: &Gateway) -> Outcome<()> {
         if live == MANY {
             return Ok(());
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > MAX_WAIT {
             return Err(format!("{live} of {MANY} connectors are live; refused: {}", list["refused"]).into());
         }
         thread::sleep(Duration::from_millis(200));

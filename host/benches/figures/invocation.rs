@@ -1,5 +1,5 @@
-//! One invocation of the thin operation: a new instance, its answer, and its end. The library is called directly, and
-//! the request that the answer asks for is not made.
+//! One invocation of the thin operation: a new instance, its answer, and its end. The library is
+//! called directly, and the request of the outcome is not sent.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::{gateway, machine};
 
 const GOAL: f64 = 5e-6;
 
-/// The goal while all cores invoke at once.
+/// The goal while all cores invoke at the same time.
 const GOAL_OF_ALL: f64 = 6e-6;
 
 /// Number of invocations between two looks at the clock.
@@ -50,7 +50,7 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
     let mut figures = Vec::new();
     let all = machine::cores();
     for (what, tasks, goal) in
-        [("sequential".to_owned(), 1, GOAL), (format!("on {all} cores at once"), all, GOAL_OF_ALL)]
+        [("sequential".to_owned(), 1, GOAL), (format!("on {all} cores in parallel"), all, GOAL_OF_ALL)]
     {
         let mut seconds = [Vec::new(), Vec::new()];
         for _ in 0..rounds {
@@ -61,14 +61,15 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         let [at_once, on_fiber] = seconds.map(median);
         figures.push(
             Figure::new(format!("invocation, {what}"), Unit::Seconds, at_once)
-                .beside("on a fiber", on_fiber)
+                .against("on a fiber", on_fiber)
                 .goal(Goal::AtMost(goal)),
         );
     }
     Ok(figures)
 }
 
-/// Time of a core that one invocation takes, in seconds, when this many tasks invoke without a pause.
+/// Time of a core that one invocation takes, in seconds, when this many tasks invoke without a
+/// pause.
 fn round(runtime: &Runtime, module: &Arc<Module>, tasks: usize, immediate: bool, time: Duration) -> Outcome<f64> {
     let started = Instant::now();
     let count = runtime.block_on(async {

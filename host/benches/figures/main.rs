@@ -1,23 +1,25 @@
-//! `make bench`: the gateway's performance figures, each measured beside a peer in the same run. A full run writes them to
-//! `host/docs/figures.md`.
+//! `make bench`: the gateway's performance figures, each compared with a peer in the same run. A
+//! full run writes them to `host/docs/figures.md`.
 //!
 //!     make bench T="[--quick] [SECTION]"
 //!
-//! All connections stay on loopback. The exit code is 0 when every section could be measured, even if a goal is not
-//! met: figures depend on the machine, a failed request does not.
+//! All connections stay on loopback. The exit code is 0 when every section could be measured, even
+//! if a goal is not met: figures depend on the machine, a failed request does not.
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`stages`], [`variants`], [`growth`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the
-//!   sections
+//! - [`throughput`], [`stages`], [`variants`], [`growth`], [`invocation`], [`shaping`], [`memory`],
+//!   [`startup`], [`swap`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
-//! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
-//! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`], [`nginx`] and [`wasmtime_serve`]: its peers; [`role`]: how this
-//!   binary starts itself as one of the first two
-//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product tests' library `support`,
-//!   which blocks, so a section starts them before it enters the runtime.
+//! - [`table`]: figures and the table that they are printed in
+//! - [`machine`]: CPU time and memory of processes
+//! - [`gateway`]: the gateway under test
+//! - [`upstream`], [`proxy`], [`nginx`] and [`wasmtime_serve`]: its peers
+//! - [`role`]: how this binary starts itself as one of the first two
+//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product
+//!   tests' library `support`, which blocks, so a section starts them before it enters the runtime.
 
 mod connection;
 mod contest;
@@ -99,7 +101,7 @@ fn run(settings: &Settings) -> Outcome<()> {
     let mut failed = Vec::new();
     for (name, section) in SECTIONS.into_iter().filter(|(name, _)| asked_for(name)) {
         eprintln!("{name}");
-        // A thread of its own, because the library that starts processes panics when it cannot.
+        // A separate thread, because the library that starts processes panics when it cannot.
         match thread::scope(|scope| scope.spawn(|| section(&runtime, settings)).join()) {
             Ok(Ok(measured)) => figures.extend(measured),
             Ok(Err(error)) => failed.push(format!("{name}: {error}")),
@@ -107,7 +109,7 @@ fn run(settings: &Settings) -> Outcome<()> {
         }
     }
     let report = format!("{}\n{}\n", table::text(&figures), machine::facts());
-    print!("{report}");
+    println!("{report}\n{RATIOS}");
     if !failed.is_empty() {
         return Err(failed.join("\n").into());
     }
@@ -117,18 +119,23 @@ fn run(settings: &Settings) -> Outcome<()> {
     Ok(())
 }
 
-/// The runtime of the load. It has one thread, so that the load takes as little CPU time as possible from the measured process.
+/// The runtime of the load. It has one thread, so that the load takes as little CPU time as
+/// possible from the measured process.
 fn load_runtime() -> Outcome<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
+
+/// How to read the ratios of the table.
+const RATIOS: &str = "If gateway and peer took turns, a ratio is the median of the ratios of paired rounds. It need not follow from the \
+     two values next to it, which are the medians of all rounds.";
 
 /// Writes the page of the documentation.
 fn write_page(report: &str) -> Outcome<()> {
     let commit = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output()?;
     let commit = String::from_utf8(commit.stdout)?;
     let page = format!(
-        "# Figures\n\nAs `make bench` printed them at commit {}. Each figure stands beside a peer that was measured in the same run. \
-         Absolute figures depend on the machine. All programs in Rust are optimised as `make dist` does it, by a profile of the \
+        "# Figures\n\nAs `make bench` printed them at commit {}. Each figure is compared with a peer that was measured in the same run. \
+         Absolute figures depend on the machine. {RATIOS} All programs in Rust are optimised as `make dist` does it, by a profile of the \
          gateway's calls.\n\n```text\n{report}```\n",
         commit.trim()
     );

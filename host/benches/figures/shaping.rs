@@ -1,5 +1,5 @@
-//! Shaping of answers of about a megabyte, compared with serde_json's `Value` and with `jq`. The figures compare CPU
-//! time. Both sides must give the same answer.
+//! Shaping of answers of about a megabyte, compared with serde_json's `Value` and with `jq`. The
+//! figures compare CPU time. Both sides must give the same answer.
 
 use std::fs;
 use std::hint::black_box;
@@ -22,7 +22,8 @@ const VALUE_GOAL: f64 = 5.0;
 const TEXT_GOAL: f64 = 3.0;
 const JQ_GOAL: f64 = 50.0;
 
-/// Number of events in the document for `jq`. It is large, so that the start of `jq` does not count.
+/// Number of events in the document for `jq`. It is large, so that the start of `jq` does not
+/// count.
 const JQ_EVENTS: usize = 20_000;
 
 /// A document and how it is shaped.
@@ -31,7 +32,7 @@ struct Case<'a> {
     document: &'a [u8],
     fields: &'a [&'a str],
     filter: Option<Filter<'a>>,
-    /// The goal beside serde_json's `Value`.
+    /// The goal, compared with serde_json's `Value`.
     goal: f64,
     /// The same shape as a program of `jq`; `None` if `jq` is not measured.
     program: Option<&'static str>,
@@ -79,13 +80,13 @@ pub(crate) fn measure(settings: &Settings) -> Outcome<Vec<Figure>> {
         let theirs = speed(settings, case.document, || case.with_values(case.document))?;
         case.compare(&shape.apply(case.document)?, &case.with_values(case.document)?, "serde_json")?;
         let figure = |ours| Figure::new(format!("shaping: {}", case.name), Unit::BytesPerSecond, ours);
-        figures.push(figure(ours).beside("serde_json Value", theirs).goal(Goal::Ratio(case.goal)));
+        figures.push(figure(ours).against("serde_json Value", theirs).goal(Goal::Ratio(case.goal)));
         if let Some(program) = case.program
             && let Some((answer, theirs)) = jq(program, &large)?
         {
             case.compare(&shape.apply(&large)?, &answer, "jq")?;
             let ours = speed(settings, &large, || Ok(shape.apply(&large)?))?;
-            figures.push(figure(ours).beside("jq", theirs).goal(Goal::Ratio(JQ_GOAL)));
+            figures.push(figure(ours).against("jq", theirs).goal(Goal::Ratio(JQ_GOAL)));
         }
     }
     Ok(figures)
@@ -115,8 +116,8 @@ impl Case<'_> {
     }
 }
 
-/// Bytes of the document that are shaped in a second of CPU time. The best of several batches counts, because
-/// disturbances only make a batch slower.
+/// Bytes of the document that are shaped in a second of CPU time. The best of several batches
+/// counts, because disturbances only make a batch slower.
 fn speed(settings: &Settings, document: &[u8], shape: impl Fn() -> Outcome<Vec<u8>>) -> Outcome<f64> {
     let mut best = f64::MAX;
     for _ in 0..settings.pick(4, 2) {

@@ -8,10 +8,12 @@ use crate::settings::{Outcome, Settings};
 use crate::table::{Figure, Unit};
 use crate::{gateway, upstream};
 
-/// The stages that the metrics know, in the order of a call. They leave out the time between them, and the writing of the answer.
+/// The stages that the metrics know, in the order of a call. They leave out the time between them,
+/// and the writing of the answer.
 const STAGES: [&str; 7] = ["validate", "account", "admit", "credential", "invoke", "forward", "shape"];
 
-/// Measures the section. Only one call is under way at a time, so that no stage waits for another call.
+/// Measures the section. Only one call is in progress at a time, so that no stage waits for another
+/// call.
 pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Figure>> {
     let upstream = upstream::start()?;
     let gateway = gateway::start(upstream.address)?;
@@ -27,7 +29,7 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
     let whole = round.latencies.iter().sum::<f64>() / calls;
     let figure = |name: &str, seconds| {
         Figure::new(format!("thin operation, stage: {name}"), Unit::Seconds, seconds)
-            .beside("whole call, as its caller sees it", whole)
+            .against("whole call, as its caller sees it", whole)
     };
     let mut figures: Vec<Figure> = STAGES.iter().zip(&spent).map(|(stage, seconds)| figure(stage, *seconds)).collect();
     figures.push(figure("connection, head, body, key and answer", whole - spent.iter().sum::<f64>()));

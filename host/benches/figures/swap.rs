@@ -1,4 +1,5 @@
-//! A connector is swapped many times for another version of itself while it is called without a pause.
+//! A connector is swapped many times for another version of itself while it is called without a
+//! pause.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,9 +25,10 @@ const CONNECTIONS: usize = 16;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Time after which no further swap is begun.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// The goal for the 99% latency during swaps beside that without. A tenth is the noise of a run.
+/// The goal for the 99% latency during swaps, compared with the latency without swaps. A tenth is
+/// the noise of a run.
 const P99_GOAL: f64 = 1.1;
 
 /// Measures the section.
@@ -51,7 +53,7 @@ async fn measure_at(target: Target, settings: &Settings) -> Outcome<Vec<Figure>>
     let began = Instant::now();
     let proceed = {
         let done = Arc::clone(&done);
-        move || !done.load(Ordering::Relaxed) && began.elapsed() < PATIENCE
+        move || !done.load(Ordering::Relaxed) && began.elapsed() < MAX_WAIT
     };
     let swapping = async {
         let swaps = swap(address, &versions, SWAPS, PAUSE).await;
@@ -62,11 +64,11 @@ async fn measure_at(target: Target, settings: &Settings) -> Outcome<Vec<Figure>>
     let (swaps, disturbed) = (swaps?, disturbed?);
     disturbed.check("during the swaps")?;
     if swaps.len() < SWAPS {
-        return Err(format!("only {} swaps were done in {} s", swaps.len(), PATIENCE.as_secs()).into());
+        return Err(format!("only {} swaps were done in {} s", swaps.len(), MAX_WAIT.as_secs()).into());
     }
     let latency = |what: &str, value: fn(&Round) -> f64| {
         Figure::new(format!("{SWAPS} swaps: {what}"), Unit::Seconds, value(&disturbed))
-            .beside("without swaps", value(&undisturbed))
+            .against("without swaps", value(&undisturbed))
     };
     Ok(vec![
         Figure::new(
@@ -87,7 +89,7 @@ async fn swap(address: SocketAddr, versions: &[Bytes; 2], times: usize, pause: D
     let began = Instant::now();
     let mut swaps = Vec::with_capacity(times);
     for version in versions.iter().cycle().take(times) {
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > MAX_WAIT {
             break;
         }
         let sent = Instant::now();

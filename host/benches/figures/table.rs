@@ -48,14 +48,15 @@ impl Figure {
         Self { name: name.into(), unit, ours, peer: None, goal: None }
     }
 
-    /// Sets the peer. The ratio is that of the two values.
-    pub(crate) fn beside(self, name: &'static str, value: f64) -> Self {
+    /// Sets the peer. The ratio is computed from the two values.
+    pub(crate) fn against(self, name: &'static str, value: f64) -> Self {
         let ratio = self.ours / value;
-        self.beside_with_ratio(name, value, ratio)
+        self.against_with_ratio(name, value, ratio)
     }
 
-    /// Sets the peer with a ratio that is computed otherwise, for example as the median of the rounds' ratios.
-    pub(crate) fn beside_with_ratio(mut self, name: &'static str, value: f64, ratio: f64) -> Self {
+    /// Sets the peer with a ratio that does not follow from the two values: the median of the
+    /// ratios of paired rounds.
+    pub(crate) fn against_with_ratio(mut self, name: &'static str, value: f64, ratio: f64) -> Self {
         self.peer = Some(Peer { name, value, ratio });
         self
     }

@@ -1,4 +1,5 @@
-//! A thin operation, compared with a bare proxy that makes the same call, with nginx, and with `wasmtime serve`.
+//! A thin operation, compared with a bare proxy that makes the same call, with nginx, and with
+//! `wasmtime serve`.
 
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -19,7 +20,7 @@ const P99_GOAL: f64 = 1.0;
 /// Share of nginx's requests per second that the gateway must reach.
 const GOAL_BESIDE_NGINX: f64 = 0.6;
 
-/// The same beside `wasmtime serve`.
+/// The same, compared with `wasmtime serve`.
 const GOAL_BESIDE_WASMTIME_SERVE: f64 = 3.0;
 
 /// Number of connections. Each makes one call after the other.
@@ -68,14 +69,14 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
 
 fn figures(ours: &Contestant, peer: &Contestant, goal: f64, p99_goal: Option<f64>) -> [Figure; 4] {
     let name = |what: &str| format!("thin operation: {what}");
-    let p99 = ours.beside(peer, name("99% latency"), Unit::Seconds, |round| round.p99);
+    let p99 = ours.against(peer, name("99% latency"), Unit::Seconds, |round| round.p99);
     [
-        ours.beside(peer, name("requests"), Unit::PerSecond, |round| round.per_second).goal(Goal::Ratio(goal)),
-        ours.beside(peer, name("median latency"), Unit::Seconds, |round| round.p50),
+        ours.against(peer, name("requests"), Unit::PerSecond, |round| round.per_second).goal(Goal::Ratio(goal)),
+        ours.against(peer, name("median latency"), Unit::Seconds, |round| round.p50),
         match p99_goal {
             Some(most) => p99.goal(Goal::RatioAtMost(most)),
             None => p99,
         },
-        ours.beside(peer, name("CPU time a request"), Unit::Seconds, |round| round.cpu),
+        ours.against(peer, name("CPU time a request"), Unit::Seconds, |round| round.cpu),
     ]
 }

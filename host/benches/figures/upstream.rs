@@ -1,4 +1,4 @@
-//! The role `upstream`: a service on loopback that answers at once, or when it is released.
+//! The role `upstream`: a service on loopback that answers immediately, or when it is released.
 //!
 //! - `/items/{anything}`: an item, see [`item`]
 //! - `/items/events`: a list of 100 kB
@@ -57,12 +57,14 @@ pub(crate) fn start() -> Outcome<Peer> {
     role::start(&[NAME])
 }
 
-/// Starts a process in this role that speaks TLS. It writes the root certificate that clients must trust to `roots`.
+/// Starts a process in this role that speaks TLS. It writes the root certificate that clients must
+/// trust to `roots`.
 pub(crate) fn start_with_tls(roots: &Path) -> Outcome<Peer> {
     role::start(&[NAME, roots.to_str().ok_or("the path is not UTF-8")?])
 }
 
-/// Serves until this process is ended. With a file for the root certificate, the service speaks TLS.
+/// Serves until this process is ended. With a file for the root certificate, the service speaks
+/// TLS.
 pub(crate) fn run(roots: Option<&str>) -> Outcome<()> {
     let tls = roots.map(|roots| {
         let authority = Authority::new();

@@ -1,5 +1,5 @@
-//! Variants of the thin operation, each compared with the plain one: with the user's credential, shaped, over HTTP/2, and with TLS to
-//! the upstream; and an operation that sends two requests.
+//! Variants of the thin operation, each compared with the plain one: with the user's credential,
+//! shaped, over HTTP/2, and with TLS to the upstream; and an operation that sends two requests.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -15,13 +15,14 @@ use crate::table::{Figure, Goal, Unit};
 use crate::throughput::CONNECTIONS;
 use crate::{gateway, upstream};
 
-/// Share of the plain operation's requests per second that the operation with a credential must reach.
+/// Share of the plain operation's requests per second that the operation with a credential must
+/// reach.
 const GOAL_WITH_CREDENTIAL: f64 = 0.9;
 
 /// The guest whose operation sends two requests.
 const COMPOSED: &str = "bench_composed";
 
-/// The guest whose users have accounts. Its operation is that of the plain one.
+/// The guest whose users have accounts. Its operation is the same as in the plain guest.
 const ACCOUNTS: &str = "bench_account";
 
 /// The processes that the variants need: two gateways, and what these call.
@@ -47,12 +48,12 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
         let (plain, variants) = contestants.split_first().ok_or("nothing was measured")?;
         let figures = variants.iter().flat_map(|variant| {
             let name = |what: &str| format!("call {}: {what}", variant.name);
-            let requests = variant.beside(plain, name("requests"), Unit::PerSecond, |round| round.per_second);
+            let requests = variant.against(plain, name("requests"), Unit::PerSecond, |round| round.per_second);
             let requests = match variant.name.contains("credential") {
                 true => requests.goal(Goal::Ratio(GOAL_WITH_CREDENTIAL)),
                 false => requests,
             };
-            [requests, variant.beside(plain, name("CPU time a request"), Unit::Seconds, |round| round.cpu)]
+            [requests, variant.against(plain, name("CPU time a request"), Unit::Seconds, |round| round.cpu)]
         });
         Ok(figures.collect())
     })

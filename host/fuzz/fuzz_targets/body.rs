@@ -1,5 +1,5 @@
-//! Fuzzes the validation of a request body by a schema. It must never panic, must bound its violations, and must give the connector
-//! only a JSON object that the schema accepts as well.
+//! Fuzzes the validation of a request body by a schema. It must never panic, must bound its
+//! violations, and must give the connector only a JSON object that the schema accepts as well.
 //!
 //! The input is the schema in the first line, and the body in the further ones.
 
@@ -21,7 +21,8 @@ fuzz_target!(|input: &[u8]| {
         Ok(input) => {
             let object: Map<String, Value> = serde_json::from_str(&input.text).expect("the connector gets an object");
             assert!(!object.contains_key("response_fields") && !object.contains_key("response_filters"));
-            // Nulls that mean an absent member are gone, and the rest is accepted again, unless the schema wants the member.
+            // Nulls that mean an absent member are gone, and the rest is accepted again, unless the
+            // schema wants the member.
             let again = schema.parse(input.text.as_bytes());
             assert!(matches!(again, Ok(_) | Err(InputError::Invalid(_))), "{again:?}", again = again.err());
         }

@@ -1,4 +1,5 @@
-//! Fuzzes the configuration file. Reading it must never panic. A refusal must name a line of the file, and must not contain a secret.
+//! Fuzzes the configuration file. Reading it must never panic. A refusal must name a line of the
+//! file, and must not contain a secret.
 
 #![no_main]
 
@@ -21,7 +22,7 @@ fuzz_target!(|text: &str| {
             let message = ConfigError::Invalid { problems }.to_string();
             let named = message.split("gateway.toml:").skip(1).filter_map(|rest| rest.split(':').next()?.parse().ok());
             named.for_each(|line: usize| assert!((1..=lines).contains(&line), "line {line} of {lines}: {message}"));
-            // A name of a key is told, so the secret must be a value.
+            // The message may name a key, so the secret must be a value.
             if let Some((before, after)) = text.split_once(SECRET)
                 && before.ends_with("client_secret = \"")
                 && after.starts_with('"')

@@ -10,7 +10,8 @@ use crate::body::{Body, full};
 use crate::gateway::TaggedText;
 use store::digest::sha256_hex;
 
-/// An extension of a response: the deadline of the call. An answer that was not sent by then is given up.
+/// An extension of a response: the deadline of the call. An answer that was not sent by then is
+/// given up.
 #[derive(Clone, Copy)]
 pub(super) struct AnswerDeadline(pub(super) Instant);
 
@@ -45,7 +46,8 @@ pub(super) fn tagged_text(document: String) -> TaggedText {
     TaggedText { text: document.into(), tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("W/\"\"")) }
 }
 
-/// A JSON document that the caller may keep and ask about again: 304 if the request names its tag in `If-None-Match`.
+/// A JSON document that the caller may keep and ask about again: 304 if the request names its tag
+/// in `If-None-Match`.
 pub(super) fn tagged_answer(request: &HeaderMap, document: &TaggedText) -> Response<Body> {
     tagged_answer_of_type(request, document, "application/json")
 }
@@ -59,7 +61,8 @@ pub(super) fn tagged_answer_of_type(
     let mut response = if document.tag.to_str().is_ok_and(|tag| names_tag(request, tag)) {
         let mut response = Response::new(full(Bytes::new()));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
-        // The document itself is compressed for callers who take that, and then says so (RFC 9110, section 15.4.5).
+        // The document itself is compressed for callers who take that, and then says so (RFC 9110,
+        // section 15.4.5).
         response.headers_mut().insert(VARY, HeaderValue::from_static("Accept-Encoding"));
         response
     } else {

@@ -10,7 +10,8 @@ use crate::problem::{self, Problem};
 use contract::words::sentence;
 use store::{Holder, KeyId};
 
-/// A caller that may call the endpoint. Only [`authorize`] makes one, so that no handler can run without it.
+/// A caller that may call the endpoint. Only [`authorize`] makes one, so that no handler can run
+/// without it.
 #[derive(Clone)]
 pub(super) struct AuthorizedCaller(Arc<Caller>);
 

@@ -14,10 +14,12 @@ use crate::gateway::Gateway;
 use crate::media_type::{essence, is_json};
 use crate::problem::{self, Problem};
 
-/// The most bytes that are read and dropped after a call is answered without the whole of its body.
+/// The most bytes that are read and dropped after the answer to a call whose body was not read
+/// completely.
 const LINGER_BYTES: usize = 64 << 20;
 
-/// The most bytes of a body that is copied rather than kept as it was read. Connections read 8 KiB at once.
+/// The most bytes of a body that is copied rather than kept as it was read. Connections read 8 KiB
+/// at a time.
 const SMALL_BYTES: usize = 4 << 10;
 
 /// The longest time for reading and dropping.
@@ -28,9 +30,10 @@ pub(super) struct RequestBody {
     incoming: Incoming,
     /// The time until which the caller may send it.
     deadline: Instant,
-    /// The caller sends it when it is told to (RFC 9110, section 10.1.1). The first attempt to read tells it.
+    /// The caller waits for the response 100 before it sends the body (RFC 9110, section 10.1.1).
+    /// The first read sends that response.
     is_held_back: bool,
-    /// It was read to its end. A body without a declared length does not tell so itself.
+    /// It was read to its end. A body without a declared length does not know its end.
     has_ended: bool,
 }
 
@@ -65,9 +68,10 @@ impl RequestBody {
         self.has_ended || self.incoming.is_end_stream()
     }
 
-    /// Reads and drops what a handler has left. A connection that closed while its caller still sends could be reset before the
-    /// caller reads the answer, and one that closed after the answer could break off the next request. Returns `false` if a part
-    /// of the body is left all the same, so that the connection has to close.
+    /// Reads and drops what a handler has left. A connection that closed while its caller still
+    /// sends could be reset before the caller reads the answer, and one that closed after the
+    /// answer could break off the next request. Returns `false` if a part of the body is still
+    /// unread, so that the connection has to close.
     pub(super) async fn drop_rest(mut self) -> bool {
         if self.is_held_back {
             return false;
@@ -87,11 +91,12 @@ impl RequestBody {
     }
 }
 
-/// Reads a body of at most `limit_mb` MiB, until its deadline. `advice` is the second half of the sentence that the body is too
-/// large.
+/// Reads a body of at most `limit_mb` MiB, until its deadline. `advice` is the second half of the
+/// sentence that the body is too large.
 ///
 /// # Errors
-/// 415 if it is encoded, 413 over the limit, 503 if the memory for calls is used up, 408 at the deadline, 400 if the caller stops sending.
+/// 415 if it is encoded, 413 over the limit, 503 if the memory for calls is used up, 408 at the
+/// deadline, 400 if the caller stops sending.
 pub(super) async fn read_body(
     headers: &HeaderMap,
     body: &mut RequestBody,
@@ -139,8 +144,8 @@ impl From<Exhausted> for Unread {
     }
 }
 
-/// Reads a whole body of at most `limit` bytes. Memory is taken as pieces arrive, so that a caller who announces much and sends
-/// little holds little.
+/// Reads a whole body of at most `limit` bytes. Memory is taken as pieces arrive, so that a caller
+/// who announces much and sends little holds little.
 async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) -> Result<Bytes, Unread> {
     let announced = body.incoming.size_hint().exact().and_then(|bytes| bytes.try_into().ok()).unwrap_or(limit);
     let mut held = memory.part_before_admission();
@@ -158,7 +163,8 @@ async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) ->
             continue;
         };
         if whole.capacity() < size {
-            // Room for more than the piece, so that a body is not moved for each piece. The room is counted too.
+            // Room for more than the piece, so that a body is not moved for each piece. The room is
+            // counted too.
             let room = announced.min(2 * size).max(size);
             held.grow_to(room)?;
             whole.reserve_exact(room - whole.len());
@@ -168,8 +174,9 @@ async fn collect(body: &mut RequestBody, limit: usize, memory: &MemoryBudget) ->
         }
         whole.extend_from_slice(&piece);
     }
-    Ok(held.of(match first {
-        // A copy of a small body, because the piece is a part of the connection's memory, which a call that waits must not keep.
+    Ok(held.tie_to(match first {
+        // A copy of a small body, because the piece is a part of the connection's memory, which a
+        // call that waits must not keep.
         Some(piece) if whole.is_empty() && piece.len() <= SMALL_BYTES => Bytes::copy_from_slice(&piece),
         Some(piece) if whole.is_empty() => piece,
         _ => whole.into(),

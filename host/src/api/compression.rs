@@ -12,7 +12,7 @@ use hyper::body::{Body as _, Frame};
 use hyper::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
 };
-use memory::{Held, MemoryBudget};
+use memory::{MemoryBudget, Reservation};
 
 use crate::body::{Body, full, rejoined};
 use crate::media_type::{essence, is_json};
@@ -21,8 +21,8 @@ use egress::EgressError;
 /// A smaller answer fits in one packet, so compression gains nothing.
 const LEAST_BYTES: usize = 1024;
 
-/// The level of zstd that takes the least time, and the distance in which it looks for repetitions: 2^17 bytes. Both keep its memory
-/// small.
+/// The level of zstd that takes the least time, and the distance in which it looks for repetitions:
+/// 2^17 bytes. Both keep its memory small.
 const ZSTD_LEVEL: i32 = 1;
 const ZSTD_WINDOW_LOG: u32 = 17;
 
@@ -34,8 +34,8 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding for a header `Accept-Encoding`. zstd is preferred, because it takes less time. `None` if the caller accepts
-    /// neither.
+    /// The encoding for a header `Accept-Encoding`. zstd is preferred, because it takes less time.
+    /// `None` if the caller accepts neither.
     pub(super) fn negotiated(accepted: Option<&HeaderValue>) -> Option<Self> {
         let accepted = accepted?;
         if accepts_encoding(accepted, "zstd") {
@@ -70,8 +70,8 @@ pub(super) fn accepts_encoding(accepted: &HeaderValue, name: &str) -> bool {
     })
 }
 
-/// Returns the answer in this encoding, if it is text and not too small. An answer that streams still streams. Large pieces
-/// are encoded on other threads than those that serve.
+/// Returns the answer in this encoding, if it is text and not too small. An answer that streams
+/// still streams. Large pieces are encoded on other threads than those that serve.
 pub(super) async fn compressed(response: Response<Body>, encoding: Encoding, memory: &MemoryBudget) -> Response<Body> {
     if !is_text(response.headers()) || response.body().size_hint().exact().is_some_and(|size| size < LEAST_BYTES as u64)
     {
@@ -104,7 +104,8 @@ pub(super) async fn compressed(response: Response<Body>, encoding: Encoding, mem
     Response::from_parts(parts, StreamBody::new(pieces).boxed_unsync())
 }
 
-/// Returns `true` if the media type is one of text, which gets smaller. Images, archives and the like are compressed already.
+/// Returns `true` if the media type is one of text, which gets smaller. Images, archives and the
+/// like are compressed already.
 fn is_text(headers: &HeaderMap) -> bool {
     if headers.contains_key(CONTENT_ENCODING) || headers.contains_key(CONTENT_RANGE) {
         return false;
@@ -123,7 +124,7 @@ struct State {
     encoder: Encoder,
     memory: MemoryBudget,
     /// Counts the encoder.
-    _held: Held,
+    _held: Reservation,
 }
 
 impl State {

@@ -1,6 +1,7 @@
 //! Calls from pages in a browser (CORS): which of them may read the answers.
 //!
-//! Off unless `allowed_origins` is set, and only for callers with a JWT: everyone can read an API key in a page.
+//! Off unless `allowed_origins` is set, and only for callers with a JWT: everyone can read an API
+//! key in a page.
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -30,7 +31,8 @@ const READ: HeaderValue = HeaderValue::from_static(
 /// Time for which a browser keeps the answer to a preflight request, in seconds.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("600");
 
-/// The origin of a page that may read the answer. `None` if the call does not come from such a page.
+/// The origin of a page that may read the answer. `None` if the call does not come from such a
+/// page.
 pub(super) fn allowed_origin(config: &Config, headers: &HeaderMap) -> Option<HeaderValue> {
     // Without the setting, nothing is looked up.
     if config.allowed_origins.is_empty() {
@@ -42,8 +44,8 @@ pub(super) fn allowed_origin(config: &Config, headers: &HeaderMap) -> Option<Hea
     (is_for_pages && config.allowed_origins.contains(&origin)).then(|| given.clone())
 }
 
-/// The answer to a preflight request, with which a browser checks whether a page may send a call. `None` if this is no such
-/// request.
+/// The answer to a preflight request, with which a browser checks whether a page may send a call.
+/// `None` if this is no such request.
 pub(super) fn preflight_answer(method: &Method, request: &HeaderMap, route: &Route) -> Option<Response<Body>> {
     if *method != Method::OPTIONS || !request.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
         return None;

@@ -4,12 +4,13 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 
 use crate::problem::{self, Problem};
-use contract::pointer;
+use contract_rules::pointer;
 
 /// Names the integration that a call runs on.
 const USER_IDENTIFIER: HeaderName = HeaderName::from_static("x-user-identifier");
 
-/// The headers of a call that change how it runs. The texts are copied: a waiting call must not keep the buffer of its connection.
+/// The headers of a call that change how it runs. The texts are copied: a waiting call must not
+/// keep the buffer of its connection.
 #[derive(Default)]
 pub(super) struct CallHeaders {
     /// The media types that the caller accepts.
@@ -18,9 +19,11 @@ pub(super) struct CallHeaders {
     pub(super) range: Option<Box<str>>,
     /// See [`user_identifier`].
     pub(super) user_identifier: Option<Box<str>>,
-    /// The longest time that the caller waits: `Request-Timeout`, else the preference `wait` (RFC 7240, section 4.3).
+    /// The longest time that the caller waits: `Request-Timeout`, else the preference `wait` (RFC
+    /// 7240, section 4.3).
     pub(super) requested_timeout: Option<RequestedTimeout>,
-    /// The caller requests the reason why a connector trapped. Only callers with the scope `admin` get it.
+    /// The caller requests the reason why a connector trapped. Only callers with the scope `admin`
+    /// get it.
     pub(super) wants_debug: bool,
 }
 
@@ -28,8 +31,8 @@ impl CallHeaders {
     /// Reads all headers in one pass, so that an absent header costs nothing.
     ///
     /// # Errors
-    /// 400 if `Request-Timeout` is not a number of seconds, and those of [`user_identifier`]. A preference that cannot be read is
-    /// ignored, as RFC 7240 says.
+    /// 400 if `Request-Timeout` is not a number of seconds, and the errors of [`user_identifier`].
+    /// A preference that cannot be read is ignored, as RFC 7240 says.
     pub(super) fn parse(headers: &HeaderMap) -> Result<Self, Problem> {
         let mut call_headers = Self::default();
         let (mut prefer, mut request_timeout) = (None, None);
@@ -91,7 +94,8 @@ impl RequestedTimeout {
 /// The integration that a call names. `None` if the header is missing.
 ///
 /// # Errors
-/// 422 if the header is empty or repeated: the gateway must not guess what the caller means. 400 if it is not UTF-8.
+/// 422 if the header is empty or repeated: the gateway must not guess what the caller means. 400 if
+/// it is not UTF-8.
 pub(super) fn user_identifier(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut values = headers.get_all(&USER_IDENTIFIER).iter();
     let Some(value) = values.next() else { return Ok(None) };

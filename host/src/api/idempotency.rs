@@ -38,10 +38,12 @@ enum KeptHead {
     Problem(Problem),
 }
 
-/// The key of a call: a string as in RFC 8941 (`"…"`), or the same without the quotation marks. `None` if there is no key.
+/// The key of a call: a string as in RFC 8941 (`"…"`), or the same without the quotation marks.
+/// `None` if there is no key.
 ///
 /// # Errors
-/// 400 if the key is repeated, empty, too long, or has a character that is not printable ASCII, a quotation mark or a backslash.
+/// 400 if the key is repeated, empty, too long, or has a character that is not printable ASCII, a
+/// quotation mark or a backslash.
 pub(super) fn key_in_headers(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     let mut values = headers.get_all(&IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
@@ -58,12 +60,14 @@ pub(super) fn key_in_headers(headers: &HeaderMap) -> Result<Option<&str>, Proble
     Ok(Some(text))
 }
 
-/// Answers a call with this key: runs it if the key is new, else repeats the first answer. `request` are the parts that make two
-/// calls the same. The call runs to its end even if the caller goes away.
+/// Answers a call with this key: runs it if the key is new, else repeats the first answer.
+/// `request` are the parts that make two calls the same. The call runs to its end even if the
+/// caller disconnects.
 ///
 /// # Errors
-/// 409 while the first call runs, if nobody knows what it did, or if its answer was not kept; 422 if the key belongs to another
-/// request; 503 if the store does not answer; and the problem of the call itself.
+/// 409 while the first call runs, if its outcome is not known, or if its answer was not kept; 422
+/// if the key belongs to another request; 503 if the store does not answer; and the problem of the
+/// call itself.
 pub(super) async fn answer_idempotently(
     gateway: &Arc<Gateway>,
     caller: &AuthorizedCaller,
@@ -154,7 +158,7 @@ async fn outcome_of(
         };
         if read.len() + data.len() > MAX_KEPT_BYTES || held.grow_to(read.len() + data.len()).is_err() {
             return (
-                Ok(Response::from_parts(parts, rejoined([Ok(held.of(read.freeze())), Ok(data)], body))),
+                Ok(Response::from_parts(parts, rejoined([Ok(held.tie_to(read.freeze())), Ok(data)], body))),
                 KeyOutcome::TooLarge,
             );
         }
@@ -164,7 +168,7 @@ async fn outcome_of(
     let headers =
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
     let kept = stored_answer(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
-    (Ok(Response::from_parts(parts, full(held.of(read.freeze())))), kept)
+    (Ok(Response::from_parts(parts, full(held.tie_to(read.freeze())))), kept)
 }
 
 fn stored_answer(head: &KeptHead, body: &[u8]) -> KeyOutcome {

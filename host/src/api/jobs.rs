@@ -74,7 +74,7 @@ impl Query {
             "cursor" => {
                 let id = value.strip_prefix("job_");
                 if !id.is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit())) {
-                    return Err("Must be the `next_cursor` of the page before.".to_owned());
+                    return Err("Must be the `next_cursor` of the previous page.".to_owned());
                 }
                 self.cursor = Some(value.to_owned());
             }

@@ -1,11 +1,34 @@
 //! The HTTP interface that callers see.
 //!
-//! - [`server`] takes the connections; [`router`] answers each request by the table of [`routes`]
-//! - [`route`]: the types of the table; [`authorize`]: who may call an endpoint
-//! - [`operations`], [`jobs`], [`integrations`], [`webhooks`], [`connectors`], [`admin`], [`system`]: the handlers, one file for each family of routes
-//! - [`idempotency`]: calls with an idempotency key; [`cors`]: calls from pages in a browser; [`compression`]: smaller answers
-//! - [`body`], [`headers`]: parts of a call; [`answer`]: what goes back
-//! - [`openapi`]: the API's description; [`docs`]: the same as a page for browsers
+//! - [`server`]: accepts connections
+//! - [`router`]: finds the route of each request and calls its handler
+//! - [`routes`]: the table of routes
+//! - [`route`]: the types of the table
+//! - [`authorize`]: who may call an endpoint
+//!
+//! The handlers, one file for each family of routes:
+//!
+//! - [`operations`]: calls of operations
+//! - [`jobs`]: operations that run in the background
+//! - [`integrations`]: accounts that users connect
+//! - [`webhooks`]: the secrets that webhooks are signed with
+//! - [`connectors`]: the list of connectors
+//! - [`admin`]: changes of connectors
+//! - [`system`]: health, metrics and the API's description
+//! - [`docs`]: the description as a page for browsers
+//!
+//! What handlers share:
+//!
+//! - [`headers`]: headers of a call
+//! - [`body`]: the body of a call
+//! - [`idempotency`]: calls with an idempotency key
+//! - [`answer`]: answers with status 200
+//! - [`records`]: the JSON of the gateway's own routes
+//! - [`record_schema`]: its schemas
+//! - [`pagination`]: the pages of an operation
+//! - [`openapi`]: the API's description
+//! - [`compression`]: compressed answers
+//! - [`cors`]: calls from pages in a browser
 
 mod admin;
 mod answer;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
+use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -21,7 +22,6 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
 use crate::jobs::job_problem;
-use crate::metrics::sharded::Gauge;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Operation};
@@ -49,10 +49,12 @@ pub(super) async fn invoke_operation(call: HttpCall<'_>, caller: AuthorizedCalle
     body.end_by(deadline);
     let trace = trace.clone();
     let gateway = Arc::clone(gateway);
-    // Made before the body is read. A value that is moved after an await point takes its space twice in every waiting call.
+    // Made before the body is read. A value that is moved after an await point takes its space
+    // twice in every waiting call.
     let mut call = OperationCall { gateway, caller, call_headers, body: Bytes::new(), arrived, deadline, trace };
     let reading = async {
-        // The head of the request ends here. It is a part of the connection's memory, which a call that waits must not keep.
+        // The head of the request ends here. It is a part of the connection's memory, which a call
+        // that waits must not keep.
         let head = head;
         body::read_json_body(&head.headers, body, &call.gateway).await
     };
@@ -94,7 +96,7 @@ impl IdempotencyKey {
     /// `None` if the call has no key. Reads never need one, and do not look for it.
     ///
     /// # Errors
-    /// Those of [`idempotency::key_in_headers`].
+    /// The errors of [`idempotency::key_in_headers`].
     fn of(head: &Parts, operation: &Operation) -> Result<Option<Self>, Problem> {
         let key =
             if operation.manifest.effect == Effect::Read { None } else { idempotency::key_in_headers(&head.headers)? };
@@ -172,7 +174,7 @@ async fn run_operation(
         }
     };
     operation.metrics.succeeded.inc();
-    operation.metrics.seconds.observe(arrived.elapsed());
+    operation.metrics.seconds.observe(arrived.elapsed().as_secs_f64());
     let mut response = Response::new(answer.body);
     response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.status_mut() = answer.status;

@@ -16,7 +16,8 @@ pub(super) fn schema_of_body<T: JsonSchema>() -> Value {
     schema.to_value()
 }
 
-/// A generator of schemas for the API's description. Its references lead to the component `schemas`.
+/// A generator of schemas for the API's description. Its references lead to the component
+/// `schemas`.
 pub(super) fn schema_generator(contract: Contract) -> SchemaGenerator {
     schema_settings(contract).into_generator()
 }

@@ -16,7 +16,8 @@ use crate::gateway::Gateway;
 use crate::problem::Problem;
 use crate::telemetry::Trace;
 
-/// The answer of a handler, in a box: hyper moves the future of every request, so that future is kept small.
+/// The answer of a handler, in a box: hyper moves the future of every request, so that future is
+/// kept small.
 pub(super) type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response<Body>, Problem>> + Send + 'a>>;
 
 /// One path of the API.
@@ -34,17 +35,19 @@ pub(super) struct Endpoint {
     /// `false` if a HEAD request would change something. Only looked at for GET.
     pub(super) takes_head: bool,
     pub(super) handler: Handler,
-    /// `None` for operations, because the API's description lists those of each live connector, and for parts of a page.
+    /// `None` for operations, because the API's description lists the operations of each live
+    /// connector, and for parts of a page.
     pub(super) description: Option<Description>,
 }
 
 /// The callers that an endpoint admits, and the function that answers them.
 pub(super) enum Handler {
-    /// Everybody may call it.
+    /// Everyone may call it.
     Public(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
     /// Callers with a valid token may call it.
     Known(for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
-    /// Everybody may call it at [`Listener::Admin`], and callers with the scope `admin` at [`Listener::Callers`].
+    /// Everyone may call it at [`Listener::Admin`], and callers with the scope `admin` at
+    /// [`Listener::Callers`].
     Operator(for<'a> fn(HttpCall<'a>) -> Answering<'a>),
     /// Callers whose token has the scope may call it.
     Scoped(Scope, for<'a> fn(HttpCall<'a>, AuthorizedCaller) -> Answering<'a>),
@@ -59,7 +62,7 @@ pub(super) struct Description {
     pub(super) members: fn() -> Value,
 }
 
-/// The address that a request came in by.
+/// The listener that accepted the connection of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Listener {
     /// `listen`
@@ -80,7 +83,8 @@ pub(super) enum Family {
     System,
 }
 
-/// The segments of a path that a route's pattern names. A name that the pattern does not have is empty.
+/// The segments of a path that a route's pattern names. A name that the pattern does not have is
+/// empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PathArguments<'a> {
     pub(super) connector: &'a str,
@@ -106,13 +110,15 @@ pub(super) struct HttpCall<'a> {
 }
 
 impl Route {
-    /// Returns `true` if the route is for the operator, so that it moves to `admin_listen` if that is set.
+    /// Returns `true` if the route is for the operator, so that it moves to `admin_listen` if that
+    /// is set.
     fn is_for_operators(&self) -> bool {
         let is_operator = |endpoint: &Endpoint| matches!(endpoint.handler, Handler::Operator(_));
         self.family == Family::Admin || self.methods.iter().any(is_operator)
     }
 
-    /// Returns `true` if the route is served at this listener. `has_admin_listener` says that `admin_listen` is set.
+    /// Returns `true` if the route is served at this listener. `has_admin_listener` says that
+    /// `admin_listen` is set.
     pub(super) fn is_served_by(&self, listener: Listener, has_admin_listener: bool) -> bool {
         match listener {
             Listener::Callers => !(has_admin_listener && self.is_for_operators()),

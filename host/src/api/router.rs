@@ -24,7 +24,8 @@ use crate::metrics::RequestLabels;
 use crate::problem::{self, Problem};
 use crate::telemetry::Trace;
 
-/// Names in paths are cut to this length in the log. Names of connectors and operations are shorter.
+/// Names in paths are cut to this length in the log. Names of connectors and operations are
+/// shorter.
 const MAX_SHOWN_CHARACTERS: usize = 128;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -46,7 +47,8 @@ pub(super) async fn answer_request(
     let origin = cors::allowed_origin(&gateway.config, &head.headers);
     let method = head.method.clone();
     let mut body = RequestBody::new(incoming, arrived + gateway.config.caller_timeout, is_held_back);
-    // A copy. A part of the request would keep the connection's memory for as long as the call waits.
+    // A copy. A part of the request would keep the connection's memory for as long as the call
+    // waits.
     let path: Box<str> = head.uri.path().into();
     let has_admin_listener = gateway.config.admin_listen.is_some();
     let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(listener, has_admin_listener));
@@ -72,7 +74,8 @@ pub(super) async fn answer_request(
                 response
             }
         };
-        // `operations::invoke_operation` has already counted its success with the operation's own metrics.
+        // `operations::invoke_operation` has already counted its success with the operation's own
+        // metrics.
         if !is_counted {
             count_answer(gateway, found, &response);
         }
@@ -125,7 +128,8 @@ fn shown(name: &str) -> &str {
     name.char_indices().nth(MAX_SHOWN_CHARACTERS).map_or(name, |(end, _)| &name[..end])
 }
 
-/// The span of a request. Each log line below it carries its fields. The tenant is recorded once the caller is known.
+/// The span of a request. Each log line below it carries its fields. The tenant is recorded once
+/// the caller is known.
 fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
     let (connector, operation) = match found {
         Some((route, PathArguments { connector, operation, .. })) => match route.family {
@@ -140,7 +144,8 @@ fn request_span(request_id: &str, found: MatchedRoute<'_>) -> Span {
     tracing::error_span!(target: REQUEST_SPAN, "request", request_id, connector, operation, tenant = Empty)
 }
 
-/// The trace of a request. Paths without a route are left out, and routes of the system, which probes call every few seconds.
+/// The trace of a request. Paths without a route are left out, and routes of the system, which
+/// probes call every few seconds.
 fn trace_of_request(gateway: &Gateway, found: MatchedRoute<'_>, request_id: &str, head: &Parts) -> Trace {
     match found {
         Some((route, _)) if route.family != Family::System => {
@@ -199,7 +204,8 @@ fn has_one_host(headers: &HeaderMap) -> bool {
     hosts.next().is_some() && hosts.next().is_none()
 }
 
-/// Counts an answer. Names that no live connector has are left out: callers could invent any number of them.
+/// Counts an answer. Names that no live connector has are left out: callers could invent any number
+/// of them.
 fn count_answer(gateway: &Gateway, found: MatchedRoute<'_>, response: &Response<Body>) {
     let (connector, operation) = match found {
         None => (String::new(), String::new()),

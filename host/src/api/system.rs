@@ -22,7 +22,7 @@ pub(super) async fn get_health(_: HttpCall<'_>) -> Result<Response<Body>, Proble
     Ok(json_answer(&json!(HealthRecord { status: "ok", version: env!("CARGO_PKG_VERSION") })))
 }
 
-/// GET /readyz: the gateway takes requests.
+/// GET /readyz: the gateway accepts requests.
 pub(super) async fn get_readiness(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     if call.gateway.draining.has_started() {
         return Err(problem::DRAINING.with_detail("Send this request to another gateway.").retry_after(1));

@@ -39,8 +39,8 @@ pub(super) async fn delete_secret(call: HttpCall<'_>, caller: AuthorizedCaller) 
         .with_detail(format!("There is no valid secret `{id}`; GET /webhooks/secrets lists the valid ones.")))
 }
 
-/// The tenant of a caller that may act for every user of it. Secrets belong to the tenant, so that a token of one user must not
-/// change them.
+/// The tenant of a caller that may act for every user of it. Secrets belong to the tenant, so that
+/// a token of one user must not change them.
 fn tenant(caller: &AuthorizedCaller) -> Result<&str, Problem> {
     if caller.subject().is_empty() {
         return Ok(caller.tenant());

@@ -90,7 +90,7 @@ fn read_root(root: &mut Section<'_>, config: &mut Config) {
     root.section("callbacks", |section| read_callbacks(section, &mut config.callbacks));
     root.section("telemetry", |section| read_telemetry(section, &mut config.telemetry));
     root.each("connectors", |identifier, connectors| {
-        if let Err(broken) = contract::name::identifier(identifier) {
+        if let Err(broken) = contract_rules::name::identifier(identifier) {
             connectors.refuse(identifier, &format!("is not the identifier of a connector: {broken}"));
             return;
         }
@@ -197,7 +197,7 @@ fn read_secret(path: &str) -> Result<SecretString, String> {
 
 fn read_connector(section: &mut Section<'_>, connector: &mut Connector) {
     section.each("upstreams", |name, upstreams| {
-        if contract::name::plain(name).is_err() {
+        if contract_rules::name::plain(name).is_err() {
             upstreams.refuse(name, NOT_AN_UPSTREAM);
             return;
         }
@@ -208,7 +208,7 @@ fn read_connector(section: &mut Section<'_>, connector: &mut Connector) {
     section.section("oauth", |section| read_oauth(section, &mut connector.oauth));
     section.value("allow_private_network", &mut connector.allow_private_network, value::boolean);
     section.each("link_hosts", |name, link_hosts| {
-        if contract::name::plain(name).is_err() {
+        if contract_rules::name::plain(name).is_err() {
             link_hosts.refuse(name, NOT_AN_UPSTREAM);
             return;
         }

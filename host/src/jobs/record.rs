@@ -11,7 +11,8 @@ use crate::webhooks::CallbackRecord;
 use sandbox::progress::Progress;
 use store::{Job, JobStatus, JobValue};
 
-/// A job as callers see it. A webhook has no `callbacks`. A list has neither `result` nor `callbacks`, which may be large.
+/// A job as callers see it. A webhook has no `callbacks`. A list has neither `result` nor
+/// `callbacks`, which may be large.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Job")]
 pub struct JobRecord<'a> {

@@ -39,7 +39,7 @@ use crate::registry::{Connector, Operation, Permit, Registry};
 use crate::schema::{self, Input};
 use crate::telemetry::Trace;
 use contract::Effect;
-use egress::{Credential, Egress, Left};
+use egress::{Credential, Egress, Remaining};
 use sandbox::http::{Outbound, Request};
 use sandbox::progress::ProgressSender;
 use sandbox::{CpuBudget, Fault, InvocationError, Limits, Outcome, storage};
@@ -315,15 +315,15 @@ fn admit<'a>(
     connector: &'a Connector,
     operation: &Operation,
     tenant: &str,
-) -> Result<(Permit, Option<Left<'a>>), Error> {
+) -> Result<(Permit, Option<Remaining<'a>>), Error> {
     let permit = connector.admit(tenant).map_err(Error::NoPermit)?;
     let Some(limit) = &operation.manifest.rate_limit else { return Ok((permit, None)) };
-    let left = connector.budgets().check(limit).transpose();
-    let left = left.map_err(|Left { budget, until_more, .. }| Error::RateLimited {
-        budget: budget.clone(),
+    let remaining = connector.quotas().check(limit).transpose();
+    let remaining = remaining.map_err(|Remaining { quota, until_more, .. }| Error::RateLimited {
+        quota: quota.clone(),
         retry_after: until_more,
     })?;
-    Ok((permit, left))
+    Ok((permit, remaining))
 }
 
 /// Invokes the connector. If its fault says that the credential was refused, the credential is

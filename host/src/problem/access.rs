@@ -92,9 +92,9 @@ pub fn integration_problem(error: &IntegrationError) -> Problem {
         IntegrationError::RefreshNotStored => STORE_UNAVAILABLE
             .with_detail("The credential cannot be refreshed now, because the database does not take it; try again.")
             .retry_after(1),
-        IntegrationError::KeptChanging => STORE_UNAVAILABLE
-            .with_detail("The account changed each time that it was read; try again.")
-            .retry_after(1),
+        IntegrationError::KeptChanging => {
+            STORE_UNAVAILABLE.with_detail("The account changed each time that it was read; try again.").retry_after(1)
+        }
         IntegrationError::Stopping => DRAINING.with_detail("The gateway is about to stop; try again.").retry_after(1),
         IntegrationError::Vault(_) | IntegrationError::Secret(_) | IntegrationError::NoRandomness => {
             tracing::error!(%error, "an integration cannot be used");

@@ -14,9 +14,9 @@ use crate::pipeline::{Error, Explanation, UpstreamError, rate};
 use crate::registry::{Connector, NoPermit};
 use crate::schema::Violation;
 use contract::Owner;
-use contract::limit::PATH_BYTES;
 use contract::words::{nearest, sentence, shortened};
-use egress::{EgressError, Left, whole_seconds};
+use contract_rules::limit::PATH_BYTES;
+use egress::{EgressError, Remaining, whole_seconds};
 use memory::Exhausted;
 use sandbox::{Awaited, InvocationError, http};
 
@@ -27,13 +27,13 @@ pub fn pipeline_problem(error: Error, connector: &str) -> Problem {
         Error::Invalid(violations) => violations_problem(violations),
         Error::SchemaTooCostly => schema_too_costly().with("connector", connector),
         Error::Access(error) => access_problem(error, connector),
-        Error::RateLimited { budget, retry_after } => {
-            let left = Left { budget: &budget, calls: 0, until_more: retry_after };
+        Error::RateLimited { quota, retry_after } => {
+            let remaining = Remaining { quota: &quota, calls: 0, until_more: retry_after };
             let seconds = whole_seconds(retry_after);
             let problem = RATE_LIMITED
-                .with_detail(format!("The rate limit `{}` is used up; try again in {seconds} s.", budget.name))
+                .with_detail(format!("The rate limit `{}` is used up; try again in {seconds} s.", quota.name))
                 .retry_after(seconds);
-            rate::headers(&left).fold(problem, |problem, (name, value)| problem.header(name, value))
+            rate::headers(&remaining).fold(problem, |problem, (name, value)| problem.header(name, value))
         }
         Error::NoPermit(NoPermit::AllTaken) => BUSY
             .with_detail(format!(

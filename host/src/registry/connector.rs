@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::concurrency::{ConcurrencyLimit, NoPermit, Permit};
 use super::origin::Origin;
-use super::reach::{Reach, Service, reach};
+use super::reach::{Reach, Service, Upstreams, reach};
 use super::refusal::Refusal;
 use super::trust::Signed;
 use super::{settings, token_hosts};
@@ -19,7 +19,7 @@ use crate::oauth::Recipients;
 use crate::schema::{Schema, UrlCheck, ValueSchema};
 use crate::webhooks::url_check;
 use contract::{AuthScheme, Manifest};
-use egress::{Budget, Budgets, Upstream};
+use egress::{Quota, Quotas};
 use sandbox::{Limits, Module, Settings};
 
 /// A described module, of which [`Connector::build`] makes a connector.
@@ -48,7 +48,7 @@ pub struct Connector {
     live_since: SystemTime,
     operations: HashMap<String, Operation>,
     upstreams: Arc<Upstreams>,
-    budgets: Budgets,
+    quotas: Quotas,
     settings: Arc<Settings>,
     limits: Limits,
     timeout: Duration,
@@ -61,9 +61,6 @@ pub struct Connector {
     recipients: Recipients,
     missing_token_hosts: BTreeSet<String>,
 }
-
-/// The upstreams of a connector, by the names in its manifest.
-pub(super) type Upstreams = HashMap<String, Upstream>;
 
 /// One operation.
 pub struct Operation {
@@ -122,21 +119,21 @@ impl Connector {
         }
         let operator_grants = granted.clone();
         let Reach { upstreams, services, granted, mut missing } =
-            reach(&manifest, shipped, &granted, config, metrics, previous)?;
+            reach(&manifest, shipped, &granted, config, metrics, previous.map(|previous| &*previous.upstreams))?;
         named.extend(granted.iter().chain(&missing).cloned());
         missing.extend(missing_token_hosts.iter().cloned());
-        let mut budgets = Budgets::new(manifest.rate_limits.iter().map(|limit| Budget {
+        let mut quotas = Quotas::new(manifest.rate_limits.iter().map(|limit| Quota {
             name: limit.name.clone(),
             requests: limit.requests,
             period: Duration::from_secs(limit.period_seconds.into()),
         }));
         if let Some(previous) = previous {
-            budgets.inherit(&previous.budgets);
+            quotas.inherit(&previous.quotas);
         }
         Ok(Self {
             operations,
             upstreams: Arc::new(upstreams),
-            budgets,
+            quotas,
             settings: Arc::new(settings),
             limits: limits(&config.limits),
             timeout: Duration::from_secs(config.limits.timeout_s),
@@ -216,8 +213,8 @@ impl Connector {
     }
 
     /// The rate limits.
-    pub fn budgets(&self) -> &Budgets {
-        &self.budgets
+    pub fn quotas(&self) -> &Quotas {
+        &self.quotas
     }
 
     /// The values of its settings, as JSON text.

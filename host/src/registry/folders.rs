@@ -15,14 +15,13 @@ use super::files::FileState;
 use super::origin::Origin;
 use super::record::Record;
 use super::trust;
-use super::versions::Versions;
 use crate::config::Config;
 
 /// The default of `shipped_dir`: a folder of this name next to the binary.
 const DEFAULT_SHIPPED_DIR: &str = "connectors";
 
 /// The folder in `data_dir` with the digests of accepted versions.
-const ACCEPTED: &str = "accepted";
+pub(super) const ACCEPTED: &str = "accepted";
 
 /// The folders of modules, and the folders of the operator's marks.
 pub(super) struct Folders {
@@ -140,7 +139,7 @@ impl Folders {
             for (content, file) in previous {
                 // The caller gets the first error.
                 let _ = match content {
-                    Some(content) => store::files::write_atomically(&file, |file| file.write_all(&content)),
+                    Some(content) => files::write_atomically(&file, |file| file.write_all(&content)),
                     None => remove_file(&file),
                 };
             }
@@ -156,10 +155,10 @@ impl Folders {
         }
         self.accept(record)?;
         match record.signature {
-            Some(text) => store::files::write_atomically(&trust::file(path), |file| file.write_all(text.as_bytes()))?,
+            Some(text) => files::write_atomically(&trust::file(path), |file| file.write_all(text.as_bytes()))?,
             None => remove_file(&trust::file(path))?,
         }
-        store::files::write_atomically(path, |file| file.write_all(record.module))
+        files::write_atomically(path, |file| file.write_all(record.module))
     }
 
     /// Removes a foreign module, its signature and its marks.
@@ -197,21 +196,6 @@ impl Folders {
     }
 }
 
-/// The file of the version of a connector that a gateway with this configuration serves. This is
-/// the version that the operator accepted last, else the file in a folder of modules. `None` if the
-/// connector is not installed. Nothing is created.
-pub fn present_module(config: &Config, identifier: &str) -> Option<PathBuf> {
-    let file = format!("{identifier}.wasm");
-    let foreign = config.modules_dir.join(&file);
-    if foreign.is_file() {
-        let accepted = fs::read_to_string(config.data_dir.join(ACCEPTED).join(identifier)).ok();
-        let accepted = accepted.map(|digest| Versions::at(&config.data_dir).file(identifier, Origin::Foreign, &digest));
-        return Some(accepted.filter(|path| path.is_file()).unwrap_or(foreign));
-    }
-    let shipped = config.shipped_dir.clone().or_else(default_shipped_dir)?.join(file);
-    shipped.is_file().then_some(shipped)
-}
-
 /// Removes a file if it is there.
 pub(super) fn remove_file(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
@@ -227,7 +211,7 @@ pub(super) fn identifier_of(path: &Path) -> &str {
 
 /// The default of `shipped_dir`. `None` if the folder is missing, because the gateway was installed
 /// without connectors.
-fn default_shipped_dir() -> Option<PathBuf> {
+pub(super) fn default_shipped_dir() -> Option<PathBuf> {
     let folder = std::env::current_exe().ok()?.with_file_name(DEFAULT_SHIPPED_DIR);
     if !folder.is_dir() {
         tracing::info!(
@@ -277,5 +261,5 @@ fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>
 
 /// Writes the digest of a module to the file of its connector in a folder of marks.
 fn mark(folder: &Path, record: &Record<'_>) -> io::Result<()> {
-    store::files::write_atomically(&folder.join(record.identifier), |file| file.write_all(record.digest.as_bytes()))
+    files::write_atomically(&folder.join(record.identifier), |file| file.write_all(record.digest.as_bytes()))
 }

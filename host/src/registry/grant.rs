@@ -81,7 +81,7 @@ impl Registry {
 /// the file in `modules_dir`.
 fn foreign_module(registry: &Registry, identifier: &str) -> Result<PathBuf, ChangeError> {
     let unknown = || ChangeError::Unknown(identifier.to_owned());
-    if contract::name::identifier(identifier).is_err() {
+    if contract_rules::name::identifier(identifier).is_err() {
         return Err(unknown());
     }
     let Some(file) = registry.folders.file(Origin::Foreign, identifier) else {

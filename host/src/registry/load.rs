@@ -11,7 +11,7 @@ use url::Url;
 
 use super::origin::Origin;
 use super::refusal::Refusal;
-use super::{Connector, Registry, connector, load_file, provider_names, reach, trust};
+use super::{Connector, Registry, connector, module_file, provider_names, reach, trust};
 use crate::config::{Config, Location, Setting};
 use crate::metrics::CacheLabels;
 use crate::schema::{self, Trial};
@@ -120,7 +120,7 @@ impl Registry {
     pub async fn look_at(&self, module: &[u8]) -> Result<Connector, Refusal> {
         let connector = self.load(module, None, GrantSource::Stored, ModuleSource::Inspected).await?;
         let Some(shipped) = self.folders.shipped(connector.name()) else { return Ok(connector) };
-        let digest = load_file::digest_of(&shipped, self.config.compile.max_module_mb).await;
+        let digest = module_file::digest_of(&shipped, self.config.compile.max_module_mb).await;
         if digest.as_deref() != Some(connector.digest()) {
             return Ok(connector);
         }

@@ -1,14 +1,14 @@
 //! Loads a file of a folder of modules, and makes its connector live or refuses it.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsStep, Rejection, Remaining};
 use super::files::FileState;
 use super::folders::identifier_of;
 use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
+use super::module_file::{self, ReadError};
 use super::origin::Origin;
 use super::trust::signature_of;
 use super::{Connector, Refusal, Registry, permissions};
@@ -22,7 +22,7 @@ impl Registry {
         let max_mb = self.config.compile.max_module_mb;
         while self.files.lock().await.is_handled(path, state) {
             let expected = Expected::with_file(self, path, state);
-            let committed = match read(path.to_owned(), state.length, max_mb).await {
+            let committed = match module_file::read(path.to_owned(), state.length, max_mb).await {
                 Ok(module) => self.commit_file(&expected, path, state.origin, &module).await,
                 Err(ReadError::Missing) => return,
                 Err(ReadError::Refused(refusal)) => {
@@ -116,52 +116,5 @@ impl Registry {
             return Some((candidate, module));
         }
         None
-    }
-}
-
-/// The digest of a file. `None` if the file is missing. Empty if it cannot be read.
-pub(super) async fn digest_of(path: &Path, max_mb: u64) -> Option<String> {
-    let length = fs::metadata(path).ok()?.len();
-    match read(path.to_owned(), length, max_mb).await {
-        Ok(module) => Some(sha256_hex(&module)),
-        Err(ReadError::Missing) => None,
-        Err(ReadError::Refused(_)) => Some(String::new()),
-    }
-}
-
-/// Why a file cannot be read.
-enum ReadError {
-    /// It was removed in the meantime. The next scan notices.
-    Missing,
-    /// It is too large, or the operating system refuses.
-    Refused(Refusal),
-}
-
-/// Reads a module of at most `max_mb` MiB. The length is checked first, because a sparse file may
-/// have any length.
-async fn read(path: PathBuf, length: u64, max_mb: u64) -> Result<Vec<u8>, ReadError> {
-    let too_large = |length: u64| {
-        ReadError::Refused(Refusal::Module(format!(
-            "it has {} MB, over the limit of {max_mb} MB (`compile.max_module_mb`)",
-            length >> 20
-        )))
-    };
-    let limit = max_mb << 20;
-    if length >= limit {
-        return Err(too_large(length));
-    }
-    let reading = tokio::task::spawn_blocking(move || {
-        let mut module = Vec::new();
-        // The file may have grown since its length was read.
-        File::open(path)?.take(limit + 1).read_to_end(&mut module).map(|_| module)
-    });
-    let failed =
-        |error: &dyn std::fmt::Display| ReadError::Refused(Refusal::Temporary(format!("it cannot be read: {error}")));
-    match reading.await {
-        Ok(Ok(module)) if module.len() as u64 >= limit => Err(too_large(module.len() as u64)),
-        Ok(Ok(module)) => Ok(module),
-        Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Missing),
-        Ok(Err(error)) => Err(failed(&error)),
-        Err(error) => Err(failed(&error)),
     }
 }

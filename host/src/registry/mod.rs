@@ -40,6 +40,7 @@
 //! - [`record`]: the durable part of a live connector
 //! - [`origin`]: shipped or foreign
 //! - [`folders`]: the two folders of modules, and the operator's marks
+//! - [`mod@present_module`]: the file of the module that a gateway serves
 //! - [`versions`]: the folder of versions for a rollback
 //! - [`version_list`]: lists the versions for the operator
 //! - [`grants`]: the grants in the store
@@ -49,6 +50,7 @@
 //!
 //! - [`mod@watch`]: notices changes of the folders
 //! - [`scan`]: compares the folders with the live connectors
+//! - [`module_file`]: reads the file of a module
 //! - [`files`]: the files that the gateway knows or is loading
 //! - [`derived`]: values that are computed from the live connectors
 //! - [`unused_settings`]: warns of sections of the configuration without a connector
@@ -68,8 +70,10 @@ mod install;
 mod live;
 mod load;
 mod load_file;
+mod module_file;
 mod origin;
 mod permissions;
+mod present_module;
 mod provider_names;
 mod reach;
 mod record;
@@ -98,11 +102,11 @@ pub use self::change_error::ChangeError;
 pub use self::concurrency::{NoPermit, Permit};
 pub use self::connector::{Connector, Operation};
 pub use self::derived::Derived;
-pub use self::folders::present_module;
 pub use self::grants::{GrantState, HostGrant};
 pub use self::history::Actor;
 pub use self::install::Installation;
 pub use self::load::{AuthorSettings, try_schemas};
+pub use self::present_module::present_module;
 pub use self::reach::{GRANT_COMMAND, Service};
 pub use self::refusal::{Refusal, Refused};
 pub use self::renew::follow_grants;

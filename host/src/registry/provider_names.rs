@@ -7,7 +7,7 @@
 use super::{Connector, Live};
 use contract::AuthScheme;
 
-/// The provider whose client credentials a connector may use; `None` for foreign connectors and for
+/// The provider whose client credentials a connector may use. `None` for foreign connectors and for
 /// other auth schemes.
 pub(super) fn provider_of(connector: &Connector) -> Option<&str> {
     match &connector.manifest().auth {

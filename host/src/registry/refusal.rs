@@ -98,7 +98,7 @@ pub struct Refused {
     pub file: String,
     /// The path of the file.
     pub(super) path: PathBuf,
-    /// SHA-256 of the content in hexadecimal digits; empty if the file could not be read.
+    /// SHA-256 of the content in hexadecimal digits. Empty if the file could not be read.
     pub digest: String,
     /// The reason in a sentence.
     pub reason: String,

@@ -11,7 +11,7 @@ use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::scan::ChangedFiles;
 use super::trust::signature_of;
-use super::{Connector, Registry, load_file};
+use super::{Connector, Registry, module_file};
 use store::StoreError;
 
 /// Time between two checks for changed grants.
@@ -57,7 +57,7 @@ pub(super) async fn all(registry: &Registry) -> Result<bool, StoreError> {
             continue;
         }
         let path = registry.folders.foreign(identifier);
-        let in_folder = load_file::digest_of(&path, registry.config.compile.max_module_mb).await.unwrap_or_default();
+        let in_folder = module_file::digest_of(&path, registry.config.compile.max_module_mb).await.unwrap_or_default();
         let is_refused = registry.refused().iter().any(|refused| refused.path == path && refused.digest == in_folder);
         if in_folder != live.digest() && !is_refused {
             is_done = false;

@@ -10,7 +10,7 @@ use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::trust::signature_of;
 use super::versions::Version;
-use super::{ChangeError, Connector, Registry, load_file};
+use super::{ChangeError, Connector, Registry, module_file};
 use store::GrantChange;
 
 impl Registry {
@@ -26,7 +26,7 @@ impl Registry {
         to: Option<&str>,
         by: &Actor,
     ) -> Result<Arc<Connector>, ChangeError> {
-        contract::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
+        contract_rules::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
         loop {
             let expected = Expected::now(self);
             let present = self.present_version(&expected, identifier).await;
@@ -92,7 +92,7 @@ impl Registry {
             return Some((live.origin(), live.digest().to_owned()));
         }
         let path = self.folders.foreign(identifier);
-        let digest = load_file::digest_of(&path, self.config.compile.max_module_mb).await?;
+        let digest = module_file::digest_of(&path, self.config.compile.max_module_mb).await?;
         Some((Origin::Foreign, digest))
     }
 

@@ -8,7 +8,7 @@ use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::trust::signature_of;
 use super::versions::Version;
-use super::{ChangeError, Connector, Registry, history, load_file};
+use super::{ChangeError, Connector, Registry, history, module_file};
 
 /// Minimum length of the beginning of a digest that names a version.
 const MIN_DIGEST_CHARACTERS: usize = 6;
@@ -84,9 +84,9 @@ impl Registry {
     /// `shipped_dir`.
     async fn available_versions(&self, identifier: &str) -> Result<Vec<Version>, ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
-        contract::name::identifier(identifier).map_err(|_| unknown())?;
+        contract_rules::name::identifier(identifier).map_err(|_| unknown())?;
         let shipped = match self.folders.shipped(identifier) {
-            Some(path) => load_file::digest_of(&path, self.config.compile.max_module_mb).await,
+            Some(path) => module_file::digest_of(&path, self.config.compile.max_module_mb).await,
             None => None,
         };
         let mut available = self.versions.newest_first(identifier)?;

@@ -7,8 +7,8 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use serde_json::Value;
 
 use super::violations::Violations;
-use contract::pointer;
 use contract::words::shortened;
+use contract_rules::pointer;
 
 /// Adds the violations that an error of the schema library stands for. They do not repeat values of
 /// the caller, which may be secrets. `also_known` are names of members that the whole value may

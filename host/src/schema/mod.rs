@@ -5,26 +5,25 @@
 //! - `compile`: compiles any JSON Schema, and validates with it
 //! - `cost`: bounds the cost of a schema and of a validation
 //! - `trial`: compiles and tries the schemas of a module in a limited process
-//! - `members`: the members of an object as text
 //! - `violations`: collects as many violations as an answer lists
 //! - `explain`: violations in words
 
 mod compile;
 mod cost;
 mod explain;
-mod members;
 mod trial;
 mod violations;
 
 use std::borrow::Cow;
 use std::fmt;
 
+use json_text::Member;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use self::members::{Members, join};
 use contract::words::shortened;
-use contract::{NULLABLE, pointer};
+use contract_rules::pointer;
+use contract_rules::schema::NULLABLE;
 use shape::Shape;
 
 pub use self::compile::ValueSchema;
@@ -182,16 +181,12 @@ impl Schema {
                 detail: "The body must be a JSON object.".to_owned(),
             }]));
         }
-        let Members(members) = serde_json::from_str(text).map_err(not_json)?;
+        let members = json_text::members(text).map_err(not_json)?;
         self.read_members(text, &members)
     }
 
     /// Validates the members of a body whose text is `text`.
-    fn read_members<'a>(
-        &self,
-        text: &'a str,
-        members: &[(Cow<'a, str>, &'a RawValue)],
-    ) -> Result<Input<'a>, InputError> {
+    fn read_members<'a>(&self, text: &'a str, members: &[Member<'a>]) -> Result<Input<'a>, InputError> {
         let mut violations = Violations::default();
         let mut value = serde_json::Map::with_capacity(members.len());
         let (mut fields, mut filters) = (None, None);
@@ -212,7 +207,7 @@ impl Schema {
                 let is_for_gateway = self.background.is_some() && matches!(&**name, WAITING | CALLBACK_URLS);
                 let is_absent = is_null && !self.nullable.iter().any(|nullable| nullable == name);
                 if !is_absent && !is_for_gateway {
-                    for_connector.push((name, *raw));
+                    for_connector.push((name.as_ref(), *raw));
                 }
                 value.insert(name.clone().into_owned(), member).is_some()
             };
@@ -251,7 +246,7 @@ impl Schema {
             return Err(InputError::Invalid(violations.into_list()));
         };
         let is_whole = for_connector.len() == members.len();
-        let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(join(&for_connector)) };
+        let text = if is_whole { Cow::Borrowed(text) } else { Cow::Owned(json_text::object(for_connector)) };
         Ok(Input { text, shape, background })
     }
 }

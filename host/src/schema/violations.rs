@@ -1,8 +1,8 @@
 //! Collects the violations of one value: as many as an answer lists, in messages of a readable
 //! length.
 
-use contract::pointer;
 use contract::words::{nearest, shortened};
+use contract_rules::pointer;
 
 /// Maximum number of violations in one answer. Further ones are neither built nor counted.
 pub const MAX_VIOLATIONS: usize = shape::MAX_VIOLATIONS;

@@ -165,8 +165,6 @@ fn attributes(labels: Vec<(&str, String)>) -> Vec<Attribute> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::metrics::RequestLabels;
 
@@ -180,7 +178,9 @@ mod tests {
         let odd = "a \"quoted\", {odd}\\ name\nin two lines";
         let labels = RequestLabels { connector: "demo".to_owned(), operation: odd.to_owned(), status: 200 };
         let requests = metrics.requests.get_or_create_owned(&labels);
-        (0..3).for_each(|_| requests.inc());
+        for _ in 0..3 {
+            requests.inc();
+        }
         let all = read_metrics(&metrics, UNIX_EPOCH);
         let Some(Data::Sum(sum)) = &metric(&all, "gateway_requests").data else { panic!("{all:?}") };
         assert!(sum.is_monotonic);
@@ -195,7 +195,7 @@ mod tests {
         let metrics = Metrics::default();
         let seconds = &metrics.operation("demo", "run").seconds;
         for time in [0.000_02, 0.000_03, 0.000_04, 3600.0] {
-            seconds.observe(Duration::from_secs_f64(time));
+            seconds.observe(time);
         }
         let all = read_metrics(&metrics, UNIX_EPOCH);
         let metric = metric(&all, "gateway_request_seconds");

@@ -85,7 +85,7 @@ impl Webhooks {
     }
 }
 
-/// A URL that is notified of the end of the job.
+/// A URL that gets a webhook at the end of the job.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "JobCallback")]
 pub struct CallbackRecord {

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use support::process::Process;
-use support::{Answer, Client, Provider, Reply, Setup, wait_for};
+use support::{Answer, Client, Reply, Setup, Upstream, wait_for};
 use tempfile::TempDir;
 
 use super::Project;
 
-/// A running `connectors dev`, whose temporary files are in a folder of their own.
+/// A running `connectors dev`, with a dedicated folder for temporary files.
 struct Dev<'a> {
     project: &'a Project,
     process: Process,
@@ -63,7 +63,7 @@ impl<'a> Dev<'a> {
 #[test]
 fn a_saved_change_is_live_and_a_mistake_keeps_the_version_before() {
     let (project, _) = Project::new(&["words"]);
-    let service = Provider::start();
+    let service = Upstream::start();
     for language in ["en", "de"] {
         service.reply(&format!("/entries/{language}/hello"), Reply::json(json!({"in": language})));
     }
@@ -77,7 +77,7 @@ fn a_saved_change_is_live_and_a_mistake_keeps_the_version_before() {
 
     dev.save("define: GET api", "define: GOT api");
     dev.wait_for_screen("error: could not compile `words`");
-    dev.wait_for_screen("The version before stays live.");
+    dev.wait_for_screen("The previous version stays live.");
     assert_eq!(dev.define().ok(), json!({"in": "de"}));
 
     // An operation that needs code writes to the log and panics.
@@ -96,7 +96,7 @@ fn a_saved_change_is_live_and_a_mistake_keeps_the_version_before() {
 #[test]
 fn an_account_is_connected_at_the_stand_in_for_the_provider() {
     let (project, _) = Project::new(&["words", "--auth", "oauth2"]);
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/entries/en/hello", Reply::json(json!({"in": "en"})));
     let upstream = format!("api={}", service.url());
     let dev = Dev::start(&project, &["--upstream", &upstream, "--oauth", "--token-lifetime", "1"]);
@@ -124,7 +124,7 @@ fn an_account_is_connected_at_the_stand_in_for_the_provider() {
 fn an_account_is_connected_with_the_authors_own_token() {
     for (auth, token) in [("oauth2", "my-own-access-token"), ("api-key", "my-own-api-key")] {
         let (project, _) = Project::new(&["words", "--auth", auth]);
-        let service = Provider::start();
+        let service = Upstream::start();
         service.reply("/entries/en/hello", Reply::json(json!({"in": "en"})));
         let credential = project.home.config().with_file_name("credential");
         fs::write(&credential, format!("{token}\n")).unwrap();
@@ -140,7 +140,7 @@ fn an_account_is_connected_with_the_authors_own_token() {
 #[test]
 fn versions_are_swapped_into_a_running_gateway() {
     let (project, _) = Project::new(&["words"]);
-    let service = Provider::start();
+    let service = Upstream::start();
     for language in ["en", "de"] {
         service.reply(&format!("/entries/{language}/hello"), Reply::json(json!({"in": language})));
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use support::{Provider, Reply, Setup, module};
+use support::{Reply, Setup, Upstream, module};
 
 use super::Project;
 
@@ -71,7 +71,7 @@ fn a_project_from_an_openapi_document_sends_the_requests_that_it_describes() {
     }
     project.test();
     let (module, _) = project.build();
-    let service = Provider::start();
+    let service = Upstream::start();
     for path in ["/pets", "/pets/1"] {
         service.reply(path, Reply::json(json!({"done": true})));
     }
@@ -106,8 +106,8 @@ fn chosen_operations_have_the_security_scheme_of_the_document() {
     }
 }
 
-/// Real documents: every operation of each becomes a module that the gateway accepts, and one of them is called. Skipped without the
-/// documents. The query of the request is decoded.
+/// Real documents: every operation of each becomes a module that the gateway accepts, and one of
+/// them is called. Skipped without the documents. The query of the request is decoded.
 #[test]
 fn every_operation_of_five_real_documents_is_valid() {
     let specifications =
@@ -143,7 +143,7 @@ fn every_operation_of_five_real_documents_is_valid() {
         let (module, report) = project.build();
         let rows = project.read("src/lib.rs").lines().filter(|line| line.contains(" api \"/")).count();
         assert!(report.contains(&format!("operations  {rows}")), "{document}:\n{report}");
-        let service = Provider::start();
+        let service = Upstream::start();
         let (path, query) = request.split_once('?').unwrap();
         service.reply(path, Reply::json(json!({"items": []})));
         let gateway = Setup::new().module("sample", module).upstream("sample", "api", &service.url()).start();

@@ -1,7 +1,7 @@
 //! A connector in Rust.
 
 use serde_json::json;
-use support::{Provider, Reply, Setup};
+use support::{Reply, Setup, Upstream};
 
 use super::Project;
 
@@ -14,7 +14,7 @@ fn a_new_project_passes_its_test_builds_and_serves_a_call() {
     for words in ["words 0.1.0", "operations  1", "api.dictionaryapi.dev"] {
         assert!(report.contains(words), "{words} in\n{report}");
     }
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/entries/en/hello", Reply::json(json!([{"word": "hello"}])));
     let gateway = Setup::new().module("words", module).upstream("words", "api", &service.url()).start();
     assert_eq!(gateway.call("words/define", json!({"word": "hello"})).ok(), json!([{"word": "hello"}]));
@@ -35,8 +35,8 @@ fn a_module_says_which_commit_and_packages_it_was_built_of() {
     let report = || {
         let (module, _) = project.build();
         let home = Setup::new().prepare();
-        let file = crate::command_line::file(&home, "words.wasm", &module);
-        let report = home.run_ok(&["connectors", "check", crate::command_line::path(&file), "--json"]);
+        let file = support::home::file(&home, "words.wasm", &module);
+        let report = home.run_ok(&["connectors", "check", support::home::path(&file), "--json"]);
         serde_json::from_str::<serde_json::Value>(&report).unwrap()
     };
     let ignored = report();

@@ -5,14 +5,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::json;
-use support::{Provider, Reply, module, process};
+use support::{Reply, Upstream, module, process};
 
 use super::Project;
 
 #[test]
 fn every_command_of_the_page_about_testing_succeeds() {
     let (project, _) = Project::new(&["dictionary"]);
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/entries/en/hello", Reply::json(json!([{"word": "hello"}])));
 
     // As the gateway's binary. Calls reach the stand-in of the service.

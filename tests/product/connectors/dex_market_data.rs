@@ -1,9 +1,9 @@
 //! Every operation of `dex_market_data`, against a stand-in.
 
 use serde_json::{Value, json};
-use support::{Gateway, Provider, Reply, Setup, dexscreener};
+use support::{Gateway, Reply, Setup, Upstream, dexscreener};
 
-fn market() -> (Gateway, Provider) {
+fn market() -> (Gateway, Upstream) {
     let service = dexscreener::start();
     let gateway = Setup::new()
         .shipped("dex_market_data")
@@ -213,7 +213,7 @@ fn a_compressed_answer_is_passed_on_uncompressed() {
 
 #[test]
 fn an_unreachable_service_is_a_bad_gateway() {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gone = service.url();
     drop(service);
     let gateway = Setup::new().shipped("dex_market_data").upstream("dex_market_data", "api", &gone).start();

@@ -1,22 +1,23 @@
-//! Files of OneDrive against a stand-in for Microsoft Graph, and another one for the host that keeps the files.
+//! Files of OneDrive against a stand-in for Microsoft Graph, and another one for the host that
+//! keeps the files.
 
 use std::fmt::Debug;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use support::{Answer, Dialect, Endpoint, Provider, Reply};
+use support::{Answer, Dialect, Endpoint, Reply, Upstream};
 
 use super::{Connected, microsoft_user};
 
-/// A gateway whose operator lists the host of `files` beside Microsoft's own hosts.
-fn connected(files: &Provider, config: &str) -> Connected {
+/// A gateway whose operator lists the host of `files` in addition to Microsoft's own hosts.
+fn connected(files: &Upstream, config: &str) -> Connected {
     let config = format!("link_hosts.graph = [\"127.0.0.1:{}\"]\n{config}", files.port());
     Connected::start("office_drive", Dialect::microsoft(), &[("graph", "/v1.0")], &config, microsoft_user)
 }
 
 /// Graph redirects requests for content to a path of `files`.
-fn redirect_to(world: &Connected, files: &Provider, path: &str) {
+fn redirect_to(world: &Connected, files: &Upstream, path: &str) {
     let address = files.url() + path;
     world.provider.on_api(move |_, _| Reply::redirect(&address));
 }
@@ -33,7 +34,7 @@ fn download_text(world: &Connected) -> Result<Answer, impl Debug> {
 
 #[test]
 fn a_download_follows_the_redirect_without_the_token() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     let header = "attachment; filename=\"Plaene.txt\"; filename*=UTF-8''Pl%C3%A4ne.txt";
     files.reply("/y23", Reply::typed("text/plain", "Hello").header("content-disposition", header));
@@ -55,7 +56,7 @@ fn a_download_follows_the_redirect_without_the_token() {
 
 #[test]
 fn a_download_streams_to_a_caller_that_wants_the_bytes() {
-    let files = Provider::start();
+    let files = Upstream::start();
     // The file is larger than anything that the gateway may hold for an invocation.
     let world = connected(&files, "limits.response_mb = 1");
     let text = "0123456789abcdef".repeat(128 << 10);
@@ -74,7 +75,7 @@ fn a_download_streams_to_a_caller_that_wants_the_bytes() {
 
 #[test]
 fn content_without_a_redirect_is_the_file() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     world
         .provider
@@ -86,7 +87,7 @@ fn content_without_a_redirect_is_the_file() {
 
 #[test]
 fn a_file_over_the_limit_is_refused_whether_it_says_its_size_or_not() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "limits.download_mb = 1");
     redirect_to(&world, &files, "/y23");
     let text = "x".repeat((1 << 20) + 1);
@@ -101,7 +102,7 @@ fn a_file_over_the_limit_is_refused_whether_it_says_its_size_or_not() {
 
 #[test]
 fn a_refusal_of_graph_or_of_the_file_host_keeps_its_status() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     let refusal = json!({"error": {"code": "notSupported", "message": "Folders have no content"}});
     let body = refusal.clone();
@@ -120,7 +121,7 @@ fn a_refusal_of_graph_or_of_the_file_host_keeps_its_status() {
 
 #[test]
 fn a_401_of_the_file_host_is_no_refusal_of_the_token() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     redirect_to(&world, &files, "/expired");
     files.reply("/expired", Reply::empty(401));
@@ -131,7 +132,7 @@ fn a_401_of_the_file_host_is_no_refusal_of_the_token() {
 
 #[test]
 fn a_file_without_a_name_is_called_as_the_last_part_of_its_address() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     files.reply("/x/Pl%C3%A4ne%2F1.txt", Reply::typed("text/plain", "Hello"));
     redirect_to(&world, &files, "/x/Pl%C3%A4ne%2F1.txt?tempauth=abc");
@@ -140,7 +141,7 @@ fn a_file_without_a_name_is_called_as_the_last_part_of_its_address() {
 
 #[test]
 fn a_redirect_to_a_host_that_is_not_microsofts_is_refused() {
-    let (files, elsewhere) = (Provider::start(), Provider::start());
+    let (files, elsewhere) = (Upstream::start(), Upstream::start());
     let world = connected(&files, "");
     redirect_to(&world, &elsewhere, "/y23");
     let answer = download(&world);
@@ -160,7 +161,7 @@ fn upload(world: &Connected, content: &[u8], more: &Value) -> Answer {
 
 #[test]
 fn an_upload_sends_the_bytes_and_answers_with_the_item() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     let item = json!({"id": "0123456789abc", "name": "a b.txt", "size": 35.0, "file": {}});
     let created = item.clone();
@@ -184,7 +185,7 @@ fn an_upload_sends_the_bytes_and_answers_with_the_item() {
 
 #[test]
 fn the_largest_request_that_the_gateway_takes_can_be_an_upload() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     world.provider.on_api(|_, _| Reply::json(json!({"id": "large"})).status(201));
     let input = |content: &str| {
@@ -211,7 +212,7 @@ fn the_largest_request_that_the_gateway_takes_can_be_an_upload() {
 
 #[test]
 fn content_that_is_not_base64_never_reaches_graph() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     let before = world.provider.api_calls().len();
     let violations = upload(&world, b"", &json!({"content_base64": "SGVsbG8"})).violations();
@@ -223,7 +224,7 @@ fn content_that_is_not_base64_never_reaches_graph() {
 
 #[test]
 fn the_url_of_a_running_copy_is_answered_and_not_requested() {
-    let files = Provider::start();
+    let files = Upstream::start();
     let world = connected(&files, "");
     let monitor = format!("{}/_api/v2.0/monitor/4A3407B5", files.url());
     let location = monitor.clone();

@@ -1,7 +1,8 @@
-//! Sites of SharePoint against a stand-in for Microsoft Graph. `office_sites` and `kb_office_sites` have the same operations.
+//! Sites of SharePoint against a stand-in for Microsoft Graph. `office_sites` and `kb_office_sites`
+//! have the same operations.
 
 use serde_json::{Value, json};
-use support::{Dialect, Provider, Reply};
+use support::{Dialect, Reply, Upstream};
 
 use super::{Connected, microsoft_user};
 
@@ -52,7 +53,7 @@ fn a_name_that_fits_several_sites_or_no_site_lists_candidates() {
 #[test]
 fn a_file_of_a_site_is_downloaded_without_the_token() {
     for connector in CONNECTORS {
-        let files = Provider::start();
+        let files = Upstream::start();
         let world = connected(connector, &format!("link_hosts.graph = [\"127.0.0.1:{}\"]", files.port()));
         let address = files.url() + "/y23";
         world.provider.on_api(move |_, _| Reply::redirect(&address));

@@ -1,4 +1,5 @@
-//! The documents connector against a stand-in for Google: exports and large documents within the sandbox's limits.
+//! The documents connector against a stand-in for Google: exports and large documents within the
+//! sandbox's limits.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +13,7 @@ fn connected() -> Connected {
     Connected::start("workspace_docs", Dialect::google(), &upstreams, "", google_claims)
 }
 
-/// The export of a document of which Google answers with these bytes.
+/// The export of a document for which Google returns these bytes.
 fn export(connected: &Connected, mime_type: &'static str, content: Vec<u8>) -> support::Answer {
     connected.provider.on_api(move |_, _| Reply::typed(mime_type, content.clone()));
     connected.call("export_document", json!({"document_id": "1aBcD", "mime_type": mime_type}))

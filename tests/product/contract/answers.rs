@@ -1,9 +1,9 @@
 //! An operation answers what it declares: JSON, a file, or either.
 
 use serde_json::{Value, json};
-use support::{Answer, Gateway, Provider, Reply};
+use support::{Answer, Gateway, Reply, Upstream};
 
-use crate::hostile::{assert_serves, gateway};
+use support::hostile::{assert_serves, gateway};
 
 const PAGE: &str = "<!doctype html><html><body>Down for maintenance</body></html>";
 
@@ -27,8 +27,8 @@ fn untyped(body: &str) -> Reply {
 
 #[test]
 fn a_json_operation_whose_upstream_sends_something_else_is_502() {
-    let provider = Provider::start();
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
     let replies = [
         Reply::typed("text/html; charset=utf-8", PAGE),
         Reply::typed("text/html", r#"{"a": 1}"#),
@@ -49,7 +49,7 @@ fn a_json_operation_whose_upstream_sends_something_else_is_502() {
         untyped("true story"),
     ];
     for reply in replies {
-        provider.reply("/", reply);
+        upstream.reply("/", reply);
         for answer in calls(&gateway, "hostile/forward_json") {
             let sent = String::from_utf8_lossy(&answer.body).into_owned();
             let problem = answer.problem(502, "upstream-not-understood");
@@ -68,8 +68,8 @@ fn a_json_operation_whose_upstream_sends_something_else_is_502() {
 
 #[test]
 fn json_as_plain_text_or_without_a_type_is_json() {
-    let provider = Provider::start();
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
     let documents = [
         r#"{"a": 1.0, "b": [true]}"#,
         " \r\n\t {\"a\": 1.0}",
@@ -86,7 +86,7 @@ fn json_as_plain_text_or_without_a_type_is_json() {
             Reply::typed("Text/Plain; charset=utf-8", document.to_owned()),
             untyped(document),
         ] {
-            provider.reply("/", reply);
+            upstream.reply("/", reply);
             let answer = gateway.call("hostile/forward_json", json!({"path": "/"}));
             assert_eq!((answer.status, answer.text().trim()), (200, document.trim()));
             assert_eq!(answer.header("content-type"), "application/json");
@@ -99,12 +99,12 @@ fn json_as_plain_text_or_without_a_type_is_json() {
 
 #[test]
 fn json_as_plain_text_streams_like_any_json() {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     // Larger than anything that the gateway may hold for an invocation.
     let text = format!("[{}0]", "1, ".repeat(2 << 20));
-    let gateway = gateway(&provider, "limits.response_mb = 1");
+    let gateway = gateway(&upstream, "limits.response_mb = 1");
     for content_type in ["application/json", "text/plain", ""] {
-        provider.reply("/", Reply::pieces(content_type, &[&text[..1000], &text[1000..]]));
+        upstream.reply("/", Reply::pieces(content_type, &[&text[..1000], &text[1000..]]));
         let answer = gateway.call("hostile/forward_json", json!({"path": "/"}));
         assert!(answer.status == 200 && answer.text() == text, "{content_type}: {}", answer.status);
         let shaped = json!({"path": "/", "response_fields": ["a"]});
@@ -114,8 +114,8 @@ fn json_as_plain_text_streams_like_any_json() {
 
 #[test]
 fn an_empty_response_of_a_json_operation_is_an_empty_object() {
-    let provider = Provider::start();
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
     for reply in [
         Reply::empty(200),
         Reply::empty(204),
@@ -123,7 +123,7 @@ fn an_empty_response_of_a_json_operation_is_an_empty_object() {
         Reply::typed("application/json", " \n"),
         untyped(""),
     ] {
-        provider.reply("/", reply);
+        upstream.reply("/", reply);
         for answer in calls(&gateway, "hostile/forward_json") {
             assert_eq!(answer.ok(), json!({}));
         }
@@ -132,8 +132,8 @@ fn an_empty_response_of_a_json_operation_is_an_empty_object() {
 
 #[test]
 fn a_file_operation_answers_a_file_whatever_its_media_type() {
-    let provider = Provider::start();
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
     let cases = [
         (Reply::typed("application/json", r#"{"a": 1}"#), "application/json", 8, "eyJhIjogMX0="),
         (Reply::typed("application/vnd.x+json; v=1", "[]"), "application/vnd.x+json", 2, "W10="),
@@ -146,7 +146,7 @@ fn a_file_operation_answers_a_file_whatever_its_media_type() {
         (Reply::empty(204), "application/octet-stream", 0, ""),
     ];
     for (reply, content_type, size, base64) in cases {
-        provider.reply("/", reply);
+        upstream.reply("/", reply);
         let expected = json!({
             "file_name": "forward_file", "content_type": content_type, "size": size, "content_base64": base64,
         });
@@ -159,11 +159,11 @@ fn a_file_operation_answers_a_file_whatever_its_media_type() {
 
 #[test]
 fn a_caller_that_accepts_the_type_of_a_json_file_gets_its_bytes() {
-    let provider = Provider::start();
+    let upstream = Upstream::start();
     // Not in the gateway's own spelling, so that a change would show.
     let text = "{ \"a\":1.0 }\n";
-    provider.reply("/", Reply::typed("application/geo+json", text));
-    let gateway = gateway(&provider, "");
+    upstream.reply("/", Reply::typed("application/geo+json", text));
+    let gateway = gateway(&upstream, "");
     let call = gateway.client().request("POST", "/connectors/hostile/forward_file");
     let answer = call.header("accept", "application/geo+json").json(&json!({"path": "/"})).send();
     assert_eq!((answer.status, answer.text().as_str()), (200, text));
@@ -173,29 +173,29 @@ fn a_caller_that_accepts_the_type_of_a_json_file_gets_its_bytes() {
 
 #[test]
 fn an_operation_that_answers_either_goes_by_the_media_type() {
-    let provider = Provider::start();
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
     for (reply, is_file) in [
         (Reply::typed("application/json", "[1]"), false),
         (Reply::typed("text/plain", "[1]"), true),
         (untyped("[1]"), true),
         (Reply::typed("text/html", PAGE), true),
     ] {
-        provider.reply("/", reply);
+        upstream.reply("/", reply);
         let answer = gateway.call("hostile/forward", json!({"path": "/"})).ok();
         assert_eq!(answer["content_base64"].is_string(), is_file, "{answer}");
     }
     for reply in [Reply::empty(200), Reply::empty(204), untyped("")] {
-        provider.reply("/", reply);
+        upstream.reply("/", reply);
         assert_eq!(gateway.call("hostile/forward", json!({"path": "/"})).ok(), json!({}));
     }
 }
 
 #[test]
 fn an_error_of_the_upstream_stays_one_whatever_the_operation_answers() {
-    let provider = Provider::start();
-    let gateway = gateway(&provider, "");
-    provider.reply("/", Reply::typed("text/html", PAGE).status(403));
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
+    upstream.reply("/", Reply::typed("text/html", PAGE).status(403));
     for operation in ["hostile/forward", "hostile/forward_json", "hostile/forward_file"] {
         let problem = gateway.call(operation, json!({"path": "/"})).problem(403, "upstream-rejected");
         assert_eq!(problem["upstream"]["body"], PAGE);
@@ -204,7 +204,7 @@ fn an_error_of_the_upstream_stays_one_whatever_the_operation_answers() {
 
 #[test]
 fn a_connector_that_answers_another_kind_than_it_declared_fails() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let file = json!({"bytes": "{}", "file_name": "a.json", "content_type": "application/json"});
     let accepting = |operation: &str, body: &Value| {
         let call = gateway.client().request("POST", &format!("/connectors/hostile/{operation}"));

@@ -1,12 +1,13 @@
-//! The user's credential goes to the upstreams that the manifest declares, in the declared form. A request can only leave it
-//! out.
+//! The user's credential goes to the upstreams that the manifest declares, in the declared form. A
+//! request can only leave it out.
 
 use serde_json::{Value, json};
-use support::{Endpoint, Gateway, Provider, Reply, Seen, Setup, module};
+use support::{Endpoint, Gateway, Reply, Seen, Setup, Upstream, module};
 
 use super::{Connected, assert_without};
 
-/// Spellings of a form field `token` and of `access_token` that a service could read as the credential.
+/// Spellings of a form field `token` and of `access_token` that a service could read as the
+/// credential.
 const SPELLINGS: [&str; 12] = [
     "token",
     "TOKEN",
@@ -142,7 +143,7 @@ fn a_request_can_only_leave_the_credential_out() {
 
 #[test]
 fn a_redirected_form_takes_the_credential_to_the_upstreams_own_host_only() {
-    let elsewhere = Provider::start();
+    let elsewhere = Upstream::start();
     elsewhere.reply("*", Reply::json(json!({"here": true})));
     let world = Connected::with(&json!({}), &format!("link_hosts.form = [\"127.0.0.1:{}\"]", elsewhere.port()));
     let landed = format!("{}/landed", elsewhere.url());
@@ -161,8 +162,9 @@ fn a_redirected_form_takes_the_credential_to_the_upstreams_own_host_only() {
     assert_without(&world.provider.secrets(), &seen[0]);
 }
 
-/// A gateway with the guest `account`, whose users have an API key of the service, and one connected account.
-fn with_key(service: &Provider, placement: &str) -> Gateway {
+/// A gateway with the guest `account`, whose users have an API key of the service, and one
+/// connected account.
+fn with_key(service: &Upstream, placement: &str) -> Gateway {
     let document = json!({"identifier": "account", "auth": "api_key", "placement": placement});
     let setup = Setup::new().module("account", module::account(&document));
     let url = service.url();
@@ -178,7 +180,7 @@ fn with_key(service: &Provider, placement: &str) -> Gateway {
 
 #[test]
 fn an_api_key_goes_to_the_declared_upstreams_only() {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("*", Reply::json(json!({})));
     for placement in ["header", "query", "basic"] {
         let gateway = with_key(&service, placement);
@@ -212,7 +214,7 @@ fn an_api_key_goes_to_the_declared_upstreams_only() {
 
 #[test]
 fn a_form_with_the_name_of_the_keys_query_parameter_is_refused() {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("*", Reply::json(json!({})));
     let gateway = with_key(&service, "query");
     service.take_seen();

@@ -1,9 +1,9 @@
 //! Faults of a connector: their members in the problem document, and panics in the log.
 
 use serde_json::{Value, json};
-use support::{Client, Gateway, Provider, Setup, wait_for};
+use support::{Client, Gateway, Setup, Upstream, wait_for};
 
-use crate::hostile::{assert_serves, gateway};
+use support::hostile::{assert_serves, gateway};
 
 /// The kinds of faults with members, and the problems that callers get.
 const EXPLAINED: [(&str, u16, &str); 2] = [("not-found", 404, "resource-not-found"), ("conflict", 409, "conflict")];
@@ -14,7 +14,7 @@ fn fault(kind: &str, members: Option<&str>) -> Value {
 
 #[test]
 fn a_conflict_and_a_missing_thing_are_problems_with_the_members_of_the_connector() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let candidates = r#"{"candidates": [{"id": "1", "name": "a"}, {"id": "2", "name": "a"}], "total": 2.0}"#;
     for (kind, status, name) in EXPLAINED {
         let answer = gateway.call("hostile/fault", fault(kind, Some(candidates)));
@@ -32,7 +32,7 @@ fn a_conflict_and_a_missing_thing_are_problems_with_the_members_of_the_connector
 
 #[test]
 fn members_of_a_connector_replace_no_member_of_the_gateway() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let members = json!({
         "type": "urn:forged", "title": "forged", "status": 200, "detail": "forged", "instance": "forged",
         "owner": "operator", "retryable": true, "candidates": [],
@@ -48,7 +48,7 @@ fn members_of_a_connector_replace_no_member_of_the_gateway() {
 
 #[test]
 fn members_that_are_not_an_object_are_a_fault_of_the_connector() {
-    let gateway = gateway(&Provider::start(), "");
+    let gateway = gateway(&Upstream::start(), "");
     let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let large = format!("{{\"a\": \"{}\"}}", "x".repeat(64 << 10));
     for members in ["[]", "7", "null", "\"text\"", "{", "", "{} {}", "{'a': 1}", &deep, &large] {
@@ -104,14 +104,14 @@ fn an_administrator_who_asks_reads_the_panic_in_the_problem() {
         let answer = call.json(&json!({"message": "the author did not expect this"})).send();
         answer.problem(500, "connector-failed")["detail"].as_str().unwrap().to_owned()
     };
-    let told = detail(&gateway.client(), "1");
-    assert!(told.contains("`unreachable`"), "{told}");
-    assert!(told.contains("src/lib.rs:") && told.contains("the author did not expect this"), "{told}");
+    let text = detail(&gateway.client(), "1");
+    assert!(text.contains("`unreachable`"), "{text}");
+    assert!(text.contains("src/lib.rs:") && text.contains("the author did not expect this"), "{text}");
     let key = gateway.home().run_ok(&["keys", "create", "--name", "app"]);
     let application = gateway.client().with_key(key.trim());
     wait_for("the key to be known", || (application.get("/connectors").status == 200).then_some(()));
-    for told in [detail(&gateway.client(), "0"), detail(&application, "1")] {
-        assert!(told.ends_with("finds the cause in the gateway's log."), "{told}");
+    for text in [detail(&gateway.client(), "0"), detail(&application, "1")] {
+        assert!(text.ends_with("finds the cause in the gateway's log."), "{text}");
     }
 }
 

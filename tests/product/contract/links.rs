@@ -1,10 +1,10 @@
 //! Links: a connector can follow an address that an upstream gave, and cannot make one up.
 
 use serde_json::{Value, json};
-use support::{Answer, Gateway, Provider, Reply, Setup};
+use support::{Answer, Gateway, Reply, Setup, Upstream};
 
 use super::{Connected, assert_without};
-use crate::hostile::{assert_serves, gateway};
+use support::hostile::{assert_serves, gateway};
 
 /// The two ways in which a connector takes a link from a response.
 fn sources() -> [Value; 2] {
@@ -16,7 +16,8 @@ fn page(link: &str) -> Reply {
     Reply::json(json!({"@odata.nextLink": link})).header("location", link)
 }
 
-/// The input of `follow` and `forward_link`: a request for `/page`, and `source` says where the link is.
+/// The input of `follow` and `forward_link`: a request for `/page`, and `source` says where the
+/// link is.
 fn at(source: &Value, more: &Value) -> Value {
     let mut input = json!({"path": "/page"});
     for (name, value) in source.as_object().into_iter().chain(more.as_object()).flatten() {
@@ -26,15 +27,15 @@ fn at(source: &Value, more: &Value) -> Value {
 }
 
 /// A gateway with the hostile guest, for which the operator lists a link host.
-fn with_link_host(provider: &Provider, elsewhere: &Provider) -> Gateway {
-    gateway(provider, &format!("link_hosts.api = [\"127.0.0.1:{}\"]", elsewhere.port()))
+fn with_link_host(upstream: &Upstream, elsewhere: &Upstream) -> Gateway {
+    gateway(upstream, &format!("link_hosts.api = [\"127.0.0.1:{}\"]", elsewhere.port()))
 }
 
 #[test]
 fn a_link_to_a_host_that_was_not_granted_is_refused_and_nothing_is_sent_there() {
-    let (provider, victim) = (Provider::start(), Provider::start());
+    let (upstream, victim) = (Upstream::start(), Upstream::start());
     victim.reply("*", Reply::json(json!({"secret": true})));
-    let (port, own) = (victim.port(), provider.port());
+    let (port, own) = (victim.port(), upstream.port());
     let targets = [
         format!("{}/", victim.url()),
         format!("//127.0.0.1:{port}/"),
@@ -53,36 +54,36 @@ fn a_link_to_a_host_that_was_not_granted_is_refused_and_nothing_is_sent_there() 
         "http://".to_owned(),
         String::new(),
     ];
-    let gateway = gateway(&provider, "limits.timeout_s = 5");
+    let gateway = gateway(&upstream, "limits.timeout_s = 5");
     for target in targets {
-        provider.reply("/page", page(&target));
+        upstream.reply("/page", page(&target));
         for source in sources() {
-            let told = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
-            assert!(["denied", "bad-answer"].map(Value::from).contains(&told["error"]), "{target:?}: {told}");
+            let result = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
+            assert!(["denied", "bad-answer"].map(Value::from).contains(&result["error"]), "{target:?}: {result}");
             let passed_on = at(&source, &json!({"as_fault": true}));
             for operation in ["hostile/follow", "hostile/forward_link"] {
                 let answer = gateway.call(operation, passed_on.clone());
                 let kind =
-                    if told["error"] == "denied" { (403, "egress-denied") } else { (502, "upstream-not-understood") };
+                    if result["error"] == "denied" { (403, "egress-denied") } else { (502, "upstream-not-understood") };
                 answer.problem(kind.0, kind.1);
             }
         }
     }
     assert_serves(&gateway);
     assert!(victim.seen().is_empty(), "{:?}", victim.seen());
-    assert!(provider.seen().iter().all(|seen| seen.path == "/page"), "{:?}", provider.seen());
+    assert!(upstream.seen().iter().all(|seen| seen.path == "/page"), "{:?}", upstream.seen());
 }
 
 #[test]
 fn the_denial_names_the_host_and_not_the_address() {
-    let provider = Provider::start();
-    provider.reply("/page", page("https://elsewhere.test/a?signature=s3cret"));
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    upstream.reply("/page", page("https://elsewhere.test/a?signature=s3cret"));
+    let gateway = gateway(&upstream, "");
     for (target, words) in [
         ("https://elsewhere.test/a?signature=s3cret", "elsewhere.test, which is not among its link hosts"),
         ("https://elsewhere.example/a?signature=s3cret", "elsewhere.example, which was not granted"),
     ] {
-        provider.reply("/page", page(target));
+        upstream.reply("/page", page(target));
         let input = at(&sources()[0], &json!({"as_fault": true}));
         let problem = gateway.call("hostile/follow", input).problem(403, "egress-denied");
         assert!(problem["detail"].as_str().unwrap().contains(words), "{problem}");
@@ -92,8 +93,8 @@ fn the_denial_names_the_host_and_not_the_address() {
 
 #[test]
 fn a_response_without_the_address_is_not_understood() {
-    let provider = Provider::start();
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    let gateway = gateway(&upstream, "");
     let cases = [
         (Reply::json(json!({})), json!({"header": "location"})),
         (Reply::json(json!({})), json!({"pointer": "/next"})),
@@ -103,19 +104,19 @@ fn a_response_without_the_address_is_not_understood() {
         (Reply::cut_off("application/json", r#"{"next": "/a", "#), json!({"pointer": "/next"})),
     ];
     for (reply, source) in cases {
-        provider.reply("/page", reply);
-        let told = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
-        assert_eq!(told["error"], "bad-answer", "{source}: {told}");
+        upstream.reply("/page", reply);
+        let result = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
+        assert_eq!(result["error"], "bad-answer", "{source}: {result}");
         gateway.call("hostile/forward_link", at(&source, &json!({}))).problem(502, "upstream-not-understood");
     }
-    assert!(provider.seen().iter().all(|seen| seen.path == "/page"), "{:?}", provider.seen());
+    assert!(upstream.seen().iter().all(|seen| seen.path == "/page"), "{:?}", upstream.seen());
 }
 
 #[test]
 fn relative_addresses_are_resolved_against_the_response() {
-    let provider = Provider::start();
-    provider.reply("*", Reply::json(json!({"arrived": true})));
-    let gateway = Setup::new().guest("hostile").upstream("hostile", "api", &format!("{}/v1", provider.url())).start();
+    let upstream = Upstream::start();
+    upstream.reply("*", Reply::json(json!({"arrived": true})));
+    let gateway = Setup::new().guest("hostile").upstream("hostile", "api", &format!("{}/v1", upstream.url())).start();
     let cases = [
         ("next?page=2", "/v1/items/next", "page=2"),
         ("?page=2", "/v1/items/page", "page=2"),
@@ -125,15 +126,15 @@ fn relative_addresses_are_resolved_against_the_response() {
         ("http://127.0.0.1:PORT/absolute?b#fragment", "/absolute", "b"),
     ];
     for (address, path, query) in cases {
-        let address = address.replace("PORT", &provider.port().to_string());
-        provider.reply("/v1/items/page", page(&address));
+        let address = address.replace("PORT", &upstream.port().to_string());
+        upstream.reply("/v1/items/page", page(&address));
         for source in sources() {
             for operation in ["hostile/follow", "hostile/forward_link"] {
-                provider.take_seen();
+                upstream.take_seen();
                 let mut input = at(&source, &json!({}));
                 input["path"] = "/items/page".into();
                 gateway.call(operation, input).ok();
-                let seen = provider.take_seen();
+                let seen = upstream.take_seen();
                 assert_eq!((seen[1].path.as_str(), seen[1].query.as_str()), (path, query), "{address}");
             }
         }
@@ -142,10 +143,10 @@ fn relative_addresses_are_resolved_against_the_response() {
 
 #[test]
 fn a_pointer_finds_the_address_at_any_depth_and_under_any_name() {
-    let provider = Provider::start();
-    provider.reply("/found", Reply::json(json!({"arrived": true})));
-    provider.reply("/page", Reply::json(json!({"links": [{"a/b": "/wrong"}, {"a/b": {"m~n": "/found"}}]})));
-    let gateway = gateway(&provider, "");
+    let upstream = Upstream::start();
+    upstream.reply("/found", Reply::json(json!({"arrived": true})));
+    upstream.reply("/page", Reply::json(json!({"links": [{"a/b": "/wrong"}, {"a/b": {"m~n": "/found"}}]})));
+    let gateway = gateway(&upstream, "");
     let source = json!({"pointer": "/links/1/a~1b/m~0n"});
     assert_eq!(gateway.call("hostile/forward_link", at(&source, &json!({}))).ok(), json!({"arrived": true}));
 }
@@ -186,8 +187,8 @@ fn a_link_is_followed_with_the_token_of_a_refresh() {
 }
 
 /// The guest `account` with a link host, which answers every request.
-fn with_elsewhere() -> (Connected, Provider) {
-    let elsewhere = Provider::start();
+fn with_elsewhere() -> (Connected, Upstream) {
+    let elsewhere = Upstream::start();
     elsewhere.reply("*", Reply::json(json!({"elsewhere": true})));
     let hosts = format!("[\"127.0.0.1:{}\"]", elsewhere.port());
     let world = Connected::with(&json!({}), &format!("link_hosts = {{ api = {hosts}, form = {hosts} }}"));
@@ -241,7 +242,8 @@ fn a_link_does_not_take_a_credential_that_the_service_shows_to_another_host() {
     let secrets = world.provider.secrets();
     for source in sources() {
         for operation in ["account/follow", "account/forward_link"] {
-            // The token is masked in everything that a connector gets, also in the address behind a link.
+            // The token is masked in everything that a connector gets, also in the address behind a
+            // link.
             world.client.call(operation, at(&source, &json!({}))).ok();
         }
     }
@@ -296,30 +298,30 @@ fn a_link_of_one_upstream_is_refused_by_another() {
 
 #[test]
 fn a_link_host_of_one_upstream_is_none_of_another() {
-    let (provider, elsewhere) = (Provider::start(), Provider::start());
+    let (upstream, elsewhere) = (Upstream::start(), Upstream::start());
     elsewhere.reply("*", Reply::json(json!({})));
     let hosts =
-        format!("upstreams.other = \"{}\"\nlink_hosts.other = [\"127.0.0.1:{}\"]", provider.url(), elsewhere.port());
-    let gateway = gateway(&provider, &hosts);
-    provider.reply("/page", page(&format!("{}/", elsewhere.url())));
+        format!("upstreams.other = \"{}\"\nlink_hosts.other = [\"127.0.0.1:{}\"]", upstream.url(), elsewhere.port());
+    let gateway = gateway(&upstream, &hosts);
+    upstream.reply("/page", page(&format!("{}/", elsewhere.url())));
     for source in sources() {
-        let told = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
-        assert_eq!(told["error"], "denied", "{told}");
-        let told = gateway.call("hostile/follow", at(&source, &json!({"upstream": "other"}))).ok();
-        assert_eq!(told["status"], 200, "{told}");
+        let result = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
+        assert_eq!(result["error"], "denied", "{result}");
+        let result = gateway.call("hostile/follow", at(&source, &json!({"upstream": "other"}))).ok();
+        assert_eq!(result["status"], 200, "{result}");
     }
 }
 
 #[test]
 fn a_redirect_behind_a_link_is_checked_like_any_redirect() {
-    let (provider, elsewhere, victim) = (Provider::start(), Provider::start(), Provider::start());
+    let (upstream, elsewhere, victim) = (Upstream::start(), Upstream::start(), Upstream::start());
     victim.reply("*", Reply::json(json!({"secret": true})));
     elsewhere.reply("/", Reply::redirect(&format!("{}/", victim.url())));
-    provider.reply("/page", page(&format!("{}/", elsewhere.url())));
-    let gateway = with_link_host(&provider, &elsewhere);
+    upstream.reply("/page", page(&format!("{}/", elsewhere.url())));
+    let gateway = with_link_host(&upstream, &elsewhere);
     for source in sources() {
-        let told = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
-        assert_eq!(told["error"], "denied", "{told}");
+        let result = gateway.call("hostile/follow", at(&source, &json!({}))).ok();
+        assert_eq!(result["error"], "denied", "{result}");
         gateway.call("hostile/forward_link", at(&source, &json!({}))).problem(403, "egress-denied");
     }
     assert!(victim.seen().is_empty(), "{:?}", victim.seen());
@@ -327,13 +329,13 @@ fn a_redirect_behind_a_link_is_checked_like_any_redirect() {
 
 #[test]
 fn a_forwarded_link_streams_to_the_caller() {
-    let (provider, elsewhere) = (Provider::start(), Provider::start());
+    let (upstream, elsewhere) = (Upstream::start(), Upstream::start());
     // Larger than anything that the gateway may hold for an invocation.
     let text = format!("[{}0]", "1, ".repeat(2 << 20));
     elsewhere.reply("/large", Reply::pieces("application/json", &[&text[..1000], &text[1000..]]));
-    provider.reply("/page", page(&format!("{}/large", elsewhere.url())));
+    upstream.reply("/page", page(&format!("{}/large", elsewhere.url())));
     let limits = format!("limits.response_mb = 1\nlink_hosts.api = [\"127.0.0.1:{}\"]", elsewhere.port());
-    let gateway = gateway(&provider, &limits);
+    let gateway = gateway(&upstream, &limits);
     for source in sources() {
         let answer = gateway.call("hostile/forward_link", at(&source, &json!({})));
         assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
@@ -345,9 +347,9 @@ fn a_forwarded_link_streams_to_the_caller() {
 
 #[test]
 fn a_wildcard_is_granted_and_shown_as_such() {
-    let (provider, elsewhere) = (Provider::start(), Provider::start());
+    let (upstream, elsewhere) = (Upstream::start(), Upstream::start());
     elsewhere.reply("*", Reply::json(json!({})));
-    let gateway = gateway(&provider, "link_hosts.api = [\"*.sharepoint.com\"]");
+    let gateway = gateway(&upstream, "link_hosts.api = [\"*.sharepoint.com\"]");
     let hosts = gateway.connector("hostile").unwrap()["hosts"].clone();
     assert!(hosts["granted"].as_array().unwrap().contains(&json!("*.sharepoint.com")), "{hosts}");
     for target in [
@@ -357,9 +359,9 @@ fn a_wildcard_is_granted_and_shown_as_such() {
         "https://acme.sharepoint.com:8443/",
         &format!("{}/", elsewhere.url()),
     ] {
-        provider.reply("/page", page(target));
-        let told = gateway.call("hostile/follow", at(&sources()[0], &json!({}))).ok();
-        assert_eq!(told["error"], "denied", "{target}: {told}");
+        upstream.reply("/page", page(target));
+        let result = gateway.call("hostile/follow", at(&sources()[0], &json!({}))).ok();
+        assert_eq!(result["error"], "denied", "{target}: {result}");
     }
     assert!(elsewhere.seen().is_empty());
 }

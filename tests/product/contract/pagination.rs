@@ -89,7 +89,7 @@ fn microsoft() -> Vec<(String, Value)> {
 
 /// The `x-pagination` of every operation that has it.
 fn described(gateway: &Gateway) -> BTreeMap<String, Value> {
-    let document = gateway.stranger().get("/openapi.json").ok();
+    let document = gateway.anonymous().get("/openapi.json").ok();
     let paths = document["paths"].as_object().unwrap().iter();
     let rules = paths.filter_map(|(path, item)| {
         let rule = item["post"].get("x-pagination")?;
@@ -102,7 +102,7 @@ fn described(gateway: &Gateway) -> BTreeMap<String, Value> {
 fn the_description_says_how_the_pages_of_shipped_operations_are_read() {
     let gateway = Setup::new().every_shipped().start();
     assert_eq!(described(&gateway), expected());
-    let document = gateway.stranger().get("/openapi.json").ok();
+    let document = gateway.anonymous().get("/openapi.json").ok();
     let description = document["info"]["description"].as_str().unwrap();
     for word in ["x-pagination", "`cursor`", "`link`", "`page_number`", "`offset`"] {
         assert!(description.contains(word), "{word} in: {description}");
@@ -112,7 +112,7 @@ fn the_description_says_how_the_pages_of_shipped_operations_are_read() {
 #[test]
 fn the_field_for_the_next_page_is_in_the_schema_of_the_request() {
     let gateway = Setup::new().every_shipped().start();
-    let document = inlined(gateway.stranger().get("/openapi.json").ok());
+    let document = inlined(gateway.anonymous().get("/openapi.json").ok());
     for (operation, rule) in described(&gateway) {
         let body = &document["paths"][format!("/connectors/{operation}")]["post"]["requestBody"];
         let schema = &body["content"]["application/json"]["schema"];

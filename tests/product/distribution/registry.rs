@@ -9,7 +9,7 @@ use serde_json::json;
 use support::registry::{PASSWORD, USER};
 use support::{Home, Registry, Setup, module};
 
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 fn push(home: &Home, version: &str, name: &str) -> String {
     let module = file(home, "liar.wasm", &module::liar(&format!("version={version}")));

@@ -1,4 +1,5 @@
-//! With publishers in `[trust]`, a foreign module needs a signature of one of them, whichever way it arrives.
+//! With publishers in `[trust]`, a foreign module needs a signature of one of them, whichever way
+//! it arrives.
 
 use std::fs;
 
@@ -9,7 +10,7 @@ use support::setup::KEY;
 use support::signer::signature_file;
 use support::{Answer, Gateway, Registry, Setup, Signer, module};
 
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 /// A gateway that trusts one publisher with these identifiers.
 fn trusting(signer: &Signer, connectors: &str) -> Setup {
@@ -78,14 +79,14 @@ fn a_signed_module_is_added_by_command_over_http_in_the_folder_and_from_a_regist
     assert_eq!(gateway.connector("liar").unwrap()["hosts"]["granted"], json!(["api.example"]));
 }
 
-/// Modules that nobody may add, each with its signature and words of the refusal.
-fn strangers(signer: &Signer) -> Vec<(Vec<u8>, Option<String>, String)> {
-    let stranger = Signer::new();
+/// Modules that no one may add, each with its signature and words of the refusal.
+fn untrusted(signer: &Signer) -> Vec<(Vec<u8>, Option<String>, String)> {
+    let unknown = Signer::new();
     vec![
         (liar("6.6.6"), None, "is not signed, and".to_owned()),
         (liar("6.6.6"), Some("garbage".to_owned()), "not a minisign signature".to_owned()),
         (liar("6.6.6"), Some(signer.sign(&liar("1.0.0"))), "is not a signature of this module".to_owned()),
-        (liar("6.6.6"), Some(stranger.sign(&liar("6.6.6"))), format!("{}, which no publisher", stranger.key_id())),
+        (liar("6.6.6"), Some(unknown.sign(&liar("6.6.6"))), format!("{}, which no publisher", unknown.key_id())),
     ]
 }
 
@@ -96,7 +97,7 @@ fn a_module_of_a_stranger_is_refused_whichever_way_it_arrives() {
     let home = gateway.home();
     upload(&gateway, &liar("1.0.0"), Some(&signer.sign(&liar("1.0.0")))).ok();
     let untrusting = Setup::new().prepare();
-    for (index, (module, signature, words)) in strangers(&signer).into_iter().enumerate() {
+    for (index, (module, signature, words)) in untrusted(&signer).into_iter().enumerate() {
         let bad = file(home, &format!("{index}.wasm"), &module);
         if let Some(text) = &signature {
             fs::write(signature_file(&bad), text).unwrap();
@@ -126,7 +127,7 @@ fn a_module_of_a_stranger_is_refused_whichever_way_it_arrives() {
 #[test]
 fn a_file_of_a_stranger_in_the_folder_is_refused_while_the_gateway_runs_and_at_its_start() {
     let signer = Signer::new();
-    for (module, signature, words) in strangers(&signer) {
+    for (module, signature, words) in untrusted(&signer) {
         let home = trusting(&signer, "").module("liar", module).prepare();
         if let Some(text) = &signature {
             fs::write(signature_file(&home.module("liar")), text).unwrap();

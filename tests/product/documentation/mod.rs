@@ -1,4 +1,5 @@
-//! The pages of `connectors/docs`: their commands are run, one page in one folder, and must answer what the page says.
+//! The pages of `connectors/docs`: their commands are run, one page in one folder, and must answer
+//! what the page says.
 //!
 //! A page is a list of fenced blocks. [`page`] reads them, [`reader`] does what they say.
 
@@ -35,7 +36,7 @@ pages! {
     other_repository "other-repository.md",
 }
 
-/// Pages with commands that tests beside those of the feature follow.
+/// Pages with commands that other tests follow too.
 const FOLLOWED_ELSEWHERE: &[&str] = &["publishing.md", "testing.md"];
 
 #[test]

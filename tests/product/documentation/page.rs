@@ -1,4 +1,5 @@
-//! The fenced blocks of a page. The words after the fence say what a block is; readers of the page do not see them.
+//! The fenced blocks of a page. The words after the fence say what a block is; readers of the page
+//! do not see them.
 
 use std::fs;
 
@@ -11,10 +12,12 @@ pub(super) enum Kind {
     Commands {
         /// ` ```sh background `: they run until the page ends, in another terminal.
         beside: bool,
-        /// ` ```sh installs `: they need a package registry, so the test links what is installed already.
+        /// ` ```sh installs `: they need a package registry, so the test links what is installed
+        /// already.
         installs: bool,
     },
-    /// ` ```text `: what the commands before it print. `…` stands for any text, and alone on a line for any lines.
+    /// ` ```text `: what the commands before it print. `…` stands for any text, and alone on a line
+    /// for any lines.
     Output {
         /// ` ```text background `: lines in the other terminal, which come sooner or later.
         beside: bool,

@@ -1,4 +1,4 @@
-//! A reader who does what a page says, in a folder of their own.
+//! A reader who does what a page says, in a dedicated folder.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -9,20 +9,22 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use support::process::{self, Process};
-use support::provider::free_port;
 use support::registry::Registry;
+use support::upstream::free_port;
 use support::{module, wait_at_most};
 
 use super::page::{self, Block, Kind};
 
-/// Time for lines in the other terminal. To build and to compile a module may take minutes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(900);
+/// Time for lines in the other terminal. To build and to compile a module may take minutes on a
+/// busy machine.
+const MAX_WAIT: Duration = Duration::from_secs(900);
 /// Ports that pages name. Each stands for a free one.
 const PORTS: [&str; 3] = ["8080", "8081", "8900"];
 /// The port of the registry of modules.
 const REGISTRY_PORT: &str = "5000";
 
-/// Readers take turns, because they all work in one folder: Cargo then builds what their projects share once.
+/// Readers take turns, because they all work in one folder: Cargo then builds what their projects
+/// share once.
 static FOLDER: Mutex<()> = Mutex::new(());
 
 /// The folder of the project that pages make.
@@ -79,7 +81,7 @@ impl Reader {
 
     /// The text with the ports of this reader.
     fn replaced(&self, text: &str) -> String {
-        // In two steps, because the digits of a free port may be those of another one.
+        // In two steps, because a free port may contain the digits of another one.
         let marked = self.ports.keys().fold(text.to_owned(), |text, port| text.replace(port, &format!("\0{port}\0")));
         self.ports.iter().fold(marked, |text, (port, own)| text.replace(&format!("\0{port}\0"), own))
     }
@@ -109,7 +111,7 @@ impl Reader {
             format!("exec 2>&1\n{commands}\n{{ export -p; declare -f; printf 'cd %q\\n' \"$PWD\"; }} >{state:?}");
         let finished = process::run(&mut self.shell(&script));
         self.output = finished.stdout;
-        assert_eq!(finished.code, Some(0), "{}:{}:\n{commands}\n{}", self.page, block.line, self.told());
+        assert_eq!(finished.code, Some(0), "{}:{}:\n{commands}\n{}", self.page, block.line, self.transcript());
         self.bring_what_was_built();
     }
 
@@ -131,18 +133,19 @@ impl Reader {
             self.page,
             block.line,
             block.text,
-            self.told()
+            self.transcript()
         );
     }
 
-    /// Waits until the other terminal has shown these lines, in this order, after those that were read before.
+    /// Waits until the other terminal has shown these lines, in this order, after those that were
+    /// read before.
     #[track_caller]
     fn wait_for(&mut self, block: &Block) {
         let expected = self.replaced(&block.text);
         let (terminal, read) = self.beside.last_mut().expect("a page starts another terminal before it shows it");
         for line in expected.lines() {
-            let deadline = Instant::now() + PATIENCE;
-            *read = wait_at_most(PATIENCE * 2, line, || {
+            let deadline = Instant::now() + MAX_WAIT;
+            *read = wait_at_most(MAX_WAIT * 2, line, || {
                 let lines = terminal.lines();
                 let found = lines.iter().skip(*read).position(|found| is_same(line, found));
                 let may_come = terminal.ended().is_none() && Instant::now() < deadline;
@@ -178,7 +181,7 @@ impl Reader {
     }
 
     /// The output of the commands and of the other terminals.
-    fn told(&self) -> String {
+    fn transcript(&self) -> String {
         let beside =
             self.beside.iter().map(|(process, _)| format!("\nin another terminal:\n{}", process.lines().join("\n")));
         self.output.clone() + &beside.collect::<String>()

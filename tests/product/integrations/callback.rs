@@ -1,5 +1,5 @@
-//! The callback from the provider. Each state is valid once, for one connector and one caller, and browsers are
-//! redirected only to allowed origins.
+//! The callback from the provider. Each state is valid once, for one connector and one caller, and
+//! browsers are redirected only to allowed origins.
 
 use serde_json::json;
 use support::oauth::browser;
@@ -62,7 +62,7 @@ fn two_copies_of_a_callback_at_the_same_time_connect_once(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = gateway(store, &provider);
     let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
-    let browser = gateway.stranger().without_redirects().at(&callback);
+    let browser = gateway.anonymous().without_redirects().at(&callback);
     let copies: Vec<_> = (0..20).map(|_| browser.request("GET", "").begin()).collect();
     let answers: Vec<Answer> = copies.into_iter().map(support::client::Pending::wait).collect();
     assert_eq!(answers.iter().filter(|answer| answer.status == 302).count(), 1);
@@ -73,7 +73,7 @@ fn two_copies_of_a_callback_at_the_same_time_connect_once(store: &Store) {
 fn an_authorization_survives_a_restart(store: &Store) {
     let provider = OAuthProvider::start(Dialect::strict());
     // The provider redirects to the address that the gateway had when the authorization began.
-    let port = support::provider::free_port();
+    let port = support::upstream::free_port();
     let setup = Setup::new()
         .on(store)
         .general(&format!("public_url = \"http://127.0.0.1:{port}\""))

@@ -1,5 +1,5 @@
-//! The gateway is killed at many moments of a callback, a refresh and a rotation of keys. Afterwards every integration
-//! is usable, or its record says correctly that it is not.
+//! The gateway is killed at many moments of a callback, a refresh and a rotation of keys.
+//! Afterwards every integration is usable, or its record says correctly that it is not.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ on_each_store!(
     a_kill_during_many_changes_leaves_every_account_usable_or_correctly_expired,
 );
 
-/// Milliseconds between the request to the provider and the kill. The first is before the provider's answer arrives,
-/// the last is long after the answer was stored.
+/// Milliseconds between the request to the provider and the kill. The first is before the
+/// provider's answer arrives, the last is long after the answer was stored.
 const MOMENTS: [u64; 12] = [0, 1, 2, 3, 4, 5, 7, 9, 12, 16, 24, 40];
 
 fn start(store: &Store, provider: &OAuthProvider) -> Gateway {
     // The port is fixed, so that an authorization survives the restart.
-    let port = support::provider::free_port();
+    let port = support::upstream::free_port();
     let setup = Setup::new()
         .on(store)
         .general(&format!("public_url = \"http://127.0.0.1:{port}\""))
@@ -35,19 +35,20 @@ fn revive(gateway: Gateway) -> Gateway {
     gateway.start_again()
 }
 
-/// Checks that the account is usable, or that record and provider both say that the user must authorize again.
+/// Checks that the account is usable, or that record and provider both say that the user must
+/// authorize again.
 #[track_caller]
 fn assert_usable_or_honest(gateway: &Gateway, provider: &OAuthProvider) {
     let answer = support::wait_for("a dead gateway's lease to end", || {
         Some(who(&gateway.client())).filter(|answer| matches!(answer.status, 200 | 424))
     });
-    let told = record(&gateway.client(), "ada");
+    let found = record(&gateway.client(), "ada");
     if answer.status == 200 {
         assert_eq!(answer.ok(), me("ada"));
-        assert_eq!(told["status"], "active");
+        assert_eq!(found["status"], "active");
     } else {
         answer.problem(424, "reauthorization-required");
-        assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("expired"), &json!("user")));
+        assert_eq!((&found["status"], &found["reason"]["owner"]), (&json!("expired"), &json!("user")));
         assert_eq!(provider.live_grants(), 0, "the record says expired, but the grant is valid");
     }
 }
@@ -101,13 +102,14 @@ fn a_kill_during_a_callback_leaves_the_account_usable_or_absent(store: &Store) {
     for moment in MOMENTS {
         let exchanged = provider.count(Endpoint::Exchange);
         let callback = Person::named("ada").consents(&begin(&gateway.client(), "account"));
-        let browser = gateway.stranger().without_redirects().at(&callback);
+        let browser = gateway.anonymous().without_redirects().at(&callback);
         let visit = browser.request("GET", "").begin();
         provider.wait_for(Endpoint::Exchange, exchanged + 1);
         std::thread::sleep(Duration::from_millis(moment));
         gateway = revive(gateway);
         drop(visit.try_wait());
-        // The code is used up. A reload of the page says to start again, and a new authorization works.
+        // The code is used up. A reload of the page says to start again, and a new authorization
+        // works.
         let again = browser::open(&callback);
         assert_eq!(again.status, 400, "{}", again.text());
         let client = gateway.client();

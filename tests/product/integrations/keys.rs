@@ -1,8 +1,8 @@
-//! Connectors whose users bring an API key of the service. The key is tried before it is stored, and goes where the
-//! manifest says.
+//! Connectors whose users bring an API key of the service. The key is tried before it is stored,
+//! and goes where the manifest says.
 
 use serde_json::{Value, json};
-use support::{Gateway, Provider, Reply, Seen, Setup, Store, module};
+use support::{Gateway, Reply, Seen, Setup, Store, Upstream, module};
 
 use super::{on_each_store, who};
 
@@ -10,9 +10,9 @@ on_each_store!(a_key_is_tried_stored_and_used);
 
 const GOOD: &str = "key-of-the-user-0123456789+/==";
 
-/// A service that accepts one key in any place, and answers with the place.
-fn service() -> Provider {
-    let service = Provider::start();
+/// A service that accepts one key in any place, and returns the place.
+fn service() -> Upstream {
+    let service = Upstream::start();
     service.on("*", |seen| match place(seen) {
         Some(place) => Reply::json(json!({"id": "42", "email": "ada@example.com", "name": "Ada", "place": place})),
         None => Reply::json(json!({"error": "bad key"})).status(401),
@@ -32,7 +32,7 @@ fn place(seen: &Seen) -> Option<&'static str> {
     (seen.header("authorization") == format!("Basic {basic}")).then_some("basic")
 }
 
-fn gateway(store: &Store, service: &Provider, placement: &str) -> Gateway {
+fn gateway(store: &Store, service: &Upstream, placement: &str) -> Gateway {
     let document = json!({"identifier": "account", "auth": "api_key", "placement": placement, "check": "whoami"});
     // All log lines, so that a line with a key is found.
     let setup = Setup::new().on(store).general("log = \"trace\"").module("account", module::account(&document));

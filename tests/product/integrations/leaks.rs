@@ -16,8 +16,8 @@ struct World {
     client: Client,
 }
 
-/// The account of ada, whose service shows the token in every form. The token was refreshed once, so that there are
-/// two. The gateway writes all log lines.
+/// The account of ada, whose service shows the token in every form. The token was refreshed once,
+/// so that there are two. The gateway writes all log lines.
 fn world() -> World {
     let provider = OAuthProvider::start(Dialect::strict());
     let gateway = started(Setup::new().general("log = \"trace\"").account("account", &provider), &provider);
@@ -181,7 +181,7 @@ fn assert_clean_url(provider: &OAuthProvider, text: &str) {
 #[test]
 fn a_redirect_to_another_origin_takes_no_credential_along() {
     let World { provider, gateway: _gateway, client } = world();
-    let elsewhere = support::Provider::start();
+    let elsewhere = support::Upstream::start();
     elsewhere.reply("*", support::Reply::json(json!({"here": true})));
     let target = format!("{}/landed", elsewhere.url());
     provider.on_api(move |_, _| support::Reply::redirect(&target));

@@ -275,6 +275,6 @@ fn connecting_needs_one_scope_and_calling_another() {
         "/connectors/account/integration-exists",
         &path("account", "ada"),
     ] {
-        gateway.stranger().get(route).problem(401, "unauthenticated");
+        gateway.anonymous().get(route).problem(401, "unauthenticated");
     }
 }

@@ -1,7 +1,6 @@
-//! Integrations: the accounts that users connect. This file has the helpers that the tests share, each other file one
-//! subject.
+//! Integrations: the accounts that users connect. This file has the helpers that the tests share,
+//! each other file one subject.
 
-mod apart;
 mod callback;
 mod clients;
 mod consent;
@@ -12,7 +11,7 @@ mod keys;
 mod leaks;
 mod lifecycle;
 mod limits;
-mod many;
+mod many_accounts;
 mod outage;
 mod processes;
 mod providers;
@@ -21,6 +20,7 @@ mod removal;
 mod scale;
 mod selection;
 mod sites;
+mod tenant_isolation;
 mod vault;
 mod without_refresh;
 
@@ -28,7 +28,8 @@ use serde_json::{Value, json};
 pub(crate) use support::accounts::{DONE, begin, callback_url, connect, email, ended, init, me, registered, success};
 use support::{Answer, Client, Gateway, OAuthProvider, Setup, Store};
 
-/// Declares each test once for SQLite and once for PostgreSQL. A test takes the store that it runs on.
+/// Declares each test once for SQLite and once for PostgreSQL. A test takes the store that it runs
+/// on.
 macro_rules! on_each_store {
     ($($test:ident),+ $(,)?) => {
         mod sqlite {
@@ -91,5 +92,5 @@ pub(crate) fn client(gateway: &Gateway, tenant: &str, subject: Option<&str>, sco
     arguments.extend(scopes.split(',').flat_map(|scope| ["--scope", scope]));
     arguments.extend(subject.into_iter().flat_map(|subject| ["--subject", subject]));
     let key = gateway.home().run_ok(&arguments);
-    gateway.stranger().with_key(key.trim_end())
+    gateway.anonymous().with_key(key.trim_end())
 }

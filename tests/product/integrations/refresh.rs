@@ -1,5 +1,5 @@
-//! Access tokens are refreshed before they expire, when they have expired, and when the service refuses them. Calls at
-//! the same time share one refresh.
+//! Access tokens are refreshed before they expire, when they have expired, and when the service
+//! refuses them. Calls at the same time share one refresh.
 
 use serde_json::{Value, json};
 use support::oauth::Rotation;
@@ -61,7 +61,7 @@ fn a_token_is_refreshed_before_it_expires_without_a_call(store: &Store) {
     assert_eq!(provider.count(Endpoint::Refresh), 1);
     support::wait_for("the count", || (refreshes(&gateway, "refreshed") == 1.0).then_some(()));
     assert_eq!(who(&client).ok(), me("ada"));
-    assert_eq!(provider.refusals(Endpoint::Api), Vec::<String>::new(), "the former token was not used again");
+    assert_eq!(provider.refusals(Endpoint::Api), Vec::<String>::new(), "the previous token was not used again");
 }
 
 fn an_expired_token_is_refreshed_before_the_call(store: &Store) {
@@ -70,8 +70,8 @@ fn an_expired_token_is_refreshed_before_the_call(store: &Store) {
     assert_eq!(who(&client).ok(), me("ada"));
     assert_eq!(client.call("account/composed", json!({"path": "/me"})).ok()["status"], 200);
     assert_eq!(provider.reuses(), 0);
-    // The call refreshes it, or the background refresh just before the call. If the background refresh ran before the
-    // provider expired the token, the 401 causes a second refresh.
+    // The call refreshes it, or the background refresh just before the call. If the background
+    // refresh ran before the provider expired the token, the 401 causes a second refresh.
     assert!((1..=2).contains(&provider.count(Endpoint::Refresh)), "{:?}", provider.events());
 }
 
@@ -143,7 +143,7 @@ fn a_valid_token_serves_while_it_cannot_be_refreshed(store: &Store) {
 }
 
 fn a_valid_token_serves_while_its_refresh_is_slow(store: &Store) {
-    // The former token stays valid beside the new one.
+    // The previous token stays valid in addition to the new one.
     let (provider, _gateway, client) = with_ada(store, Dialect::strict().without_rotation(), 16);
     let gate = Gate::default();
     provider.hold_tokens(&gate);
@@ -189,9 +189,9 @@ fn a_revoked_grant_makes_the_user_authorize_again(store: &Store) {
     let line = gateway.wait_for_log("the refusal", is_refusal);
     let names = ["tenant", "connector", "user_identifier"].map(|name| line[name].as_str().unwrap_or_default());
     assert_eq!(names, ["default", "account", &email("ada")], "{line}");
-    let told = record(&client, "ada");
-    assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("expired"), &json!("user")));
-    assert_eq!(told["next_refresh_at"], Value::Null);
+    let found = record(&client, "ada");
+    assert_eq!((&found["status"], &found["reason"]["owner"]), (&json!("expired"), &json!("user")));
+    assert_eq!(found["next_refresh_at"], Value::Null);
     connect(&client, "account", "ada");
     assert_eq!(who(&client).ok(), me("ada"));
     assert_eq!(record(&client, "ada")["reason"], Value::Null);
@@ -267,9 +267,9 @@ fn a_token_without_a_lifetime_gets_the_manifests_lifetime() {
         let service = json!({"default_lifetime_s": default_lifetime_s});
         let gateway = started(Setup::new().account_with("account", &provider, &service), &provider);
         connect(&gateway.client(), "account", "ada");
-        let told = record(&gateway.client(), "ada");
-        assert_eq!(told["expires_at"].is_string(), expires, "{told}");
-        assert_eq!(told["next_refresh_at"].is_string(), expires, "{told}");
+        let found = record(&gateway.client(), "ada");
+        assert_eq!(found["expires_at"].is_string(), expires, "{found}");
+        assert_eq!(found["next_refresh_at"].is_string(), expires, "{found}");
         // The service may refuse the token before.
         provider.expire();
         assert_eq!(who(&gateway.client()).ok(), me("ada"));
@@ -297,8 +297,8 @@ fn a_wrong_client_registration_must_be_fixed_by_the_operator() {
     wait_for_expiry(&provider, &client);
     let problem = who(&client).problem(503, "integration-not-configured");
     assert_eq!(problem["owner"], "operator");
-    let told = record(&client, "ada");
-    assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("active"), &json!("operator")));
+    let found = record(&client, "ada");
+    assert_eq!((&found["status"], &found["reason"]["owner"]), (&json!("active"), &json!("operator")));
     assert!(refreshes(&gateway, "misconfigured") >= 1.0);
     provider.repair();
     support::wait_for("the renewal", || (who(&client).status == 200).then_some(()));

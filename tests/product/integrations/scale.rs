@@ -1,4 +1,5 @@
-//! A thousand accounts are refreshed before their tokens expire, all at the same time, without a lost token.
+//! A thousand accounts are refreshed before their tokens expire, all at the same time, without a
+//! lost token.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +17,7 @@ fn name(number: usize) -> String {
     format!("user{number}")
 }
 
-/// Connects all accounts, several at once.
+/// Connects all accounts, several at the same time.
 fn connect_all(client: &Client) {
     std::thread::scope(|scope| {
         for part in 0..8 {

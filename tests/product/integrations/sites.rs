@@ -1,5 +1,5 @@
-//! A connector's codes, tokens and client secret go only to the site where users authorize, or to hosts that the
-//! operator grants. Without either of them they go nowhere.
+//! A connector's codes, tokens and client secret go only to the site where users authorize, or to
+//! hosts that the operator grants. Without either of them they go nowhere.
 
 use std::fs;
 
@@ -93,8 +93,8 @@ fn the_next_version_of_a_connector_takes_no_tokens_to_another_host() {
     let problem = who(&client).problem(503, "integration-not-configured");
     assert_eq!(problem["owner"], "operator");
     assert!(problem["detail"].as_str().unwrap().contains("localhost, which was not granted"), "{problem}");
-    let told = record(&client, "ada");
-    assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("active"), &json!("operator")));
+    let found = record(&client, "ada");
+    assert_eq!((&found["status"], &found["reason"]["owner"]), (&json!("active"), &json!("operator")));
     assert_eq!(error_of(&browser::open(&consented)), "not_configured");
     assert!(thief.seen().is_empty());
 

@@ -1,4 +1,5 @@
-//! Secrets at rest. They are encrypted with keys that can be rotated while gateways serve, and bound to their rows.
+//! Secrets at rest. They are encrypted with keys that can be rotated while gateways serve, and
+//! bound to their rows.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -40,7 +41,8 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 /// Byte sequences that show a secret: plain, and in base64.
 fn forms(secret: &str) -> Vec<Vec<u8>> {
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-    // The text before the secret shifts its base64. The ends depend on the neighbours and are left out.
+    // The text before the secret shifts its base64. The ends depend on the neighbours and are left
+    // out.
     let shifted = |padding: &str| STANDARD.encode(format!("{padding}{secret}"))[4..].trim_end_matches('=').to_owned();
     let base64 = ["", "a", "ab"].map(|padding| {
         let text = shifted(padding);
@@ -143,7 +145,7 @@ fn the_master_key_is_rotated_under_load(store: &Store) {
     for number in 0..ACCOUNTS {
         connect(&client, "account", &format!("user{number}"));
     }
-    let former = fs::read_to_string(gateway.home().data().join("master.key")).unwrap();
+    let previous = fs::read_to_string(gateway.home().data().join("master.key")).unwrap();
     let caller = client.clone();
     let load = Load::start(
         move || {
@@ -175,7 +177,7 @@ fn the_master_key_is_rotated_under_load(store: &Store) {
     let outcome = load.stop();
     assert_eq!(outcome.failures, Vec::<String>::new());
     let now = fs::read_to_string(gateway.home().data().join("master.key")).unwrap();
-    assert!(former.lines().all(|line| !now.contains(line)), "the former key is gone");
+    assert!(previous.lines().all(|line| !now.contains(line)), "the previous key is gone");
     let gateway = gateway.start_again();
     for number in 0..ACCOUNTS {
         let name = format!("user{number}");
@@ -191,7 +193,7 @@ fn a_rotation_that_was_not_begun_is_not_finished(store: &Store) {
     let before = fs::read(&file).unwrap();
     let finished = gateway.home().run(&["keys", "rotate-master", "--finish"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    assert!(finished.stderr.contains("no rotation is under way, so nothing was changed"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("no rotation is in progress, so nothing was changed"), "{}", finished.stderr);
     assert!(fs::read(&file).unwrap() == before);
 }
 

@@ -1,4 +1,5 @@
-//! Accounts without a refresh token. Their access token ends when the service refuses it, or with its lifetime.
+//! Accounts without a refresh token. Their access token ends when the service refuses it, or with
+//! its lifetime.
 
 use serde_json::{Value, json};
 use support::{Client, Dialect, Endpoint, Gateway, OAuthProvider, Store};
@@ -18,9 +19,9 @@ fn with_ada(store: &Store, dialect: Dialect) -> (OAuthProvider, Gateway, Client)
 
 fn a_refused_token_without_a_refresh_token_must_be_replaced_by_the_user(store: &Store) {
     let (provider, _gateway, client) = with_ada(store, Dialect::github().without_refresh());
-    let told = record(&client, "ada");
-    assert_eq!((&told["status"], &told["expires_at"]), (&json!("active"), &Value::Null));
-    assert_eq!((&told["next_refresh_at"], &told["reason"]), (&Value::Null, &Value::Null));
+    let found = record(&client, "ada");
+    assert_eq!((&found["status"], &found["expires_at"]), (&json!("active"), &Value::Null));
+    assert_eq!((&found["next_refresh_at"], &found["reason"]), (&Value::Null, &Value::Null));
     assert_eq!(who(&client).ok(), me("ada"));
 
     provider.expire();
@@ -34,13 +35,13 @@ fn a_refused_token_without_a_refresh_token_must_be_replaced_by_the_user(store: &
     client.call("account/composed", json!({"path": "/me"})).problem(424, "reauthorization-required");
     assert_eq!(provider.api_calls().len(), before + 1, "the service is not called again");
     assert_eq!(provider.count(Endpoint::Refresh), 0);
-    let told = record(&client, "ada");
-    assert_eq!((&told["status"], &told["reason"]["owner"]), (&json!("revoked"), &json!("user")));
+    let found = record(&client, "ada");
+    assert_eq!((&found["status"], &found["reason"]["owner"]), (&json!("revoked"), &json!("user")));
 
     connect(&client, "account", "ada");
     assert_eq!(who(&client).ok(), me("ada"));
-    let told = record(&client, "ada");
-    assert_eq!((&told["status"], &told["reason"]), (&json!("active"), &Value::Null));
+    let found = record(&client, "ada");
+    assert_eq!((&found["status"], &found["reason"]), (&json!("active"), &Value::Null));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Jobs survive the end of their gateway, at whatever moment it comes.
 
 use serde_json::json;
-use support::{Gate, Provider, Reply, Store};
+use support::{Gate, Reply, Store, Upstream};
 
 use super::{begin, kind, record, setup, wait};
 use crate::integrations::on_each_store;
@@ -14,7 +14,7 @@ on_each_store!(
 );
 
 fn after_a_kill_reads_run_again_and_changes_fail_with_an_unknown_outcome(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/read", Reply::json(json!({})).behind(&Gate::default()));
     service.reply("/change", Reply::json(json!({})).behind(&Gate::default()));
     let gateway = setup(store, &service).start();
@@ -34,7 +34,7 @@ fn after_a_kill_reads_run_again_and_changes_fail_with_an_unknown_outcome(store: 
 }
 
 fn jobs_that_wait_survive_a_kill(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::json(json!({})));
     let gateway = setup(store, &service).config("[jobs]\nworkers = 0").start();
     let ids: Vec<String> = (0..10).map(|_| begin(&gateway.client(), "change", json!({"path": "/"}))).collect();
@@ -47,7 +47,7 @@ fn jobs_that_wait_survive_a_kill(store: &Store) {
 }
 
 fn a_gateway_that_stops_lets_jobs_end(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gate = Gate::default();
     service.reply("/", Reply::json(json!({})).behind(&gate));
     let mut gateway = setup(store, &service).config("[jobs]\nworkers = 2").start();
@@ -64,7 +64,7 @@ fn a_gateway_that_stops_lets_jobs_end(store: &Store) {
 }
 
 fn a_gateway_that_stops_puts_reads_back_and_fails_changes(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::json(json!({})).behind(&Gate::default()));
     let mut gateway = setup(store, &service).general("drain_s = 0").start();
     let read = begin(&gateway.client(), "collect", json!({"path": "/"}));
@@ -82,7 +82,7 @@ fn a_gateway_that_stops_puts_reads_back_and_fails_changes(store: &Store) {
 
 #[test]
 fn a_job_waits_for_its_connector_and_fails_if_it_does_not_come_back() {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::json(json!({})));
     let gateway = setup(&Store::Sqlite, &service).config("[jobs]\nworkers = 0").start();
     let client = gateway.client();

@@ -1,12 +1,12 @@
 //! Several gateways share the queue in one PostgreSQL database.
 
 use serde_json::json;
-use support::{Gate, Gateway, Provider, Reply, Store};
+use support::{Gate, Gateway, Reply, Store, Upstream};
 
 use super::{begin, kind, record, setup, wait};
 
 /// Two gateways on one database, with one master key.
-fn two(store: &Store, service: &Provider, jobs: [&str; 2]) -> [Gateway; 2] {
+fn two(store: &Store, service: &Upstream, jobs: [&str; 2]) -> [Gateway; 2] {
     let start = |general: &str, jobs: &str| setup(store, service).general(general).config(jobs).start();
     let one = start("", jobs[0]);
     let key = format!("master_key_file = {:?}", one.home().data().join("master.key"));
@@ -20,7 +20,7 @@ const NO_WORKERS: &str = "[jobs]\nworkers = 0";
 #[test]
 fn a_gateway_runs_the_jobs_of_another_and_both_see_them() {
     let store = Store::postgres();
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::json(json!({})));
     let [one, other] = two(&store, &service, [NO_WORKERS, WORKERS]);
     let id = begin(&one.client(), "collect", json!({"path": "/"}));
@@ -31,7 +31,7 @@ fn a_gateway_runs_the_jobs_of_another_and_both_see_them() {
 #[test]
 fn each_job_runs_at_one_of_two_gateways() {
     let store = Store::postgres();
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("*", Reply::json(json!({})));
     let gateways = two(&store, &service, [WORKERS, WORKERS]);
     let clients = [gateways[0].client(), gateways[1].client()];
@@ -49,7 +49,7 @@ fn each_job_runs_at_one_of_two_gateways() {
 #[test]
 fn a_job_that_runs_at_another_gateway_is_cancelled_there() {
     let store = Store::postgres();
-    let service = Provider::start();
+    let service = Upstream::start();
     let gate = Gate::default();
     service.reply("/", Reply::json(json!({})).behind(&gate));
     let [one, other] = two(&store, &service, [NO_WORKERS, WORKERS]);
@@ -65,7 +65,7 @@ fn a_job_that_runs_at_another_gateway_is_cancelled_there() {
 #[test]
 fn jobs_of_a_gateway_that_died_are_taken_up_by_another() {
     let store = Store::postgres();
-    let service = Provider::start();
+    let service = Upstream::start();
     let gate = Gate::default();
     service.reply("/read", Reply::json(json!({})).behind(&gate));
     service.reply("/change", Reply::json(json!({})).behind(&gate));
@@ -83,7 +83,7 @@ fn jobs_of_a_gateway_that_died_are_taken_up_by_another() {
 fn jobs_end_once_although_the_database_drops_connections() {
     let store = Store::postgres();
     let Store::Postgres(database) = &store else { unreachable!("the store is PostgreSQL") };
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("*", Reply::json(json!({})));
     let [one, other] = two(&store, &service, [NO_WORKERS, NO_WORKERS]);
     let begin = |number: usize| begin(&one.client(), "change", json!({"path": format!("/{number}")}));
@@ -103,7 +103,8 @@ fn jobs_end_once_although_the_database_drops_connections() {
             let record = (answer.status == 200).then(|| answer.json())?;
             record["finished_at"].is_string().then_some(record)
         });
-        // A job that was taken in a transaction of unknown outcome has failed, and perhaps it was never run.
+        // A job that was taken in a transaction of unknown outcome has failed, and perhaps it was
+        // never run.
         if ended["status"] != "succeeded" {
             assert_eq!((kind(&ended), &ended["error"]["outcome"]), ("cut-off", &json!("unknown")), "{ended}");
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
-use support::{Dialect, Gate, OAuthProvider, Provider, Reply, Store};
+use support::{Dialect, Gate, OAuthProvider, Reply, Store, Upstream};
 
 use super::{begin, kind, record, setup, wait};
 use crate::integrations::{connect, email, gateway, on_each_store};
@@ -19,7 +19,7 @@ on_each_store!(
 );
 
 fn a_job_answers_at_once_and_has_what_waiting_would_have_answered(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     service
         .reply("/doc", Reply::typed("application/json", r#"{"a": 1.0, "b": {"c": 12345678901234567890123, "d": 2}}"#));
     let gateway = setup(store, &service).start();
@@ -48,7 +48,7 @@ fn a_job_answers_at_once_and_has_what_waiting_would_have_answered(store: &Store)
 }
 
 fn the_record_of_a_job_follows_its_life(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gate = Gate::default();
     let held = gate.clone();
     let asked = AtomicUsize::new(0);
@@ -83,7 +83,7 @@ fn the_record_of_a_job_follows_its_life(store: &Store) {
 }
 
 fn a_job_that_fails_has_the_problem_of_the_operation(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/gone", Reply::json(json!({"reason": "it moved"})).status(410));
     service.reply("/text", Reply::typed("text/html", "<p>"));
     let gateway = setup(store, &service).start();
@@ -106,7 +106,7 @@ fn a_job_that_fails_has_the_problem_of_the_operation(store: &Store) {
 }
 
 fn a_cancelled_job_sends_nothing_more_and_has_failed(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gate = Gate::default();
     service.reply("/", Reply::json(json!({})).behind(&gate));
     let gateway = setup(store, &service).start();
@@ -135,7 +135,7 @@ fn a_cancelled_job_sends_nothing_more_and_has_failed(store: &Store) {
 }
 
 fn a_job_that_waits_can_be_cancelled(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gateway = setup(store, &service).config("[jobs]\nworkers = 0").start();
     let client = gateway.client();
     let id = begin(&client, "collect", json!({"path": "/"}));
@@ -147,7 +147,7 @@ fn a_job_that_waits_can_be_cancelled(store: &Store) {
 }
 
 fn jobs_are_listed_with_the_newest_first(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gateway = setup(store, &service).config("[jobs]\nworkers = 0").start();
     let client = gateway.client();
     let mut ids: Vec<String> = (0..5).map(|_| begin(&client, "collect", json!({"path": "/"}))).collect();
@@ -178,7 +178,7 @@ fn jobs_are_listed_with_the_newest_first(store: &Store) {
 }
 
 fn a_job_is_removed_some_time_after_its_end(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::json(json!({})));
     let gateway = setup(store, &service).config("[jobs]\nkeep_h = 0.0005").start();
     let client = gateway.client();

@@ -1,7 +1,7 @@
 //! The limits of jobs.
 
 use serde_json::json;
-use support::{Gate, Provider, Reply, Store, wait_for};
+use support::{Gate, Reply, Store, Upstream, wait_for};
 
 use super::{begin, kind, record, setup, setup_with, wait};
 use crate::integrations::{client, on_each_store};
@@ -9,7 +9,7 @@ use crate::integrations::{client, on_each_store};
 on_each_store!(a_tenant_has_a_limited_number_of_pending_jobs, a_thousand_jobs_of_one_tenant_do_not_hold_up_another);
 
 fn a_tenant_has_a_limited_number_of_pending_jobs(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gateway = setup(store, &service).config("[jobs]\nworkers = 0\nmax_pending_per_tenant = 2").start();
     let client_of = |tenant: &str| client(&gateway, tenant, None, "operate");
     let acme = client_of("acme");
@@ -25,7 +25,7 @@ fn a_tenant_has_a_limited_number_of_pending_jobs(store: &Store) {
 }
 
 fn a_thousand_jobs_of_one_tenant_do_not_hold_up_another(store: &Store) {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gate = Gate::default();
     service.reply("/", Reply::json(json!({})));
     service.reply("/held", Reply::json(json!({})).behind(&gate));
@@ -46,7 +46,7 @@ fn a_thousand_jobs_of_one_tenant_do_not_hold_up_another(store: &Store) {
 
 #[test]
 fn a_job_over_its_time_has_failed() {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::json(json!({})).behind(&Gate::default()));
     let gateway = setup(&Store::Sqlite, &service).config("[jobs]\ntimeout_s = 1").start();
     let client = gateway.client();
@@ -59,7 +59,7 @@ fn a_job_over_its_time_has_failed() {
 
 #[test]
 fn a_job_has_its_own_limit_of_cpu_time() {
-    let service = Provider::start();
+    let service = Upstream::start();
     // The connector's own limit is higher than that of jobs.
     let setup = setup(&Store::Sqlite, &service).config("limits = { cpu_ms = 60000 }\n[jobs]\ncpu_ms = 20");
     let gateway = setup.start();
@@ -71,7 +71,7 @@ fn a_job_has_its_own_limit_of_cpu_time() {
 
 #[test]
 fn a_job_may_send_more_requests_than_a_call_that_waits() {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::json(json!({})));
     let gateway = setup(&Store::Sqlite, &service).start();
     let client = gateway.client();
@@ -83,7 +83,7 @@ fn a_job_may_send_more_requests_than_a_call_that_waits() {
 
 #[test]
 fn a_result_over_the_limit_of_a_response_fails_the_job() {
-    let service = Provider::start();
+    let service = Upstream::start();
     let of_size = |bytes: usize| Reply::json(json!({"text": "x".repeat(bytes)}));
     service.reply("/small", of_size((1 << 20) - 100)).reply("/large", of_size(1 << 20));
     let gateway = setup(&Store::Sqlite, &service).config("limits = { response_mb = 1 }").start();
@@ -96,7 +96,7 @@ fn a_result_over_the_limit_of_a_response_fails_the_job() {
 
 #[test]
 fn a_result_that_is_not_json_fails_the_job() {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::typed("application/json", "{\"begins\": \"like JSON\""));
     let gateway = setup(&Store::Sqlite, &service).start();
     let id = begin(&gateway.client(), "fetch", json!({"path": "/"}));
@@ -105,7 +105,7 @@ fn a_result_that_is_not_json_fails_the_job() {
 
 #[test]
 fn a_job_waits_for_a_rate_limit_and_for_a_permit() {
-    let service = Provider::start();
+    let service = Upstream::start();
     service.reply("/", Reply::json(json!({})));
     let gateway = setup_with(&Store::Sqlite, &service, &json!({"rate_limit": 1})).start();
     let client = gateway.client();
@@ -138,7 +138,7 @@ fn a_job_waits_for_a_rate_limit_and_for_a_permit() {
 
 #[test]
 fn a_job_that_finds_no_memory_for_its_request_waits_until_there_is_some() {
-    let service = Provider::start();
+    let service = Upstream::start();
     let gate = Gate::default();
     service.reply("/", Reply::json(json!({})));
     service.reply("/held", Reply::json(json!({})).behind(&gate));

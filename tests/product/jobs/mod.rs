@@ -1,22 +1,24 @@
-//! Jobs: operations that run in the background. This file has the helpers that the tests share, each other file one subject.
+//! Jobs: operations that run in the background. This file has the helpers that the tests share,
+//! each other file one subject.
 
-mod apart;
 mod crash;
 mod gateways;
 mod lifecycle;
 mod limits;
-mod thousand;
+mod repeated_crashes;
+mod tenant_isolation;
 
 use serde_json::{Value, json};
-use support::{Client, Provider, Setup, Store, module, wait_for};
+use support::{Client, Setup, Store, Upstream, module, wait_for};
 
-/// The guest `account` without accounts, as a connector of this service. This opens the connector's section.
-fn setup(store: &Store, service: &Provider) -> Setup {
+/// The guest `account` without accounts, as a connector of this service. This opens the connector's
+/// section.
+fn setup(store: &Store, service: &Upstream) -> Setup {
     setup_with(store, service, &json!({}))
 }
 
 /// As [`setup`], with members of the guest's description of its service.
-fn setup_with(store: &Store, service: &Provider, members: &Value) -> Setup {
+fn setup_with(store: &Store, service: &Upstream, members: &Value) -> Setup {
     let mut described = json!({"identifier": "account", "auth": "none"});
     for (name, value) in members.as_object().into_iter().flatten() {
         described[name] = value.clone();

@@ -5,18 +5,19 @@ mod shipped;
 
 use serde_json::{Value, json};
 use support::description::inlined;
-use support::{Answer, Client, Gate, Gateway, Load, Provider, Reply, Setup, module};
+use support::{Answer, Client, Gate, Gateway, Load, Reply, Setup, Upstream, module};
 
 /// A gateway with the first version of a connector, and the connector's service.
-fn gateway() -> (Gateway, Provider) {
-    let service = Provider::start();
+fn gateway() -> (Gateway, Upstream) {
+    let service = Upstream::start();
     service.reply("/forward", Reply::json(json!({"from": "the service"}))).reply("/wait", Reply::json(json!({})));
     let gateway =
         Setup::new().module("liar", module::liar("version=1.0.0")).upstream("liar", "api", &service.url()).start();
     (gateway, service)
 }
 
-/// Calls of this operation in the background. One of the versions or the service must answer each of them.
+/// Calls of this operation in the background. One of the versions or the service must answer each
+/// of them.
 fn load(client: &Client, operation: &'static str) -> Load {
     let client = client.clone();
     let call = move || client.request("POST", &format!("/connectors/liar/{operation}")).json(&json!({}));
@@ -121,7 +122,7 @@ fn a_new_version_brings_its_own_schema_and_description() {
     support::wait_for("the stricter schema", || {
         (gateway.call("liar/version", json!({"word": "b"})).status == 422).then_some(())
     });
-    let described = inlined(gateway.stranger().get("/openapi.json").ok());
+    let described = inlined(gateway.anonymous().get("/openapi.json").ok());
     let body = &described["paths"]["/connectors/liar/version"]["post"]["requestBody"]["content"]["application/json"];
     assert_eq!(body["schema"]["properties"]["word"]["pattern"], "^(a+)+$");
 }

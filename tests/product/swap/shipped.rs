@@ -1,4 +1,4 @@
-//! Connectors that came with the gateway: nobody but the operator puts another module in their place.
+//! Connectors that came with the gateway: only the operator can replace one by another module.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use support::{Answer, Gateway, Setup, module, wait_for};
 
 use super::load;
-use crate::command_line::{file, path};
+use support::home::{file, path};
 
 /// A gateway that came with version 1.0.0 of `liar`.
 fn gateway() -> Gateway {
@@ -141,7 +141,7 @@ fn a_rollback_leads_back_to_the_shipped_connector() {
     assert!(!gateway.home().module("liar").exists());
     assert_serves(&gateway, "1.0.0", true);
 
-    // Of two modules that replaced it one after the other, the first one is the version before.
+    // Of two modules that replaced it one after the other, the first one is the previous version.
     upload(&gateway, "?replace_shipped=true", "2.0.0").ok();
     upload(&gateway, "?replace_shipped=true", "3.0.0").ok();
     assert_eq!(version_of(&rollback().ok()), ("2.0.0".to_owned(), false));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use support::webhooks::{is_signed_with, make_secret, verified};
-use support::{Client, Gateway, Provider, Reply, Setup, Store, module, wait_for};
+use support::{Client, Gateway, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::wait;
 use crate::integrations::{client, on_each_store};
@@ -12,12 +12,12 @@ on_each_store!(the_end_of_a_job_is_told_to_each_url_with_its_record, each_attemp
 struct World {
     gateway: Gateway,
     client: Client,
-    receiver: Provider,
-    _service: Provider,
+    receiver: Upstream,
+    _service: Upstream,
 }
 
 fn world(store: &Store, callbacks: &str) -> World {
-    let (service, receiver) = (Provider::start(), Provider::start());
+    let (service, receiver) = (Upstream::start(), Upstream::start());
     service.reply("*", Reply::json(json!({"a": 1})));
     receiver.reply("*", Reply::empty(204));
     let account = module::account(&json!({"identifier": "account", "auth": "none"}));
@@ -62,7 +62,7 @@ fn the_end_of_a_job_is_told_to_each_url_with_its_record(store: &Store) {
         assert!(url.contains(&seen.path), "{url} {}", seen.path);
         assert_eq!(verified(seen, &secret), record);
     }
-    assert_eq!((callbacks.as_array().unwrap().len(), receiver.seen().len()), (2, 2), "each URL is told once");
+    assert_eq!((callbacks.as_array().unwrap().len(), receiver.seen().len()), (2, 2), "each URL is notified once");
 }
 
 fn each_attempt_is_in_the_jobs_record(store: &Store) {

@@ -1,10 +1,11 @@
-//! The delivery of webhooks: signed, tried again until they are received, and the same ones after a crash.
+//! The delivery of webhooks: signed, tried again until they are received, and the same ones after a
+//! crash.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 use support::webhooks::{is_signed_with, make_secret, verified};
-use support::{Gate, Gateway, Provider, Reply, Store, wait_for};
+use support::{Gate, Gateway, Reply, Store, Upstream, wait_for};
 
 use super::{body, connect, setup, wait, wait_for_events};
 use crate::integrations::on_each_store;
@@ -19,8 +20,8 @@ on_each_store!(
 const PAUSES: [u64; 6] = [5, 300, 1800, 7200, 18_000, 36_000];
 
 /// A receiver that accepts everything.
-fn accepting() -> Provider {
-    let receiver = Provider::start();
+fn accepting() -> Upstream {
+    let receiver = Upstream::start();
     receiver.reply("*", Reply::empty(204));
     receiver
 }
@@ -51,7 +52,7 @@ fn a_webhook_is_signed_with_each_valid_secret(store: &Store) {
 }
 
 fn a_webhook_that_is_not_accepted_is_sent_again_under_the_same_id(store: &Store) {
-    let receiver = Provider::start();
+    let receiver = Upstream::start();
     receiver.reply("*", Reply::empty(503));
     let gateway = setup(store, &receiver).start();
     let client = gateway.client();
@@ -63,14 +64,14 @@ fn a_webhook_that_is_not_accepted_is_sent_again_under_the_same_id(store: &Store)
     wait_for_events(&gateway, "delivered", 1.0);
     assert_eq!(seen[0].header("webhook-id"), seen[1].header("webhook-id"));
     assert_eq!(verified(&seen[0], &secret), verified(&seen[1], &secret));
-    // The timestamp is that of the attempt, so that the second signature is another one.
+    // Each attempt has its own timestamp, so that the second signature is another one.
     assert!(seen[0].header("webhook-timestamp") < seen[1].header("webhook-timestamp"));
     assert_ne!(seen[0].header("webhook-signature"), seen[1].header("webhook-signature"));
     assert_eq!(receiver.seen().len(), 2);
 }
 
 fn a_webhook_that_was_not_accepted_is_sent_again_by_the_next_process(store: &Store) {
-    let receiver = Provider::start();
+    let receiver = Upstream::start();
     receiver.reply("*", Reply::hang_up());
     let gateway = setup(store, &receiver).start();
     let client = gateway.client();
@@ -87,8 +88,9 @@ fn a_webhook_that_was_not_accepted_is_sent_again_by_the_next_process(store: &Sto
     wait_for_events(&gateway, "delivered", 1.0);
 }
 
-/// A gateway on a PostgreSQL database whose receiver gives this reply, and which has tried one webhook.
-fn tried_once(database: &Store, receiver: &Provider) -> Gateway {
+/// A gateway on a PostgreSQL database whose receiver gives this reply, and which has tried one
+/// webhook.
+fn tried_once(database: &Store, receiver: &Upstream) -> Gateway {
     let gateway = setup(database, receiver).start();
     make_secret(&gateway.client());
     connect(&gateway.client(), "one");
@@ -103,7 +105,7 @@ fn sql(store: &Store, statement: &str) {
 
 #[test]
 fn a_webhook_that_a_killed_gateway_was_sending_is_sent_again() {
-    let (store, receiver, gate) = (Store::postgres(), Provider::start(), Gate::default());
+    let (store, receiver, gate) = (Store::postgres(), Upstream::start(), Gate::default());
     receiver.reply("*", Reply::empty(200).behind(&gate));
     let gateway = tried_once(&store, &receiver);
     gateway.kill();
@@ -118,7 +120,7 @@ fn a_webhook_that_a_killed_gateway_was_sending_is_sent_again() {
 
 #[test]
 fn a_webhook_is_tried_seven_times_with_growing_pauses_and_then_has_failed() {
-    let (store, receiver) = (Store::postgres(), Provider::start());
+    let (store, receiver) = (Store::postgres(), Upstream::start());
     receiver.reply("*", Reply::empty(404));
     let gateway = tried_once(&store, &receiver);
     for attempts in 1..=PAUSES.len() {
@@ -140,7 +142,7 @@ fn a_webhook_is_tried_seven_times_with_growing_pauses_and_then_has_failed() {
 
 #[test]
 fn a_410_ends_the_attempts() {
-    let (store, receiver) = (Store::postgres(), Provider::start());
+    let (store, receiver) = (Store::postgres(), Upstream::start());
     receiver.reply("*", Reply::empty(410));
     let gateway = tried_once(&store, &receiver);
     wait_for_events(&gateway, "failed", 1.0);
@@ -172,8 +174,8 @@ fn of_two_gateways_one_sends_each_webhook() {
     wait_for("all webhooks", || (delivered(&one) + delivered(&other) >= EVENTS as f64).then_some(()));
     let mut received: HashMap<String, Value> = HashMap::new();
     for seen in receiver.seen() {
-        let former = received.insert(seen.header("webhook-id").to_owned(), body(&seen));
-        assert_eq!(former, None, "a webhook was sent twice");
+        let previous = received.insert(seen.header("webhook-id").to_owned(), body(&seen));
+        assert_eq!(previous, None, "a webhook was sent twice");
     }
     assert_eq!(received.len(), EVENTS);
     assert_eq!(delivered(&one) + delivered(&other), EVENTS as f64);

@@ -1,9 +1,9 @@
-//! The events that the operator is told of.
+//! The events that the gateway sends to the operator.
 
 use serde_json::{Value, json};
 use support::description::inlined;
 use support::webhooks::{make_secret, verified};
-use support::{Client, Dialect, Gateway, OAuthProvider, Provider, Reply, Setup, Store, module, wait_for};
+use support::{Client, Dialect, Gateway, OAuthProvider, Reply, Setup, Store, Upstream, module, wait_for};
 
 use super::body;
 use crate::integrations::{client, connect, email, on_each_store, path, started, who};
@@ -18,12 +18,12 @@ struct World {
     gateway: Gateway,
     client: Client,
     provider: OAuthProvider,
-    receiver: Provider,
+    receiver: Upstream,
     secret: String,
 }
 
 fn world(store: &Store, dialect: Dialect) -> World {
-    let (provider, receiver) = (OAuthProvider::start(dialect), Provider::start());
+    let (provider, receiver) = (OAuthProvider::start(dialect), Upstream::start());
     receiver.reply("*", Reply::empty(204));
     let callbacks = format!("[callbacks]\nallow_private_network = true\nevents_url = \"{}\"", receiver.url());
     let setup = Setup::new().on(store).config(&callbacks).account("account", &provider);
@@ -36,7 +36,7 @@ fn world(store: &Store, dialect: Dialect) -> World {
 impl World {
     /// Waits for an event of this type, and returns its data.
     #[track_caller]
-    fn told(&self, kind: &str) -> Value {
+    fn event(&self, kind: &str) -> Value {
         let seen = wait_for(kind, || self.receiver.seen().into_iter().find(|seen| body(seen)["type"] == kind));
         let event = verified(&seen, &self.secret);
         let members: Vec<_> = event.as_object().unwrap().keys().map(String::as_str).collect();
@@ -58,12 +58,12 @@ fn the_operator_is_told_of_an_account_that_is_connected_and_removed(store: &Stor
     let of_ann = json!({
         "tenant": "acme", "subject": "ann", "connector": "account", "user_identifier": email("ada"),
     });
-    assert_eq!(world.told("integration.connected"), of_ann);
+    assert_eq!(world.event("integration.connected"), of_ann);
     ann.delete(&path("account", "ada")).ok();
     let mut removed = of_ann;
     removed["reason"] = Value::Null;
     removed["deleted"] = json!(true);
-    assert_eq!(world.told("integration.revoked"), removed);
+    assert_eq!(world.event("integration.revoked"), removed);
     for seen in world.receiver.seen() {
         for secret in world.provider.secrets() {
             assert!(!String::from_utf8_lossy(&seen.body).contains(&secret));
@@ -79,7 +79,7 @@ fn the_operator_is_told_once_of_access_that_expired(store: &Store) {
     for _ in 0..3 {
         who(&world.client).problem(424, "reauthorization-required");
     }
-    let data = world.told("integration.expired");
+    let data = world.event("integration.expired");
     assert_eq!((&data["subject"], &data["user_identifier"]), (&Value::Null, &json!(email("ada"))));
     assert_eq!(data["reason"]["owner"], "user");
     // A later event shows that no second one is on its way.
@@ -94,7 +94,7 @@ fn the_operator_is_told_once_of_access_that_expired(store: &Store) {
 fn the_operator_is_told_when_a_token_without_a_refresh_token_ends_with_its_lifetime() {
     let world = world(&Store::Sqlite, Dialect::strict().without_refresh().living(1));
     connect(&world.client, "account", "ada");
-    assert_eq!(world.told("integration.expired")["reason"]["owner"], "user");
+    assert_eq!(world.event("integration.expired")["reason"]["owner"], "user");
     let record = world.client.get(&path("account", "ada")).ok();
     assert_eq!((&record["status"], &record["reason"]["owner"]), (&json!("expired"), &json!("user")));
     who(&world.client).problem(424, "reauthorization-required");
@@ -106,7 +106,7 @@ fn the_operator_is_told_when_a_service_refuses_a_token_that_cannot_be_refreshed(
     connect(&world.client, "account", "ada");
     world.provider.expire();
     who(&world.client).problem(424, "reauthorization-required");
-    let data = world.told("integration.revoked");
+    let data = world.event("integration.revoked");
     assert_eq!((&data["deleted"], &data["reason"]["owner"]), (&json!(false), &json!("user")));
 }
 
@@ -121,9 +121,9 @@ fn the_operator_is_told_of_connectors_that_are_swapped_and_refused() {
         "connector": "liar", "version": "2.0.0", "sha256": module::digest(&second),
         "replaced": {"version": "1.0.0", "sha256": module::digest(&first)},
     });
-    assert_eq!(world.told("connector.swapped"), swapped);
+    assert_eq!(world.event("connector.swapped"), swapped);
     world.gateway.home().put("liar", b"nonsense");
-    let refused = world.told("connector.refused");
+    let refused = world.event("connector.refused");
     assert_eq!((&refused["file"], &refused["serving"]), (&json!("liar.wasm"), &json!(module::digest(&second))));
     assert_eq!(refused["reason"], world.gateway.wait_for_refusal("liar.wasm"));
     assert_eq!(world.types(), ["connector.swapped", "connector.refused"], "a new connector replaces no other");

@@ -1,5 +1,5 @@
-//! Webhooks: the secrets that sign them, and their delivery to a receiver on loopback. This file has the helpers that the tests
-//! share, each other file one subject.
+//! Webhooks: the secrets that sign them, and their delivery to a receiver on loopback. This file
+//! has the helpers that the tests share, each other file one subject.
 
 mod callbacks;
 mod delivery;
@@ -8,11 +8,11 @@ mod receivers;
 mod secrets;
 
 use serde_json::{Value, json};
-use support::{Client, Provider, Seen, Setup, Store, module, wait_for};
+use support::{Client, Seen, Setup, Store, Upstream, module, wait_for};
 
-/// A gateway with a connector that needs no accounts. Each account that a user connects all the same is an event, of which the
-/// receiver is told.
-fn setup(store: &Store, receiver: &Provider) -> Setup {
+/// A gateway with a connector that needs no accounts. Each account that a user connects all the
+/// same is an event, of which the receiver is told.
+fn setup(store: &Store, receiver: &Upstream) -> Setup {
     telling(store, &format!("{}/events", receiver.url()), true)
 }
 
@@ -33,7 +33,7 @@ fn connect(client: &Client, user_identifier: &str) {
 
 /// Waits until this many webhooks have come in all, and returns them.
 #[track_caller]
-fn wait(receiver: &Provider, count: usize) -> Vec<Seen> {
+fn wait(receiver: &Upstream, count: usize) -> Vec<Seen> {
     receiver.wait_for_requests(count);
     receiver.seen()
 }

@@ -1,16 +1,16 @@
-//! The receivers that webhooks are not sent to, and those that hold up nobody.
+//! Receivers that webhooks are not sent to, and slow receivers, which delay no other one.
 
 use std::net::TcpListener;
 
 use serde_json::json;
 use support::webhooks::make_secret;
-use support::{Gate, Provider, Reply, Store, module, wait_for};
+use support::{Gate, Reply, Store, Upstream, module, wait_for};
 
 use super::{connect, setup, telling, wait, wait_for_events};
 
 #[test]
 fn a_redirect_is_not_followed() {
-    let (receiver, other) = (Provider::start(), Provider::start());
+    let (receiver, other) = (Upstream::start(), Upstream::start());
     other.reply("*", Reply::empty(200));
     receiver.reply("*", Reply::redirect(&other.url()).status(307));
     let gateway = setup(&Store::Sqlite, &receiver).start();
@@ -47,7 +47,7 @@ fn a_gateway_whose_events_would_go_over_http_does_not_start() {
 
 #[test]
 fn without_a_secret_an_event_waits_for_one() {
-    let receiver = Provider::start();
+    let receiver = Upstream::start();
     receiver.reply("*", Reply::empty(200));
     let gateway = setup(&Store::Sqlite, &receiver).start();
     connect(&gateway.client(), "one");
@@ -63,7 +63,7 @@ fn without_a_secret_an_event_waits_for_one() {
 #[test]
 fn a_slow_receiver_holds_up_no_other_one() {
     const JOBS: usize = 100;
-    let (service, slow, fast, gate) = (Provider::start(), Provider::start(), Provider::start(), Gate::default());
+    let (service, slow, fast, gate) = (Upstream::start(), Upstream::start(), Upstream::start(), Gate::default());
     service.reply("*", Reply::json(json!({})));
     slow.reply("*", Reply::empty(200).behind(&gate));
     fast.reply("*", Reply::empty(200));

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use support::webhooks::make_secret;
-use support::{Client, Gateway, Provider, Store};
+use support::{Client, Gateway, Store, Upstream};
 
 use super::{connect, setup, telling, wait};
 use crate::integrations::{client, on_each_store};
@@ -19,8 +19,8 @@ on_each_store!(
     no_secret_and_no_body_is_written_in_plain_text,
 );
 
-fn gateway(store: &Store) -> (Gateway, Provider) {
-    let receiver = Provider::start();
+fn gateway(store: &Store) -> (Gateway, Upstream) {
+    let receiver = Upstream::start();
     (setup(store, &receiver).start(), receiver)
 }
 
@@ -50,8 +50,8 @@ fn a_secret_is_shown_once_and_at_most_two_are_valid(store: &Store) {
     let (second, secret) = make_secret(&client);
     assert_ne!(secret, made["secret"].as_str().unwrap());
     assert_eq!(ids(&client), [second.as_str(), made["id"].as_str().unwrap()]);
-    let former = listed(&client).pop().unwrap();
-    let ends = humantime::parse_rfc3339(former["expires_at"].as_str().unwrap()).unwrap();
+    let previous = listed(&client).pop().unwrap();
+    let ends = humantime::parse_rfc3339(previous["expires_at"].as_str().unwrap()).unwrap();
     let left = ends.duration_since(SystemTime::now()).unwrap();
     let day = Duration::from_secs(24 * 3600);
     assert!((day - Duration::from_secs(600)..=day).contains(&left), "{left:?}");
@@ -89,14 +89,14 @@ fn secrets_need_the_scope_integrate_and_a_token_that_is_not_bound_to_a_user() {
     let without_scope = client(&gateway, "acme", None, "operate,admin");
     let of_a_user = client(&gateway, "acme", Some("ann"), "operate,integrate,admin");
     for (method, path) in calls {
-        gateway.stranger().request(method, path).send().problem(401, "unauthenticated");
+        gateway.anonymous().request(method, path).send().problem(401, "unauthenticated");
         without_scope.request(method, path).send().problem(403, "missing-scope");
         of_a_user.request(method, path).send().problem(403, "tenant-token-required");
     }
 }
 
 fn no_secret_and_no_body_is_written_in_plain_text(store: &Store) {
-    let receiver = Provider::start();
+    let receiver = Upstream::start();
     receiver.reply("*", support::Reply::empty(503));
     // All log lines, so that a line with a secret is found.
     let events_url = format!("{}/secret-of-the-url", receiver.url());

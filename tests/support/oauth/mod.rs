@@ -1,5 +1,5 @@
-//! A stand-in for an OAuth 2.0 provider, on loopback. It is strict, behaves like the provider that a test selects,
-//! fails when a test says so, and records every request.
+//! A stand-in for an OAuth 2.0 provider, on loopback. It is strict, behaves like the provider that
+//! a test selects, fails when a test says so, and records every request.
 //!
 //! # Layout
 //! - here: the running provider, the commands of a test, and the recorded requests
@@ -22,7 +22,7 @@ pub use dialect::{ClientAuthentication, Dialect, Errors, Revocation, Rotation};
 use parking_lot::{Mutex, MutexGuard};
 
 use self::grants::Grants;
-use crate::{Gate, Provider, Reply, Seen};
+use crate::{Gate, Reply, Seen, Upstream};
 
 /// The path of the provider's API. Requests below it need an access token.
 pub const API: &str = "/api";
@@ -97,14 +97,14 @@ struct Commands {
 
 /// A running provider. It ends when this is dropped.
 pub struct OAuthProvider {
-    http: Provider,
+    http: Upstream,
     shared: Arc<Shared>,
 }
 
 impl OAuthProvider {
     /// Starts a provider with one client. Redirect URIs must be [registered](Self::register).
     pub fn start(dialect: Dialect) -> Self {
-        let http = Provider::start();
+        let http = Upstream::start();
         let resource: Resource = Arc::new(|_, account| Reply::json(endpoints::userinfo(account)));
         let shared = Arc::new(Shared {
             grants: Mutex::new(Grants::new(dialect.rotation, dialect.lifetime_s)),
@@ -146,8 +146,8 @@ impl OAuthProvider {
         self.grants().register(redirect_uri);
     }
 
-    /// Answers requests to the API by a function from now on, if their token is valid. Before, the API answers with the
-    /// account.
+    /// Answers requests to the API by a function from now on, if their token is valid. Before, the
+    /// API answers with the account.
     ///
     /// # Panics
     /// When such a function panicked before.
@@ -155,7 +155,8 @@ impl OAuthProvider {
         *self.shared.resource.lock() = Arc::new(resource);
     }
 
-    /// The API shows the access token that it was called with, in every form that services are known to show one in.
+    /// The API shows the access token that it was called with, in every form that services are
+    /// known to show one in.
     pub fn echo_tokens(&self) {
         self.on_api(endpoints::echo);
     }
@@ -175,12 +176,12 @@ impl OAuthProvider {
         self.grants().withdraw();
     }
 
-    /// The token endpoint answers with `reply` until [`Self::repair`]. Requests have no effect.
+    /// The token endpoint returns `reply` until [`Self::repair`]. Requests have no effect.
     pub fn break_tokens(&self, reply: Reply) {
         self.commands().broken = Some(reply);
     }
 
-    /// The revocation endpoint answers with `reply` until [`Self::repair`]. Requests have no effect.
+    /// The revocation endpoint returns `reply` until [`Self::repair`]. Requests have no effect.
     pub fn break_revocation(&self, reply: Reply) {
         self.commands().broken_revocation = Some(reply);
     }

@@ -39,14 +39,15 @@ impl Connection {
     /// Makes a connection to the host of an address.
     pub(super) async fn make(connector: Connector, address: Uri) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let host = HeaderValue::from_str(address.authority().map_or("", |authority| authority.as_str()))?;
-        // Without the path, because a secret may be in it.
+        // The path is left out, because it may contain a secret.
         let mut origin = address.into_parts();
         origin.path_and_query = Some(PathAndQuery::from_static("/"));
         let origin = Uri::from_parts(origin)?;
         let stream = connector.connect(origin.clone()).await?;
         let knows_http2 = stream.connected().is_negotiated_h2();
         match stream {
-            // Not as one of two kinds of streams, because the task of a connection has room for the larger kind.
+            // Each kind of stream has its own call. A common type would give every task room for
+            // the larger stream.
             MaybeHttpsStream::Http(stream) => Self::http1(stream, host).await,
             MaybeHttpsStream::Https(stream) if knows_http2 => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -85,8 +86,8 @@ impl Connection {
     /// Sends a request.
     ///
     /// # Errors
-    /// If there is no response. The error has the request if it was not sent.
-    // Not an async function, whose future would have room for the request twice.
+    /// If there is no response. The error contains the request if it was not sent.
+    // Not an async function: its future would have room for the request twice.
     pub(super) fn exchange(
         &mut self,
         mut request: Outgoing,
@@ -100,7 +101,7 @@ impl Connection {
                 let path = request.uri().path_and_query().cloned();
                 let mut parts: Parts = origin.clone().into_parts();
                 parts.path_and_query = path.or(parts.path_and_query);
-                // It has all parts, so that it is an address.
+                // All parts are present, so this does not fail.
                 *request.uri_mut() = Uri::from_parts(parts).unwrap_or_default();
                 request.headers_mut().remove(HOST);
                 Either::Right(sender.try_send_request(request))

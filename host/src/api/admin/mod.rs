@@ -32,8 +32,9 @@ const MAX_CHANGES: u32 = 1000;
 /// The header with the signature of a module.
 pub const SIGNATURE: &str = "X-Module-Signature";
 
-/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too, `?accept=true` lets it
-/// request more than the previous version, and `?replace_shipped=true` lets it take the place of a shipped connector.
+/// POST /admin/connectors: the body is the module; `?grant=host` names hosts that it may reach too,
+/// `?accept=true` lets it request more than the previous version, and `?replace_shipped=true` lets
+/// it take the place of a shipped connector.
 pub(super) async fn install_connector(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let HttpCall { gateway, head, body, .. } = call;
     let InstallQuery { grants, accepts, replaces_shipped } = parse_install_query(head.uri.query().unwrap_or_default())?;
@@ -70,7 +71,8 @@ pub(super) async fn remove_connector(call: HttpCall<'_>, caller: AuthorizedCalle
     Ok(json_answer(&json!(RemovedRecord { connector, removed: true })))
 }
 
-/// POST /admin/connectors/{connector}/rollback: swaps in the previous version, or the one that `?to=…` names.
+/// POST /admin/connectors/{connector}/rollback: swaps in the previous version, or the one that
+/// `?to=…` names.
 pub(super) async fn roll_back_connector(
     call: HttpCall<'_>,
     caller: AuthorizedCaller,
@@ -98,7 +100,8 @@ pub(super) async fn list_versions(call: HttpCall<'_>) -> Result<Response<Body>, 
     Ok(json_answer(&json!(VersionsRecord { versions })))
 }
 
-/// GET /admin/connectors/{connector}/history, and GET /admin/history for all connectors: the last changes, the newest first.
+/// GET /admin/connectors/{connector}/history, and GET /admin/history for all connectors: the last
+/// changes, the newest first.
 pub(super) async fn list_history(call: HttpCall<'_>) -> Result<Response<Body>, Problem> {
     let mut limit = DEFAULT_CHANGES;
     for (name, value) in query_parameters(&call) {
@@ -181,7 +184,8 @@ fn query_parameters(call: &HttpCall<'_>) -> Vec<(String, String)> {
     url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
-/// The registry, the identifier of the connector that a call changes, and the caller as the history names it.
+/// The registry, the identifier of the connector that a call changes, and the caller as the history
+/// names it.
 async fn change_context(
     call: &HttpCall<'_>,
     caller: &AuthorizedCaller,
@@ -190,8 +194,8 @@ async fn change_context(
     Ok((Arc::clone(&call.gateway.registry), call.arguments.connector.to_owned(), by))
 }
 
-/// Makes a change, on other threads than those that serve callers: it compiles schemas, and writes files. It runs to its end even
-/// if the operator disconnects.
+/// Makes a change, on other threads than those that serve callers: it compiles schemas, and writes
+/// files. It runs to its end even if the operator disconnects.
 async fn make_change<T: Send + 'static>(
     gateway: &Gateway,
     making: impl Future<Output = Result<T, ChangeError>> + Send + 'static,

@@ -1,7 +1,8 @@
-//! GET /docs and GET /docs/{connector}: the API, or one connector, as a page for browsers, made from the live description.
+//! GET /docs and GET /docs/{connector}: the API, or one connector, as a page for browsers, made
+//! from the live description.
 //!
-//! The page and its scripts are in the binary. They load nothing from elsewhere, and their policy lets them load nothing.
-//! `SOURCE.md` says where the library comes from.
+//! The page and its scripts are in the binary. They load nothing from elsewhere, and their policy
+//! lets them load nothing. `SOURCE.md` says where the library comes from.
 
 use std::io::Read;
 
@@ -26,13 +27,15 @@ const PAGE: &str = include_str!("page.html");
 
 const SCRIPT: &str = include_str!("page.js");
 
-/// The library, compressed with gzip. It stays in the file of the binary until a caller requests it.
+/// The library, compressed with gzip. It stays in the file of the binary until a caller requests
+/// it.
 const LIBRARY: &[u8] = include_bytes!("scalar.js.gz");
 
 /// SHA-256 of the library before it was compressed.
 const LIBRARY_DIGEST: &str = "bf091006bdc3af6067af77c2f534812e3e633e94a94e87138069f570f33b762c";
 
-/// Scripts and requests come from and go to this gateway only. The library writes styles into the page.
+/// Scripts and requests come from and go to this gateway only. The library writes styles into the
+/// page.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; \
      form-action 'none'; frame-ancestors 'none'",

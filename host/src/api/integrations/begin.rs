@@ -26,7 +26,8 @@ use contract::{ApiKey, AuthScheme, Oauth2};
 use egress::SHORTEST_SECRET;
 use store::{Account, Holder, Integration};
 
-/// Begins an authorization, or connects the account at once if the connector's users need none.
+/// Begins an authorization, or connects the account immediately if the connector needs no
+/// authorization.
 pub(in crate::api) async fn begin_integration(
     call: HttpCall<'_>,
     caller: AuthorizedCaller,

@@ -1,5 +1,6 @@
-//! GET /connectors/{connector}/success-authorize-callback: the user's browser comes back from the provider. The browser has no
-//! token of the gateway. The `state` tells whose authorization it is; it was given out once and is accepted once.
+//! GET /connectors/{connector}/success-authorize-callback: the user's browser comes back from the
+//! provider. The browser has no token of the gateway. The `state` identifies the authorization. It
+//! is issued once and accepted once.
 
 use std::sync::Arc;
 
@@ -34,8 +35,8 @@ pub(in crate::api) async fn complete_authorization(call: HttpCall<'_>) -> Result
     let Some(returned) = parse(call.head.uri.query().unwrap_or_default()) else {
         return Ok(page(StatusCode::BAD_REQUEST, "This link is not complete", START_AGAIN));
     };
-    // If the browser closed the connection in the middle, the code would be used up and its tokens would be lost. So the work
-    // has a task of its own.
+    // If the browser closed the connection in the middle, the code would be used up and its tokens
+    // would be lost. So the work runs in its own task.
     let (gateway, connector, arrived) = (Arc::clone(call.gateway), call.arguments.connector.to_owned(), call.arrived);
     let completed = async move { complete(&gateway, &connector, returned, arrived).await };
     Ok(call.gateway.integrations.spawn(completed).await.unwrap_or_else(|_| unavailable()))
@@ -89,8 +90,8 @@ fn parse(query: &str) -> Option<Returned> {
     returned.state.is_some().then_some(returned)
 }
 
-/// The parameters `state`, `code` and `error` of a callback's query, if the gateway accepts it. The fuzz target of the query calls
-/// this.
+/// The parameters `state`, `code` and `error` of a callback's query, if the gateway accepts it. The
+/// fuzz target of the query calls this.
 pub fn callback_parameters(query: &str) -> Option<[Option<String>; 3]> {
     let Returned { state, code, error } = parse(query)?;
     Some([state, code.map(|code| code.expose_secret().to_owned()), error])

@@ -1,4 +1,5 @@
-//! POST /connectors/{connector}/integrations/{user_identifier}/confirm: the caller that began an authorization confirms the grant.
+//! POST /connectors/{connector}/integrations/{user_identifier}/confirm: the caller that began an
+//! authorization confirms the grant.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -31,7 +32,7 @@ pub(in crate::api) async fn confirm_integration(
     let input = compute::run(body.len(), || schema.parse(&body)).await.map_err(input_problem)?;
     let confirmation: Confirmation =
         serde_json::from_str(&input.text).map_err(|error| problem::NOT_JSON.with_detail(format!("{error}.")))?;
-    // A caller that goes away in the middle must not leave the grant half confirmed.
+    // A caller that disconnects during the call must not leave the grant half confirmed.
     let integrations = Arc::clone(&gateway.integrations);
     let confirming = gateway
         .integrations

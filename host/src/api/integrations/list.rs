@@ -29,7 +29,7 @@ pub(in crate::api) async fn list_integrations(
 ) -> Result<Response<Body>, Problem> {
     let filter = parse_query(call.head.uri.query().unwrap_or_default())?;
     let limit = filter.limit as usize;
-    // One more than asked for says whether there is another page.
+    // One more than the requested number shows whether there is another page.
     let filter = IntegrationFilter { limit: filter.limit + 1, ..filter };
     let found = call.gateway.integrations.list_of_user(caller.tenant(), caller.subject(), filter).await;
     let mut found = found.map_err(|error| integration_problem(&error))?;
@@ -64,7 +64,7 @@ fn set_parameter(filter: &mut IntegrationFilter, name: &str, value: &str) -> Res
             filter.limit = limit.ok_or_else(|| format!("Must be a whole number from 1 to {MAX_LIMIT}."))?;
         }
         "cursor" => {
-            filter.after = Some(parse_cursor(value).ok_or("Must be the `next_cursor` of the page before.")?);
+            filter.after = Some(parse_cursor(value).ok_or("Must be the `next_cursor` of the previous page.")?);
         }
         "connector" => filter.connector = Some(value.to_owned()),
         "status" => {

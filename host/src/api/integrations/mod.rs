@@ -1,6 +1,7 @@
 //! The lifecycle of integrations.
 //!
-//! - [`begin`]: an account is connected; [`callback`]: the user comes back from the provider
+//! - [`begin`]: connects an account, or begins an authorization
+//! - [`callback`]: completes an authorization when the user comes back from the provider
 //! - [`confirm`]: the caller confirms what the user has consented to
 //! - [`list`]: the accounts that a user has connected
 //! - [`page`]: what the user sees if there is no application to send them to
@@ -39,7 +40,8 @@ use crate::problem::{self, Problem, integration_problem};
 use contract::AuthScheme;
 use store::Holder;
 
-/// GET /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no longer installed.
+/// GET /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no
+/// longer installed.
 pub(super) async fn get_integration(call: HttpCall<'_>, caller: AuthorizedCaller) -> Result<Response<Body>, Problem> {
     let (holder, user_identifier) = addressed(&call, &caller)?;
     let found = call.gateway.integrations.find(&holder, &user_identifier).await;
@@ -58,7 +60,8 @@ pub(super) async fn select_integration(
     Ok(private_answer(&json!(IntegrationRecord::at(&integration, SystemTime::now()))))
 }
 
-/// DELETE /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no longer installed.
+/// DELETE /connectors/{connector}/integrations/{user_identifier}. Also for connectors that are no
+/// longer installed.
 pub(super) async fn remove_integration(
     call: HttpCall<'_>,
     caller: AuthorizedCaller,

@@ -1,4 +1,5 @@
-//! The page that users see if there is no application to send them to. It has no script, and all text in it is escaped.
+//! The page that users see if there is no application to send them to. It has no script, and all
+//! text in it is escaped.
 
 use hyper::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, REFERRER_POLICY,
@@ -41,7 +42,8 @@ pub(super) fn redirect(location: HeaderValue) -> Response<Body> {
     response
 }
 
-/// The URL of the request has a code and a state. It must reach no cache, and no other site as `Referer`.
+/// The URL of the request has a code and a state. It must reach no cache, and no other site as
+/// `Referer`.
 fn keep_private(headers: &mut HeaderMap) {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));

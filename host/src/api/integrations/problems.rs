@@ -40,7 +40,8 @@ fn not_configured(error: &NotConfigured, config: &Config, connector: &str) -> Pr
         .with("redirect_uri", redirect_uri)
 }
 
-/// The problem of an API key that was not accepted. A key that the service refuses is a violation of the body.
+/// The problem of an API key that was not accepted. A key that the service refuses is a violation
+/// of the body.
 pub(super) fn key_problem(error: KeyError, connector: &str) -> Problem {
     match error {
         KeyError::NotSendable(detail) => invalid("/credentials", format!("Cannot be sent to the service: {detail}.")),

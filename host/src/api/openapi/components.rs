@@ -31,7 +31,8 @@ pub(super) fn parameters() -> Value {
         "IdempotencyKey": header(
             "Idempotency-Key", json!({
                 "type": "string", "minLength": 1, "maxLength": idempotency::MAX_KEY_CHARACTERS,
-                // Printable ASCII without quotation marks and backslashes. A header loses blanks at both ends.
+                // Printable ASCII without quotation marks and backslashes. A header loses blanks at
+                // both ends.
                 "pattern": r"^[!#-\[\]-~]([ !#-\[\]-~]*[!#-\[\]-~])?$",
             }),
             &format!(
@@ -67,7 +68,7 @@ pub(super) fn headers() -> Value {
             &["gzip", "zstd"], "The encoding of an answer of text of 1 KiB or more, if `Accept-Encoding` names one of these.",
         ),
         "Vary": header("`Accept-Encoding` if the answer is encoded; `Origin` if a page in a browser may read it."),
-        "ContentDisposition": header("The name of a file that is answered as bytes."),
+        "ContentDisposition": header("The name of a file whose bytes are the answer."),
         "ContentRange": header("The part of the file that this is."),
         "PreferenceApplied": header("`wait=N` if `Prefer` has shortened the call's deadline."),
         "IdempotentReplayed": one_of(&["true"], "There if this is the first answer to a call with the same Idempotency-Key, also if it is a problem."),
@@ -75,6 +76,6 @@ pub(super) fn headers() -> Value {
         "RateLimitPolicy": header("The gateway's own rate limit: calls (`q`) in a window of seconds (`w`)."),
         "UpstreamRateLimit": header("The rate limit of the service, as the service says it."),
         "UpstreamRequestId": header("The service's id of the request."),
-        "UpstreamLink": header("The header `Link` of the service (RFC 8288), where it tells of further pages."),
+        "UpstreamLink": header("The header `Link` of the service (RFC 8288), which leads to further pages."),
     })
 }

@@ -1,7 +1,7 @@
 //! The explanation of the API: the description of the whole document.
 
 use crate::config::{Config, Limits};
-use contract::limit::PATH_BYTES;
+use contract_rules::limit::PATH_BYTES;
 use shape::{MAX_FIELDS, MAX_FILTERS, MAX_PATH_CHARACTERS, MAX_VALUES};
 
 /// Explains what all operations have in common, in CommonMark.
@@ -28,10 +28,10 @@ const PAGES: &str = "## Pages\n\nOperations with further pages have the extensio
 const ERRORS: &str = "## Errors\n\nErrors are problem documents (RFC 9457). `type` never changes its meaning. `detail` says what to do, \
     `owner` who can do it, and `retryable` if repeating the call is safe and may succeed; wait for `Retry-After` first. A status of \
     4xx with `upstream` is the service's own. A request that breaks HTTP itself, such as one with an address of more than \
-    64 KiB, is answered with 400, 414 or 431 and no body.";
+    64 KiB, gets 400, 414 or 431 without a body.";
 
 const FILES: &str = "## Files\n\nAn operation that answers with a file gives JSON with the file in base64. If `Accept` names the \
-    media type of the file itself, such as `application/pdf`, the answer is its bytes, and `Range` asks for a part of them.";
+    media type of the file itself, such as `application/pdf`, the answer is its bytes, and `Range` selects a part of them.";
 
 fn limits(config: &Config) -> String {
     let default = Limits::default();
@@ -42,7 +42,7 @@ fn limits(config: &Config) -> String {
          most {PATH_BYTES} bytes. A call has at most {MAX_FILTERS} filters of {MAX_VALUES} values, and {MAX_FIELDS} fields of \
          {MAX_PATH_CHARACTERS} characters. Operations with `x-rate-limit` take `requests` calls in `period_s` seconds from all \
          callers together; operations whose limit has the same `name` share it. `RateLimit` says what is left, and calls over the \
-         limit are answered with 429 and `Retry-After`.",
+         limit get 429 and `Retry-After`.",
         config.max_body_mb, default.timeout_s, default.response_mb, default.download_mb,
     )
 }

@@ -61,8 +61,8 @@ pub(in crate::api) fn describe_metrics() -> Value {
 pub(in crate::api) fn describe_install() -> Value {
     let mut members = describe_changed_connector();
     members["description"] =
-        "The body is the component. `grant` names a host that it may reach, besides those that were granted before. With \
-                              `accept` it may ask for more than the version before. With `replace_shipped` it may take the place of a connector that came with the gateway."
+        "The body is the component. `grant` names a host that it may reach, in addition to the hosts that are granted already. With \
+                              `accept` it may request more than the previous version. With `replace_shipped` it may replace a connector that came with the gateway."
             .into();
     members["parameters"] = json!([
         {

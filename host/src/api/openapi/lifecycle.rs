@@ -49,7 +49,7 @@ pub(in crate::api) fn describe_list() -> Value {
     );
     members["parameters"] = json!([
         {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
-        {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the page before."},
+        {"name": "cursor", "in": "query", "schema": {"type": "string"}, "description": "The `next_cursor` of the previous page."},
         {"name": "connector", "in": "query", "schema": {"type": "string"}, "description": "Only accounts of this connector."},
         {"name": "status", "in": "query", "schema": reference("IntegrationStatus")},
     ]);

@@ -1,9 +1,16 @@
-//! The API's description: an OpenAPI 3.1 document, made from the table of routes and the manifests of the live connectors.
+//! The API's description: an OpenAPI 3.1 document, made from the table of routes and the manifests
+//! of the live connectors.
 //!
-//! - [`gateway`], [`lifecycle`], [`webhooks`], [`jobs`]: the entries of the table's routes
+//! - [`gateway`]: the entries of the gateway's own routes
+//! - [`lifecycle`]: the entries of the routes of integrations
+//! - [`jobs`]: the entries of the routes of jobs
+//! - [`webhooks`]: the entries of the routes of webhook secrets, and the webhooks
 //! - [`operation`]: the entries of the connectors' operations
 //! - [`explanation`]: the text about all of them
-//! - [`schemas`], [`problems`], [`components`]: what the entries share
+//! - [`schemas`]: the schemas of connectors, each under its own name
+//! - [`records`]: the schemas of the gateway's own bodies and answers
+//! - [`problems`]: problems and their responses
+//! - [`components`]: parameters and headers that entries share
 
 mod components;
 mod explanation;
@@ -111,7 +118,8 @@ fn join_lines(one: &str, other: &str) -> String {
     if other.is_empty() { one.to_owned() } else { format!("{one}\n\n{other}") }
 }
 
-/// The paths of the table, but for the operations' path: each live connector lists its own operations.
+/// The paths of the table, but for the operations' path: each live connector lists its own
+/// operations.
 fn gateway_paths(routes: &[&[Route]]) -> Map<String, Value> {
     let mut paths = Map::new();
     for route in routes.iter().copied().flatten() {
@@ -241,16 +249,6 @@ fn gateway_schemas() -> Map<String, Value> {
 }
 
 #[cfg(test)]
-mod dump {
-    #[test]
-    fn dump_gateway_schemas() {
-        let config = crate::config::Config::default();
-        let document = super::document(&config, &Default::default(), super::super::routes::ROUTES);
-        std::fs::write("/tmp/derive_doc.json", serde_json::to_string_pretty(&document).unwrap()).unwrap();
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
     use crate::api::routes::ROUTES;
@@ -270,7 +268,6 @@ mod tests {
     #[test]
     fn every_schema_is_used_and_every_reference_leads_to_one() {
         let document = document(&Config::default(), &Live::default(), ROUTES);
-        std::fs::write("/tmp/derive_doc.json", serde_json::to_string_pretty(&document).unwrap()).unwrap();
         let mut referenced = Vec::new();
         references(&document, "#/components/schemas/", &mut referenced);
         let schemas = document["components"]["schemas"].as_object().unwrap();

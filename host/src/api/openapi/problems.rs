@@ -1,4 +1,5 @@
-//! Problems: their schemas, and a response for each status that an operation or a route may have instead of its answer.
+//! Problems: their schemas, and a response for each status that an operation or a route may have
+//! instead of its answer.
 
 use schemars::generate::Contract;
 use serde_json::{Map, Value, json};
@@ -35,7 +36,8 @@ struct Refusal {
     /// Its name among the components.
     name: &'static str,
     schema: &'static str,
-    /// Headers besides those of every problem, each with its name among the components.
+    /// Headers in addition to those that every problem has, each with its name among the
+    /// components.
     headers: &'static [&'static [(&'static str, &'static str)]],
     description: &'static str,
 }
@@ -76,7 +78,7 @@ const REFUSALS: &[Refusal] = &[
         schema: "ConflictProblem",
         headers: &[&[REPLAYED], &[RETRY_AFTER], &UPSTREAM],
         description: "A conflict with the state of the gateway or of the service, perhaps with `candidates`; or the first call with \
-                      this Idempotency-Key still runs, or nobody knows what it did (`outcome`).",
+                      this Idempotency-Key still runs, or its outcome is not known (`outcome`).",
     },
     Refusal {
         status: "413",
@@ -97,7 +99,7 @@ const REFUSALS: &[Refusal] = &[
         name: "ValidationError",
         schema: "ValidationProblem",
         headers: &[&[REPLAYED], &UPSTREAM],
-        description: "Validation Error. `errors` has every violation at once. Nothing was sent to the service, unless there is \
+        description: "Validation Error. `errors` has all violations. Nothing was sent to the service, unless there is \
                       `upstream`: then the service says 422.",
     },
     Refusal {
@@ -168,7 +170,8 @@ pub(super) fn refusals(statuses: &[&str]) -> Map<String, Value> {
         .collect()
 }
 
-/// The statuses of all problems that an operation may answer with. 424 is one only for connectors whose users connect accounts.
+/// The statuses of all problems that an operation may answer with. 424 is one only for connectors
+/// whose users connect accounts.
 pub(super) fn of_operations(has_accounts: bool) -> Map<String, Value> {
     let statuses = REFUSALS.iter().map(|refusal| refusal.status);
     refusals(&statuses.filter(|status| has_accounts || *status != "424").collect::<Vec<_>>())

@@ -9,7 +9,8 @@ use crate::api::records::*;
 use crate::integrations::AuthSchemaRecord;
 use crate::webhooks::EventRecord;
 
-/// The schemas of all answers and bodies of the gateway's own routes, and of all types in them, by name.
+/// The schemas of all answers and bodies of the gateway's own routes, and of all types in them, by
+/// name.
 pub(super) fn schemas() -> Map<String, Value> {
     let mut answers = schema_generator(Contract::Serialize);
     add::<ConnectorsRecord>(&mut answers);

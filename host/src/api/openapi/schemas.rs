@@ -1,7 +1,7 @@
-//! The component `schemas`: every schema that has members of its own has a name here.
+//! The component `schemas`: every schema with members has a name here.
 //!
-//! Tools that generate clients make a type of each name. They make no type, or drop the answer, where a schema with members is
-//! written in place.
+//! Tools that generate clients make a type of each name. They make no type, or drop the answer,
+//! where a schema with members is written in place.
 
 use std::collections::HashMap;
 
@@ -29,9 +29,11 @@ impl Schemas {
         self.0.extend(schemas);
     }
 
-    /// Adds a schema of a connector, and the schemas inside of it that have members. Returns its name.
+    /// Adds a schema of a connector, and the schemas inside of it that have members. Returns its
+    /// name.
     ///
-    /// References in the schema are relative to its own root. They lead to the same schemas after this.
+    /// References in the schema are relative to its own root. They lead to the same schemas after
+    /// this.
     pub(super) fn add(&mut self, name: &str, schema: &Value) -> String {
         let mut schema = schema.clone();
         let definitions = definitions(&mut schema);
@@ -77,10 +79,11 @@ impl Schemas {
             return;
         }
         let Value::Object(keywords) = schema else { return };
-        for keyword in ["$schema", "$id", contract::NULLABLE] {
+        for keyword in ["$schema", "$id", contract_rules::schema::NULLABLE] {
             keywords.shift_remove(keyword);
         }
-        // Tools take a title for the name of the type. Names of types have to differ, and titles do not.
+        // Tools take a title for the name of the type. Names of types have to differ, and titles do
+        // not.
         if let Some(title) = keywords.shift_remove("title") {
             keywords.entry("description").or_insert(title);
         }
@@ -137,8 +140,8 @@ pub(super) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
 
-/// Takes the definitions out of a schema. `None` if a reference leads to another place than a whole definition: then each part has
-/// to stay in its place.
+/// Takes the definitions out of a schema. `None` if a reference leads to another place than a whole
+/// definition: then each part has to stay in its place.
 fn definitions(schema: &mut Value) -> Option<Map<String, Value>> {
     let is_movable = |reference: &str| {
         reference.strip_prefix(DEFINITION).is_some_and(|name| !name.is_empty() && !name.contains('/'))

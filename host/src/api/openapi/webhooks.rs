@@ -8,7 +8,7 @@ use super::schemas::reference;
 /// Members of POST /webhooks/secrets.
 pub(in crate::api) fn describe_create() -> Value {
     let mut members = describe_answer("The new secret.", reference("NewWebhookSecret"));
-    members["description"] = "The secret before stays valid for 24 hours; older ones end.".into();
+    members["description"] = "The previous secret stays valid for 24 hours; older ones end.".into();
     members
 }
 

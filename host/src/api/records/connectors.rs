@@ -1,5 +1,10 @@
 //! Connectors as JSON. The command line reads these records too.
 
+#![expect(
+    missing_docs,
+    reason = "a comment on a member is its description in the API's document, and clear names need none"
+)]
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,7 +68,8 @@ pub struct InstalledRecord {
 pub struct SignatureRecord {
     /// The id of the key, as minisign writes it.
     pub key: String,
-    /// The publisher in `[trust]` whose key it is. Null if the configuration has no publishers: then the signature was not checked.
+    /// The publisher in `[trust]` whose key it is. Null if the configuration has no publishers:
+    /// then the signature was not checked.
     pub publisher: Option<String>,
 }
 
@@ -181,8 +187,9 @@ pub struct GrantRecord {
     pub state: GrantStateRecord,
 }
 
-/// Whether a connector may reach a host. `granted`: by the operator. `configured`: the configuration or the manifest allows it.
-/// `missing`: needed and not granted. `unnamed`: granted, and no upstream names it.
+/// Whether a connector may reach a host. `granted`: by the operator. `configured`: the
+/// configuration or the manifest allows it. `missing`: needed and not granted. `unnamed`: granted,
+/// and no upstream names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -211,7 +218,8 @@ pub struct ChangeRecord {
     pub by: ActorRecord,
     pub version: String,
     pub sha256: String,
-    /// Hosts that were granted or revoked, and the additional rights that an update requested. May be empty.
+    /// Hosts that were granted or revoked, and the additional rights that an update requested. May
+    /// be empty.
     pub detail: String,
 }
 
@@ -328,7 +336,8 @@ impl From<Change> for ChangeRecord {
 }
 
 impl RefusedRecord {
-    /// The record with or without the reason. A reason has texts of the module and of the configuration, which are for admins only.
+    /// The record with or without the reason. A reason has texts of the module and of the
+    /// configuration, which are for admins only.
     pub fn of_refused(refused: &Refused, with_reason: bool) -> Self {
         const SHORT: &str = "it is not accepted; a key with the scope `admin` sees the reason";
         Self {

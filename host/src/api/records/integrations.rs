@@ -15,15 +15,19 @@ pub struct AuthorizationInit<'a> {
     #[expect(dead_code, reason = "the connector's schema has compared it with the connector's auth type")]
     #[schemars(with = "AuthTypeName")]
     pub auth_type: String,
-    /// For oauth2: the URL that the user is sent to in the end, with `status=success` or `status=error` in the query.
+    /// For oauth2: the URL that the user is sent to in the end, with `status=success` or
+    /// `status=error` in the query.
     #[schemars(extend("format" = "uri"))]
     pub callback_url: Option<String>,
-    /// The name of the integration. The default is the account's email address or id at the service.
+    /// The name of the integration. The default is the account's email address or id at the
+    /// service.
     pub user_identifier: Option<String>,
-    /// For oauth2: true if another account may replace the one that is connected under `user_identifier`.
+    /// For oauth2: true if another account may replace the one that is connected under
+    /// `user_identifier`.
     pub replace: Option<bool>,
-    /// For oauth2: true if the account is used only after POST …/integrations/{user_identifier}/confirm. The `callback_url` gets
-    /// `status=pending` and a `completion` for that.
+    /// For oauth2: true if the account is used only after POST
+    /// …/integrations/{user_identifier}/confirm. The `callback_url` gets `status=pending` and a
+    /// `completion` for that.
     pub confirm: Option<bool>,
     /// For api_key: the key that the user has from the service.
     // Not parsed here, so that no copy of a secret is left in memory.

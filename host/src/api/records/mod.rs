@@ -7,11 +7,12 @@
 //! - [`system`]: the health of the gateway
 //! - [`problems`]: the members of problem documents
 //!
-//! The API's description has the schema of each record. It is made from the type: a documentation comment is the description in
-//! the schema, and is written for callers. The records of an integration, of a job and of an event are next to the code that makes
-//! them, in `crate::integrations`, `crate::jobs` and `crate::webhooks`.
+//! The API's description has the schema of each record. It is made from the type: a documentation
+//! comment is the description in the schema, and is written for callers. The records of an
+//! integration, of a job and of an event are next to the code that makes them, in
+//! `crate::integrations`, `crate::jobs` and `crate::webhooks`.
 
-mod connectors;
+pub mod connectors;
 mod integrations;
 mod jobs;
 mod problems;

@@ -18,7 +18,8 @@ pub struct Problem {
     /// The request's id.
     instance: String,
     owner: ProblemOwner,
-    /// `true` if the same call may succeed later, and if repeating it is safe: it reads, or it surely changed nothing.
+    /// `true` if the same call may succeed later, and if repeating it is safe: it reads, or it
+    /// surely changed nothing.
     retryable: bool,
     #[schemars(with = "ProblemOutcome", skip_serializing_if = "Option::is_none")]
     outcome: Option<ProblemOutcome>,
@@ -51,8 +52,8 @@ enum ProblemOwner {
     Provider,
 }
 
-/// `unknown`: the call may have changed data, so look before you repeat it. `succeeded`: it has succeeded, and its answer was not
-/// kept.
+/// `unknown`: the call may have changed data, so look before you repeat it. `succeeded`: it has
+/// succeeded, and its answer was not kept.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 enum ProblemOutcome {
@@ -84,7 +85,8 @@ pub struct ValidationProblem {
 
 #[derive(JsonSchema)]
 struct Violation {
-    /// JSON Pointer (RFC 6901) into the body; or the name of a header or of a parameter of the query, after `/`.
+    /// JSON Pointer (RFC 6901) into the body; or the name of a header or of a parameter of the
+    /// query, after `/`.
     pointer: String,
     detail: String,
 }

@@ -31,7 +31,7 @@ pub(super) static ROUTES: &[Route] = &[
             handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::remove_connector(call, caller))),
             description: Some(Description {
                 id: "connectors.remove",
-                summary: "Removes a connector. Calls under way end on it.",
+                summary: "Removes a connector. Calls in progress end on it.",
                 members: gateway::describe_removed,
             }),
         }],
@@ -45,7 +45,7 @@ pub(super) static ROUTES: &[Route] = &[
             handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::roll_back_connector(call, caller))),
             description: Some(Description {
                 id: "connectors.rollback",
-                summary: "Swaps in the version before the present one, or another stored one.",
+                summary: "Swaps in the previous version, or another stored one.",
                 members: gateway::describe_rolled_back,
             }),
         }],
@@ -98,7 +98,7 @@ pub(super) static ROUTES: &[Route] = &[
                 handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::grant_hosts(call, caller))),
                 description: Some(Description {
                     id: "connectors.grant",
-                    summary: "Lets a connector reach hosts, besides those that it was granted before.",
+                    summary: "Lets a connector reach hosts, in addition to those that it was granted before.",
                     members: gateway::describe_changed_grants,
                 }),
             },
@@ -108,7 +108,7 @@ pub(super) static ROUTES: &[Route] = &[
                 handler: Handler::Scoped(Admin, |call, caller| Box::pin(admin::revoke_hosts(call, caller))),
                 description: Some(Description {
                     id: "connectors.revoke",
-                    summary: "Lets a connector no longer reach hosts.",
+                    summary: "Takes from a connector the right to reach hosts.",
                     members: gateway::describe_changed_grants,
                 }),
             },

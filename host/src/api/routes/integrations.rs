@@ -17,7 +17,7 @@ pub(super) static ROUTES: &[Route] = &[
             handler: Handler::Scoped(Integrate, |call, caller| Box::pin(integrations::begin_integration(call, caller))),
             description: Some(Description {
                 id: "begin",
-                summary: "Connects an account: begins an authorization, or takes the user's key.",
+                summary: "Connects an account: begins an authorization, or stores the user's key.",
                 members: lifecycle::describe_begin,
             }),
         }],

@@ -1,4 +1,5 @@
-//! The table of routes: every path of the API, its scope, the function that answers, and its description.
+//! The table of routes: every path of the API, its scope, the function that answers, and its
+//! description.
 //!
 //! - [`integrations`]: accounts that users connect
 //! - [`operations`]: operations, jobs and webhook secrets
@@ -14,8 +15,8 @@ use std::sync::LazyLock;
 
 use super::route::{PathArguments, Route};
 
-/// The first path that matches a request's path answers it. So the pattern of operations comes after the paths of the same
-/// length.
+/// The first path that matches a request's path answers it. So the pattern of operations comes
+/// after the paths of the same length.
 pub(super) static ROUTES: &[&[Route]] = &[integrations::ROUTES, operations::ROUTES, system::ROUTES, admin::ROUTES];
 
 /// The most segments that a path of the table has.

@@ -1,4 +1,5 @@
-//! The routes of operations, of their jobs, and of the secrets that the webhooks of jobs are signed with.
+//! The routes of operations, of their jobs, and of the secrets that the webhooks of jobs are signed
+//! with.
 
 use hyper::Method;
 

@@ -44,7 +44,7 @@ pub(super) static ROUTES: &[Route] = &[
             handler: Handler::Public(|call| Box::pin(system::get_readiness(call))),
             description: Some(Description {
                 id: "readyz",
-                summary: "Answers 200 while the gateway takes requests, and 503 once it is about to stop.",
+                summary: "Answers 200 while the gateway accepts requests, and 503 once it is about to stop.",
                 members: gateway::describe_readiness,
             }),
         }],

@@ -1,7 +1,8 @@
 //! The body of an answer on its way to the caller.
 //!
-//! The connection polls the body for the next piece when the caller has read the previous one. A caller that reads nothing would
-//! keep the answer, its permit and its connection to the upstream. Another task can therefore give the body up.
+//! The connection polls the body for the next piece when the caller has read the previous one. A
+//! caller that reads nothing would keep the answer, its permit and its connection to the upstream.
+//! Another task can therefore give the body up.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,13 +18,15 @@ use super::connections::ActiveRequest;
 use crate::body::Body;
 use egress::EgressError;
 
-/// Size of the pieces of a body that is complete in memory. The connection holds one piece after the body was given up.
+/// Size of the pieces of a body that is complete in memory. The connection holds one piece after
+/// the body was given up.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The value of `waiting_since` while the body waits for its source, which has its own deadline.
 const NOT_WAITING: u64 = u64::MAX;
 
-/// The state of an answer's body, shared by the connection that sends it and the task that gives it up.
+/// The state of an answer's body, shared by the connection that sends it and the task that gives it
+/// up.
 pub(super) struct AnswerProgress {
     /// `None` after it was given up.
     source: Mutex<Option<Source>>,
@@ -42,7 +45,8 @@ struct Source {
 }
 
 impl AnswerProgress {
-    /// The state of a body that begins at the second `now`. At the deadline, if there is one, the body is given up.
+    /// The state of a body that begins at the second `now`. At the deadline, if there is one, the
+    /// body is given up.
     pub(super) fn new(body: Body, deadline: Option<Instant>, now: u64) -> Self {
         Self {
             waiting_since: AtomicU64::new(now),
@@ -66,7 +70,7 @@ impl AnswerProgress {
         self.given_up.load(Ordering::Relaxed)
     }
 
-    /// Drops the body. The caller gets an error if it asks for more.
+    /// Drops the body. The caller gets an error if it reads on.
     pub(super) fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
         let given_up = self.source.lock().take();

@@ -1,7 +1,9 @@
-//! The open connections of callers. Their number is limited, and a connection without progress is closed.
+//! The open connections of callers. Their number is limited, and a connection without progress is
+//! closed.
 //!
-//! A caller has `caller_timeout_s` for the first request of a connection, and the same time between two reads of an answer. One
-//! task checks all connections each second, so this needs no cooperation of the caller.
+//! A caller has `caller_timeout_s` for the first request of a connection, and the same time between
+//! two reads of an answer. One task checks all connections each second, so this needs no
+//! cooperation of the caller.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -21,7 +23,8 @@ use crate::body::Body;
 /// The interval of the checks.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// This is added to the number of requests of a connection that is closed because it has none, so that no further request begins.
+/// This is added to the number of requests of a connection that is closed because it has none, so
+/// that no further request begins.
 const CLOSED: usize = usize::MAX / 2;
 
 /// The open connections.
@@ -37,7 +40,8 @@ pub(super) struct Connections {
     gauge: Gauge,
 }
 
-/// Whole seconds since the start, as of the last check. Reading them costs less than reading the time.
+/// Whole seconds since the start, as of the last check. Reading them costs less than reading the
+/// time.
 #[derive(Clone)]
 struct Clock {
     started: Instant,
@@ -88,15 +92,17 @@ impl Connections {
         }
     }
 
-    /// Adds a connection. At the limit, it closes a connection without a request: preferably one that never had a request, and the
-    /// one that is idle for longest. If each connection has a request in progress, this waits until one ends.
+    /// Adds a connection. At the limit, it closes a connection without a request: preferably one
+    /// that never had a request, and the one that is idle for longest. If each connection has a
+    /// request in progress, this waits until one ends.
     pub(super) async fn open(self: &Arc<Self>) -> Connection {
         loop {
             let ended = self.ended.notified();
             if let Some(connection) = self.try_open_within_limit() {
                 return connection;
             }
-            // A connection that becomes idle sends no notification, so this tries again after a while.
+            // A connection that becomes idle sends no notification, so this tries again after a
+            // while.
             let _ = tokio::time::timeout(INTERVAL, ended).await;
         }
     }
@@ -191,8 +197,8 @@ impl State {
         self.requests.load(Ordering::Relaxed) == 0
     }
 
-    /// Gives up the answers that are stuck. Returns `true` if the connection has requests, and the answer to each was given up
-    /// by an earlier check: then its caller reads nothing.
+    /// Gives up the answers that are stuck. Returns `true` if the connection has requests, and the
+    /// answer to each was given up by an earlier check: then its caller reads nothing.
     fn give_up(&self, is_stuck: impl Fn(&AnswerProgress) -> bool) -> bool {
         let answers: Vec<Arc<AnswerProgress>> = self.answers.lock().iter().filter_map(Weak::upgrade).collect();
         let requests = self.requests.load(Ordering::Relaxed);
@@ -241,7 +247,8 @@ impl Closer {
     }
 }
 
-/// A request whose answer was not sent completely. The connection is idle again when the last one is dropped.
+/// A request whose answer was not sent completely. The connection is idle again when the last one
+/// is dropped.
 pub(super) struct ActiveRequest {
     state: Arc<State>,
     answer: Option<Arc<AnswerProgress>>,
@@ -254,7 +261,8 @@ impl ActiveRequest {
         (others < CLOSED).then_some(request)
     }
 
-    /// Waits for a future, and counts the connection as idle meanwhile. `None` if the connection is being closed.
+    /// Waits for a future, and counts the connection as idle meanwhile. `None` if the connection is
+    /// being closed.
     pub(super) async fn idle_during<T>(self, waiting: impl Future<Output = T>) -> Option<(Self, T)> {
         let state = Arc::clone(&self.state);
         drop(self);
@@ -262,7 +270,8 @@ impl ActiveRequest {
         Self::begin(&state).map(|request| (request, outcome))
     }
 
-    /// Lets [`Connections`] watch the body of the answer, and give it up if the caller does not read it.
+    /// Lets [`Connections`] watch the body of the answer, and give it up if the caller does not
+    /// read it.
     pub(super) fn deliver(mut self, response: Response<Body>) -> Response<AnswerBody> {
         let (parts, body) = response.into_parts();
         let deadline = parts.extensions.get::<AnswerDeadline>().map(|deadline| deadline.0);

@@ -1,11 +1,13 @@
 //! The threads that serve callers: one for each core of the machine.
 //!
-//! Each core has its own runtime and its own pool of connections to upstreams. A call stays on one core from its first byte to its
-//! last, so that no other thread is woken for it, and its data stays in one core's cache. A runtime has one worker thread. During
-//! a long computation it can give its tasks to another thread: see the crate `compute`.
+//! Each core has its own runtime and its own pool of connections to upstreams. A call stays on one
+//! core from its first byte to its last, so that no other thread is woken for it, and its data
+//! stays in one core's cache. A runtime has one worker thread. During a long computation it can
+//! give its tasks to another thread: see the crate `compute`.
 //!
-//! Two cores that write to one cache line wait for each other on every call. Each core therefore has its own connections, counts
-//! of references and shards of metrics. Only limits that hold for all cores are counted in one place.
+//! Two cores that write to one cache line wait for each other on every call. Each core therefore
+//! has its own connections, counts of references and shards of metrics. Only limits that hold for
+//! all cores are counted in one place.
 
 use std::io;
 use std::ops::Deref;
@@ -27,7 +29,6 @@ use super::super::route::Listener;
 use super::super::router;
 use crate::body::Body;
 use crate::gateway::Gateway;
-use crate::metrics::sharded::use_shard_of;
 
 /// The cores that serve callers.
 pub struct Cores {
@@ -35,14 +36,15 @@ pub struct Cores {
     runtimes: Vec<Runtime>,
 }
 
-/// An idle thread ends after this time. With a larger value, a core keeps more threads in addition to the one that serves, and
-/// each of them uses memory.
+/// An idle thread ends after this time. With a larger value, a core keeps more threads in addition
+/// to the one that serves, and each of them uses memory.
 const IDLE_THREAD: Duration = Duration::from_secs(1);
 
 /// The interval of [`keep_timer_armed`]. Few deadlines are earlier.
 const TIMER_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The part of a core that its tasks share. Each call changes it, so it shares no pair of cache lines with another core's.
+/// The part of a core that its tasks share. Each call changes it, so it shares no pair of cache
+/// lines with another core's.
 #[repr(align(128))]
 struct Core {
     runtime: Handle,
@@ -63,8 +65,7 @@ impl Cores {
         let runtimes = (0..count).map(|number| {
             let name = format!("core-{number}");
             let mut builder = Builder::new_multi_thread();
-            builder.worker_threads(1).thread_keep_alive(IDLE_THREAD).thread_name(name).enable_all();
-            builder.on_thread_start(move || use_shard_of(number)).build()
+            builder.worker_threads(1).thread_keep_alive(IDLE_THREAD).thread_name(name).enable_all().build()
         });
         let runtimes = runtimes.collect::<io::Result<Vec<Runtime>>>()?;
         let mut cores = Vec::with_capacity(count);
@@ -90,7 +91,8 @@ impl Cores {
         self.handles.len()
     }
 
-    /// Runs a task that serves a connection, on the core that has the fewest. The task is given that core.
+    /// Runs a task that serves a connection, on the core that has the fewest. The task is given
+    /// that core.
     pub(super) fn spawn<T>(&self, task: impl FnOnce(Arc<CoreHandle>) -> T) -> AbortHandle
     where
         T: Future<Output = ()> + Send + 'static,
@@ -106,8 +108,8 @@ impl Cores {
     }
 }
 
-/// Keeps a timer in a runtime that is earlier than those of calls. Without one, tokio wakes the runtime's thread with a system call for
-/// each deadline that it adds.
+/// Keeps a timer in a runtime that is earlier than the timers of calls. Without it, tokio wakes the
+/// runtime's thread with a system call for each deadline that it adds.
 async fn keep_timer_armed() {
     let mut ticks = tokio::time::interval(TIMER_INTERVAL);
     loop {
@@ -124,8 +126,8 @@ impl Drop for Cores {
     }
 }
 
-/// The core that serves a connection, and the way to the others. Each request clones the `Arc` of its core, so that the cores do
-/// not write to one count of references.
+/// The core that serves a connection, and the way to the others. Each request clones the `Arc` of
+/// its core, so that the cores do not write to one count of references.
 #[repr(align(128))]
 pub(super) struct CoreHandle {
     cores: Arc<[Core]>,
@@ -142,8 +144,8 @@ impl CoreHandle {
         &self.cores[self.number]
     }
 
-    /// Answers a request, as [`router::answer_request`]. All streams of an HTTP/2 connection arrive on one core, so each goes to the core
-    /// that answers the fewest requests.
+    /// Answers a request, as [`router::answer_request`]. All streams of an HTTP/2 connection arrive
+    /// on one core, so each goes to the core that answers the fewest requests.
     ///
     /// # Errors
     /// If the request panics on another core, or the gateway stops.

@@ -1,7 +1,9 @@
-//! Accepts connections, over HTTP/1.1 and HTTP/2 without TLS, and passes their requests to the router.
+//! Accepts connections, over HTTP/1.1 and HTTP/2 without TLS, and passes their requests to the
+//! router.
 //!
 //! - [`cores`]: the threads that serve
-//! - [`connections`]: the open connections. Their number is limited, and connections without progress are closed.
+//! - [`connections`]: the open connections. Their number is limited, and connections without
+//!   progress are closed.
 //! - [`answer_body`]: the body of an answer on its way to the caller
 
 mod answer_body;
@@ -35,11 +37,12 @@ use crate::body::Body;
 use crate::config::Config;
 use crate::gateway::Gateway;
 
-/// Delay after a connection could not be accepted. The usual reason is that the process has no file descriptor left.
+/// Delay after a connection could not be accepted. The usual reason is that the process has no file
+/// descriptor left.
 const ACCEPT_DELAY: Duration = Duration::from_millis(100);
 
-/// The share of the file descriptors, as a divisor, that connections of callers do not take. Upstreams, the store, modules and
-/// log files need them.
+/// The share of the file descriptors, as a divisor, that connections of callers do not take.
+/// Upstreams, the store, modules and log files need them.
 const RESERVED_DESCRIPTORS: u64 = 4;
 
 /// The listening sockets.
@@ -52,7 +55,8 @@ impl Listeners {
     /// Binds the configured addresses.
     ///
     /// # Errors
-    /// If another process listens there, or an address is not this machine's. The message says so in one line.
+    /// If another process listens there, or an address is not this machine's. The message says so
+    /// in one line.
     pub async fn bind(config: &Config) -> io::Result<Self> {
         let admin = match config.admin_listen {
             Some(address) => Some(bind_address(address, "admin_listen").await?),
@@ -64,7 +68,7 @@ impl Listeners {
     /// The address of callers. It differs from the configured one if that had port 0.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// If the operating system does not give the address.
     pub fn callers_address(&self) -> io::Result<SocketAddr> {
         self.callers.local_addr()
     }
@@ -72,7 +76,7 @@ impl Listeners {
     /// The address of operators. It differs from the configured one if that had port 0.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// If the operating system does not give the address.
     pub fn admin_address(&self) -> io::Result<Option<SocketAddr>> {
         self.admin.as_ref().map(TcpListener::local_addr).transpose()
     }
@@ -104,8 +108,8 @@ async fn bind_address(address: SocketAddr, key: &str) -> io::Result<TcpListener>
     })
 }
 
-/// Raises the limit of file descriptors to the highest value that the process may set. Returns how many of them connections of
-/// callers may take.
+/// Raises the limit of file descriptors to the highest value that the process may set. Returns how
+/// many of them connections of callers may take.
 fn descriptors_for_callers() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
@@ -115,11 +119,13 @@ fn descriptors_for_callers() -> usize {
     usize::try_from(descriptors - descriptors / RESERVED_DESCRIPTORS).unwrap_or(usize::MAX)
 }
 
-/// Serves until `stop` is done. Then it accepts no more connections, and gives requests in progress `drain_s` seconds to end.
+/// Serves until `stop` is done. Then it accepts no more connections, and gives requests in progress
+/// `drain_s` seconds to end.
 pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop: impl Future<Output = ()>) {
     let caller_timeout = gateway.config.caller_timeout;
     let mut server = auto::Builder::new(TokioExecutor::new());
-    // This time begins when an answer has left the buffers of the connection, which `Connections` cannot see.
+    // This time begins when an answer has left the buffers of the connection, which `Connections`
+    // cannot see.
     server.http1().timer(TokioTimer::new()).header_read_timeout(caller_timeout);
     server.http2().timer(TokioTimer::new()).keep_alive_interval(caller_timeout);
     let server = Arc::new(server);
@@ -127,7 +133,8 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop:
     let limit = gateway.config.max_connections.map_or(available, |limit| limit.min(available));
     let connections = Arc::new(Connections::new(limit, caller_timeout, gateway.metrics.connections.clone()));
     let sweep = tokio::spawn(Arc::clone(&connections).sweep());
-    // A watcher locks its shutdown on every poll of its connection, so each core has its own shutdown.
+    // A watcher locks its shutdown on every poll of its connection, so each core has its own
+    // shutdown.
     let shutdowns: Vec<GracefulShutdown> = (0..cores.count()).map(|_| GracefulShutdown::new()).collect();
     tokio::pin!(stop);
     loop {
@@ -135,8 +142,9 @@ pub async fn serve(gateway: &Gateway, cores: &Cores, listeners: Listeners, stop:
             accepted = accept_connection(&listeners, &connections) => accepted,
             () = &mut stop => break,
         };
-        // Answers are written in one piece, so waiting for more bytes only delays them. If the peer is gone, this fails, and so does
-        // reading later. `TCP_USER_TIMEOUT` is not set: it would also end connections whose callers read slowly but steadily.
+        // Answers are written in one piece, so waiting for more bytes only delays them. If the peer
+        // is gone, this fails, and so does reading later. `TCP_USER_TIMEOUT` is not set: it would
+        // also end connections whose callers read slowly but steadily.
         let _ = stream.set_nodelay(true);
         // A socket belongs to the runtime in which it was made.
         let stream = match stream.into_std() {
@@ -196,8 +204,9 @@ async fn serve_connection(
     }
 }
 
-/// Delivers a response once the rest of the request's body was read and dropped. Until then, the connection counts as idle and
-/// may be closed to make room: the caller may be unauthenticated and send slowly.
+/// Delivers a response once the rest of the request's body was read and dropped. Until then, the
+/// connection counts as idle and may be closed to make room: the caller may be unauthenticated and
+/// send slowly.
 async fn deliver_after_rest(
     body: RequestBody,
     active: ActiveRequest,

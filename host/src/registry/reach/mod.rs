@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::connector::{Connector, Upstreams};
 use super::grant_form::host_of;
 use super::token_hosts;
 use crate::config;
 use crate::metrics::Metrics;
-use contract::address::below;
 use contract::words::nearest;
 use contract::{AuthScheme, KeyPlacement, Manifest};
+use contract_rules::address::below;
 use egress::{CredentialUse, FormField, Pacing, Upstream, UpstreamSettings};
 
 /// The upstream that the operator's `oauth.userinfo_url` replaces.
@@ -26,12 +25,12 @@ pub const GRANT_COMMAND: &str = "connector-gateway connectors grant";
 pub struct Service {
     /// The name of the upstream.
     pub name: String,
-    /// The host of its base URL; `None` while only the operator knows the URL.
+    /// The host of its base URL. `None` while only the operator knows the URL.
     pub host: Option<String>,
     /// Other hosts that its redirects and links may lead to, as the manifest and the operator write
     /// them.
     pub link_hosts: Vec<String>,
-    /// The place of the user's credential in requests to it; `None` if they carry no credential.
+    /// The place of the user's credential in requests to it. `None` if they carry no credential.
     pub credential: Option<CredentialPlace>,
 }
 
@@ -44,7 +43,10 @@ pub struct CredentialPlace {
     pub name: String,
 }
 
-/// The upstreams of a connector, ready for requests.
+/// The upstreams of a connector, by the names in its manifest.
+pub(super) type Upstreams = HashMap<String, Upstream>;
+
+/// The upstreams of a connector, ready for requests, and the hosts that it may and may not reach.
 pub(super) struct Reach {
     pub(super) upstreams: Upstreams,
     pub(super) services: Vec<Service>,
@@ -63,7 +65,7 @@ pub(super) fn reach(
     grants: &[String],
     config: &config::Connector,
     metrics: &Metrics,
-    previous: Option<&Connector>,
+    previous: Option<&Upstreams>,
 ) -> Result<Reach, String> {
     warn_of_unused_settings(manifest, config);
     let mut reach =
@@ -101,7 +103,7 @@ pub(super) fn reach(
         let mut ready = Upstream::new(settings)
             .map_err(|error| format!("upstream `{}`: {error}", upstream.name))?
             .observed(metrics.upstream(&manifest.identifier, &upstream.name));
-        if let Some(previous) = previous.and_then(|previous| previous.upstreams().get(&upstream.name)) {
+        if let Some(previous) = previous.and_then(|previous| previous.get(&upstream.name)) {
             ready.inherit(previous);
         }
         // A service that limits its clients counts all their calls, on all its hosts.

@@ -1,9 +1,9 @@
 //! Mistakes of callers of `preprint_archive`, and failures of the service.
 
 use serde_json::json;
-use support::{Gateway, Provider, Reply, Setup, arxiv};
+use support::{Gateway, Reply, Setup, Upstream, arxiv};
 
-fn archive() -> (Gateway, Provider) {
+fn archive() -> (Gateway, Upstream) {
     let service = arxiv::start(3);
     let gateway = Setup::new()
         .shipped("preprint_archive")
