@@ -39,7 +39,7 @@ pub enum TokenError {
         retry_after: Option<Duration>,
     },
     /// The provider's response does not have the expected form.
-    #[error("the provider's answer is not understood: {detail}")]
+    #[error("the provider's response is not understood: {detail}")]
     NotUnderstood {
         /// The fault of the response, as a fragment of a sentence.
         detail: String,
