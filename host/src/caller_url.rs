@@ -2,7 +2,8 @@
 
 use url::Url;
 
-/// Reads an absolute http or https URL without user, password and fragment. `example` shows a right one.
+/// Reads an absolute http or https URL without user, password and fragment. `example` shows a right
+/// one.
 ///
 /// # Errors
 /// A sentence that says what is wrong with the URL.

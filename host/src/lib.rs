@@ -1,12 +1,13 @@
-//! The gateway: it runs each third-party connector as a WebAssembly component in a sandbox, and serves all connectors through
-//! one REST scheme.
+//! The gateway: it runs each third-party connector as a WebAssembly component in a sandbox, and
+//! serves all connectors through one REST scheme.
 //!
 //! # Layout
 //! - `serve`: starts a gateway and stops it
 //! - `welcome`: the greeting of `serve`
 //! - `local`: parts of a gateway for commands that do not serve
 //! - `gateway`: the parts of a running gateway
-//! - `api`: what callers see: the table of routes, a file for each family of routes, the API's description
+//! - `api`: what callers see: the table of routes, a file for each family of routes, the API's
+//!   description
 //! - `auth`: who calls: API keys, JWTs, scopes
 //! - `jobs`: operations that run in the background
 //! - `idempotency`: calls with an idempotency key, which run once
@@ -28,9 +29,11 @@
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //! - `timestamp`: the format of times in answers and webhooks
 //!
-//! The crates next to this one are layers below it: among them `contract`, `sandbox`, `egress`, `store`, `memory` and `shape`.
+//! The crates next to this one are layers below it: among them `contract`, `sandbox`, `egress`,
+//! `store`, `memory` and `shape`.
 //!
-//! `host/arrows.sh`, a part of `make lint`, has the table of the modules that each module may use, and checks it.
+//! `host/arrows.sh`, a part of `make lint`, has the table of the modules that each module may use,
+//! and checks it.
 
 #![expect(unreachable_pub, reason = "in a private module, `pub` marks what the crate's other modules may use")]
 
@@ -61,7 +64,8 @@ mod timestamp;
 mod webhooks;
 mod welcome;
 
-// The crates `authoring` and `cli`, which have the commands, use these items. Nothing else is public.
+// The crates `authoring` and `cli`, which have the commands, use these items. Nothing else is
+// public.
 
 // A gateway that serves.
 pub use logging::start as start_logging;

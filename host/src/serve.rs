@@ -1,4 +1,5 @@
-//! `connector-gateway serve`: opens everything that a gateway needs and runs it until a signal stops it.
+//! `connector-gateway serve`: opens everything that a gateway needs and runs it until a signal
+//! stops it.
 
 use std::io;
 use std::sync::Arc;
@@ -79,11 +80,11 @@ pub fn start_registry(
     Ok(Arc::new(Registry::new(Arc::clone(config), sandbox, store, Arc::clone(metrics), events)?))
 }
 
-/// The parts of a gateway that a command adds.
+/// The parts of a gateway that a command can add.
 pub struct Extras {
     /// Takes every request to upstreams and providers in place of the network.
     pub transport: Option<Arc<dyn Transport>>,
-    /// `true` if an empty database next to a master key is a new one, and not one that was lost.
+    /// `true` if an empty database next to a master key is new, and not a lost one.
     pub new_database: bool,
     /// Runs once the gateway serves, with the first key if one was made.
     pub ready: Ready,
@@ -95,21 +96,21 @@ pub type Ready = Box<dyn FnOnce(&Config, &Registry, Option<&SecretString>) + Sen
 /// Serves until SIGTERM, SIGINT or SIGHUP, then waits for running requests to end.
 ///
 /// # Errors
-/// See [`ServeError`]. Once the gateway serves, it does not fail.
+/// See [`ServeError`]. While the gateway serves, no error ends it.
 pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError> {
     let Extras { transport, new_database, ready } = extras;
     let started = Instant::now();
-    // Without a handler, a write over the limit of file sizes that the operator has set (`ulimit -f`) ends the process. With one,
-    // the write fails.
+    // Without a handler, a write over the limit of file sizes that the operator has set
+    // (`ulimit -f`) ends the process. With a handler, the write fails.
     let _over_file_size = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()))?;
-    // Before everything else, because a port that is taken is the most frequent mistake.
+    // This comes first, because a port that is in use is the most frequent mistake.
     let listeners = Listeners::bind(&config).await?;
     config.listening_on(listeners.callers_address()?);
     config.admin_listen = listeners.admin_address()?;
     let config = Arc::new(config);
     let metrics = Arc::new(Metrics::default());
     let store = Store::connect(&config.store()).await?;
-    // Not among the tasks below, because the lock is held until the last refresh has ended.
+    // It is not among the tasks below, because the lock is held until the last refresh has ended.
     tokio::spawn(store.begin_serving().await?.hold());
     let egress = Egress::new(&egress::Settings {
         memory: MemoryBudget::new(config.memory_bytes),
@@ -172,9 +173,10 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
         background: Handle::current(),
     };
     tracing::info!(listen = %config.listen, admin_listen = config.admin_listen.map(display), "loading the modules");
-    // Before the first call is answered, which is stop_signal whether its connector is missing or not loaded yet.
+    // This runs before the first call, whose answer says if its connector is missing or not
+    // loaded yet.
     registry.begin_loading().await?;
-    // They run until the last task has ended that a call began.
+    // The cores run until the last task that a call began has ended.
     let cores = Cores::start(&gateway).await?;
     let mut signals = signals::Stop::new()?;
     let mut background = vec![
@@ -241,8 +243,8 @@ pub async fn serve(mut config: Config, extras: Extras) -> Result<(), ServeError>
     failure.map_or(Ok(()), Err)
 }
 
-/// Keeps the file of a SQLite database complete while the gateway serves, so that a copy of the file alone is whole but for the last
-/// seconds. Runs until the task is aborted.
+/// Keeps the file of a SQLite database complete while the gateway serves, so that a copy of the
+/// file alone lacks only the last seconds. Runs until the task is aborted.
 async fn checkpoint(store: Store) {
     loop {
         sleep(CHECKPOINT).await;
@@ -263,8 +265,8 @@ async fn connectors_loaded(registry: &Registry) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of old webhooks. Runs until the task
-/// is aborted.
+/// Removes what has expired: values of connectors' storage, idempotency keys, and the records of
+/// old webhooks. Runs until the task is aborted.
 async fn sweep_storage(store: Store) {
     let mut ticks = tokio::time::interval(STORAGE_SWEEP);
     loop {

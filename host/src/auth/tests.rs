@@ -119,7 +119,8 @@ async fn unknown_keys_reach_the_database_at_most_ten_times_a_second() {
     for _ in 0..100 {
         let _ = gateway.authenticate(&unknown).await;
     }
-    // The limit is used up, so a key that is made now is not looked for, unless this machine was slow.
+    // The limit is used up, so a key that is made now is not looked for, unless this machine was
+    // slow.
     let (_, key) = gateway.create().await;
     let answer = gateway.authenticate(&format!("Bearer {key}")).await;
     assert!(answer.is_err() || started.elapsed() > Duration::from_millis(100));

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why the configuration cannot be used. The message names each problem, its location, and what is expected.
+/// Why the configuration cannot be used. The message names each problem, its location, and what is
+/// expected.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {

@@ -1,4 +1,4 @@
-//! The end of an authorization, as the page that the user is sent to learns it.
+//! The result of an authorization, which the gateway appends to the URL that the user is sent to.
 
 use secrecy::{ExposeSecret, SecretString};
 use url::form_urlencoded::Serializer;
@@ -7,7 +7,7 @@ use url::{Url, UrlQuery};
 use crate::oauth::TokenError;
 use store::Authorization;
 
-/// The end of an authorization. Its codes never change, because applications read them.
+/// The result of an authorization. Its codes never change, because applications read them.
 #[derive(Clone, Debug)]
 pub enum AuthorizationResult {
     /// The account is connected.
@@ -22,7 +22,8 @@ pub enum AuthorizationResult {
         /// Confirms the grant, once.
         completion: SecretString,
     },
-    /// The user has consented with another account than the one behind the identifier. Nothing is changed.
+    /// The user has consented with another account than the one behind the identifier. Nothing is
+    /// changed.
     OtherAccount {
         /// The integration's identifier.
         user_identifier: String,
@@ -41,7 +42,8 @@ impl AuthorizationResult {
         Self::Failed(code.to_owned())
     }
 
-    /// A failure that the provider reports. Its code is passed on if it has the form of RFC 6749, section 4.1.2.1.
+    /// A failure that the provider reports. Its code is forwarded if it has the form of RFC 6749,
+    /// section 4.1.2.1.
     pub fn of_provider(error: &str) -> Self {
         let is_code = (1..=64).contains(&error.len())
             && error.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));

@@ -1,5 +1,5 @@
-//! The integration of one operation: chosen first, without a request to the provider, and made
-//! ready later.
+//! The integration of one operation: chosen first, without a request to the provider, and its
+//! credential is made ready later.
 //!
 //! Between the two steps the pipeline admits the call. So a call that is over a limit causes no
 //! refresh.
@@ -18,7 +18,7 @@ use store::Holder;
 pub struct ChosenIntegration(pub(super) Arc<CachedIntegration>);
 
 impl ChosenIntegration {
-    /// Its name among the holder's integrations.
+    /// The integration's name among the holder's integrations.
     pub fn user_identifier(&self) -> &str {
         &self.0.integration.user_identifier
     }

@@ -1,5 +1,6 @@
-//! The end of an authorization that the user has consented to: the account is connected, or waits for the caller's confirmation, or
-//! is refused because it is another one than the account behind the identifier.
+//! The end of an authorization that the user has consented to: the account is connected, or it
+//! waits for the caller's confirmation, or it is refused because the identifier belongs to another
+//! account.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,18 +9,20 @@ use tokio::time::{Instant, sleep};
 
 use super::connect::identifier_of_account;
 use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
-use contract::AuthScheme;
-use store::{Account, Authorization, Holder};
+use store::{Account, Authorization};
 
-/// Longest time for which storing a grant is tried while the database is away, and the time between two attempts.
+/// Longest time in which the gateway tries to store a grant while the database is away.
 const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// Time between two attempts.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 
 impl Integrations {
     /// Ends an authorization with the account that the user has consented with.
     ///
     /// # Errors
-    /// If the store or the vault fails. Tokens that are not stored are revoked, if the provider ends nothing else with it.
+    /// If the store or the vault fails. Tokens that are not stored are revoked, if a revocation
+    /// at this provider ends no other access.
     pub async fn conclude(
         self: &Arc<Self>,
         authorization: &Authorization,
@@ -28,7 +31,8 @@ impl Integrations {
     ) -> Result<AuthorizationResult, IntegrationError> {
         let give_up_at = Instant::now() + MAX_WAIT;
         loop {
-            // The provider accepts the code once, so the tokens would be lost if the database restarts now.
+            // The provider accepts the code once, so the tokens would be lost if the database
+            // restarts now.
             match self.try_to_conclude(authorization, account.clone(), secret).await {
                 Err(IntegrationError::Store(error)) if error.is_failure() && Instant::now() < give_up_at => {
                     tracing::warn!(%error, "a grant is not stored yet; trying again");
@@ -69,26 +73,9 @@ impl Integrations {
         self.connect(holder, Some(&user_identifier), account, secret).await?;
         Ok(AuthorizationResult::Connected { user_identifier })
     }
-
-    /// Revokes tokens that the gateway does not keep.
-    async fn revoke_unused(&self, holder: &Holder, secret: &AccountSecret) {
-        let AccountSecret::OAuth2 { tokens, .. } = secret else { return };
-        let Some(connector) = self.registry.get(&holder.connector) else { return };
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return };
-        // Other providers might also end the access that the user has given before.
-        if !scheme.revokes_replaced_grants {
-            return;
-        }
-        if let Ok(provider) = self.provider(&connector, scheme)
-            && let Err(error) = provider.revoke(tokens).await
-        {
-            let Holder { tenant, connector, .. } = holder;
-            tracing::warn!(tenant, connector, %error, "tokens that are not kept are not revoked");
-        }
-    }
 }
 
-/// Returns whether both accounts are known and differ.
+/// Returns `true` if both accounts are known and differ.
 fn are_different(one: &Account, other: &Account) -> bool {
     match ((&one.id, &other.id), (&one.email, &other.email)) {
         ((Some(one), Some(other)), _) | (_, (Some(one), Some(other))) => one != other,

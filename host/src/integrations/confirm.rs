@@ -1,7 +1,8 @@
 //! Grants that wait for the caller's confirmation.
 //!
-//! Anyone can begin an authorization and send its address to somebody else, who then consents. With `confirm`, such a grant is not
-//! used: the completion reaches only the browser of the person who consented, and only the caller that began can confirm with it.
+//! Anyone can begin an authorization and send its address to another person, who then consents.
+//! With `confirm`, such a grant is not used: the completion reaches only the browser of the person
+//! who consented, and only the caller that began the authorization can confirm with it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// Time after which an expired grant is deleted even if the provider has not revoked it.
 const REVOCATION: Duration = Duration::from_secs(24 * 3600);
 
-/// Expired grants that are revoked at a time.
+/// Number of expired grants that are revoked in one round.
 const BATCH: u32 = 50;
 
 /// Why a grant is not confirmed.
@@ -46,10 +47,11 @@ struct GrantJson<'a> {
     /// As [`Tokens::to_bytes`] writes them.
     #[serde(borrow)]
     tokens: Cow<'a, RawValue>,
-    /// The scopes that were requested, and those that the provider gave.
+    /// The requested scopes, and the scopes that the provider gave.
     requested_scopes: Vec<String>,
     scopes: Option<Vec<String>>,
-    /// Time of the token request, in seconds since 1970, and the lifetime of the access token from then on.
+    /// Time of the token request, in seconds since 1970, and the lifetime of the access token from
+    /// then on.
     since_s: u64,
     expires_in_s: Option<u64>,
 }
@@ -80,7 +82,8 @@ impl Integrations {
         Ok(completion.into())
     }
 
-    /// Connects the account of a pending grant. The inner error says why there is no such grant for this holder.
+    /// Connects the account of a pending grant. The inner error says why there is no such grant for
+    /// this holder.
     ///
     /// # Errors
     /// If the grant cannot be unsealed or the store fails.
@@ -112,7 +115,7 @@ impl Integrations {
         }
     }
 
-    /// Revokes and deletes the grants that nobody confirmed in time.
+    /// Revokes and deletes the grants that were not confirmed in time.
     ///
     /// # Errors
     /// If the store fails.

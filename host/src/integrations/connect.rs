@@ -1,4 +1,4 @@
-//! The storing of a connected account.
+//! Stores a connected account.
 
 use std::sync::Arc;
 
@@ -12,9 +12,10 @@ use store::{Account, Holder, Integration};
 const UNNAMED: &str = "default";
 
 impl Integrations {
-    /// Stores an account and its secret. They replace those of an integration with the same identifier.
+    /// Stores an account and its secret. They replace the account and the secret of an
+    /// integration with the same identifier.
     ///
-    /// Without `user_identifier`, the integration is called by the account's email address, else by its id.
+    /// Without `user_identifier`, the identifier is the account's email address, else its id.
     ///
     /// # Errors
     /// If the secret cannot be sealed or the store fails.
@@ -41,7 +42,8 @@ impl Integrations {
         Ok(integration)
     }
 
-    /// Does all that follows after an account was stored in place of a `previous` one.
+    /// Runs the steps after the transaction: wakes the sender of events, updates the cache, and
+    /// revokes the tokens of the `previous` row.
     pub(super) async fn note_connected(self: &Arc<Self>, previous: Option<Integration>, integration: &Integration) {
         let Integration { id, holder, user_identifier, .. } = integration;
         self.events.stored();
@@ -59,7 +61,8 @@ impl Integrations {
     }
 }
 
-/// The identifier of an integration: the one that the caller chose, else the account's email address, else its id.
+/// The identifier of an integration: the one that the caller chose, else the account's email
+/// address, else its id.
 pub(super) fn identifier_of_account(chosen: Option<&str>, account: &Account) -> String {
     let name = account.email.as_ref().or(account.id.as_ref()).map(String::as_str);
     chosen.or(name).unwrap_or(UNNAMED).to_owned()

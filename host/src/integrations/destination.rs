@@ -11,8 +11,8 @@ use egress::is_loopback;
 pub struct Destination(Url);
 
 impl Destination {
-    /// Accepts an absolute http or https URL at the gateway's own origin, at loopback, or at an origin that the operator
-    /// allows.
+    /// Accepts an absolute http or https URL at the gateway's own origin, at loopback, or at an
+    /// origin that the operator allows.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the URL.

@@ -1,4 +1,5 @@
-//! The return of a user from the provider: the `state` leads to the authorization, the code is exchanged for tokens.
+//! The second half of an authorization, when the provider returns the user: the `state`
+//! identifies the authorization, and the code is exchanged for tokens.
 
 use std::time::SystemTime;
 
@@ -17,14 +18,14 @@ pub enum NoAuthorization {
     Unknown,
     /// It was used before.
     Used,
-    /// Its ten minutes are over.
+    /// Its ten minutes have passed.
     Expired,
     /// It was issued for another connector, whose callback can still use it.
     OtherConnector,
 }
 
-/// The stored form of a `state`. Looking it up may take a time that depends on the hash. That helps no attacker, because the
-/// hash of a chosen state cannot be controlled.
+/// The stored form of a `state`. Looking it up may take a time that depends on the hash. That
+/// does not help an attacker, who cannot control the hash of a chosen state.
 pub(super) fn state_hash(state: &str) -> StateHash {
     sha256(state.as_bytes())
 }
@@ -33,7 +34,8 @@ impl Integrations {
     /// Takes the authorization that belongs to a `state`. Each can be taken once.
     ///
     /// # Errors
-    /// The outer error says that the store failed, the inner one that there is no such authorization.
+    /// The outer error says that the store failed, the inner one that there is no such
+    /// authorization.
     pub async fn take_authorization(
         &self,
         connector: &str,
@@ -51,7 +53,7 @@ impl Integrations {
     /// Exchanges the code for tokens.
     ///
     /// # Errors
-    /// The failed end of the authorization.
+    /// The failed result of the authorization.
     pub async fn exchange_code(
         &self,
         authorization: &Authorization,

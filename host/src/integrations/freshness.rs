@@ -4,15 +4,16 @@ use std::time::{Duration, SystemTime};
 
 use store::{Details, Status};
 
-/// A credential is refreshed this long before it expires. One that lives less than twice as long is refreshed at half of its
-/// life.
+/// A credential is refreshed this long before it expires. One that lives less than twice as long is
+/// refreshed at half of its life.
 const AHEAD: Duration = Duration::from_secs(15 * 60);
 
-/// Longest backoff between two attempts, while the credential is still good and after it has expired.
+/// Longest backoff between two attempts, while the credential is still good and after it has
+/// expired.
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE_EXPIRED: Duration = Duration::from_secs(5 * 60);
 
-/// Longest backoff that a provider can ask for with `Retry-After`.
+/// Longest delay that a provider can request with `Retry-After`.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// The gateway's action when an operation needs a credential.
@@ -48,7 +49,8 @@ impl Freshness {
     }
 }
 
-/// The status at a moment. The store still says active for a credential that expired and has no refresh token.
+/// The status at a moment. The store still says active for a credential that expired and has no
+/// refresh token.
 pub(super) fn status_at(details: &Details, now: SystemTime) -> Status {
     match Freshness::at(details, now) {
         Freshness::Ended if details.status == Status::Active => Status::Expired,
@@ -56,14 +58,16 @@ pub(super) fn status_at(details: &Details, now: SystemTime) -> Status {
     }
 }
 
-/// The time of the first refresh of a credential that was issued at `since`, or `None` if it does not expire.
+/// The time of the first refresh of a credential that was issued at `since`, or `None` if it does
+/// not expire.
 pub(super) fn due_at(since: SystemTime, lifetime: Option<Duration>) -> Option<SystemTime> {
     let lifetime = lifetime?;
     since.checked_add(lifetime - AHEAD.min(lifetime / 2))
 }
 
-/// The time of the next attempt after a refresh failed. Pauses are short around the moment of expiry, so that a short outage
-/// costs few calls. They grow with the distance from it, so that a long outage costs few requests.
+/// The time of the next attempt after a refresh failed. The backoff is short around the moment of
+/// expiry, so that a short outage costs few calls. It grows with the distance from it, so that a
+/// long outage costs few requests.
 pub(super) fn retry_at(expires_at: Option<SystemTime>, retry_after: Option<Duration>, now: SystemTime) -> SystemTime {
     let backoff = match expires_at.map(|at| at.duration_since(now)) {
         Some(Ok(left)) => (left / 4).min(MAX_BACKOFF),

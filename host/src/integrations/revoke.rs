@@ -1,7 +1,8 @@
-//! The revocation of tokens that newer ones have replaced.
+//! Revokes tokens that newer tokens have replaced, and tokens that the gateway does not keep.
 //!
-//! Only for providers that end nothing else with it (`revokes-replaced-grants` in the manifest). Others would also end the new
-//! grant, or further connections of the same user.
+//! It applies only to providers whose revocation ends no other access (`revokes-replaced-grants`
+//! in the manifest). Other providers would also end the new grant, or further connections of the
+//! same user.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use contract::AuthScheme;
 use store::{AuthType, Holder, Integration, Status};
 
 impl Integrations {
-    /// Revokes the tokens of an integration as it was before the user connected the account again. Runs in the background.
+    /// Revokes the tokens of an integration as it was before the user connected the account again.
+    /// Runs in the background.
     pub(super) fn revoke_replaced(self: &Arc<Self>, previous: Integration) {
         if previous.auth_type != AuthType::OAuth2 || previous.details.status != Status::Active {
             return;
@@ -47,8 +49,8 @@ impl Integrations {
         });
     }
 
-    /// Revokes tokens that an integration does not have any more. Providers that give one token to all grants of a user may have
-    /// given the same token again; it is not revoked.
+    /// Revokes tokens that an integration does not have any more. Some providers give the same
+    /// token to all grants of a user. A token that is still in use is not revoked.
     pub(super) async fn revoke_unless_in_use(&self, provider: &Provider, previous: &Integration, tokens: &Tokens) {
         let result = async {
             match self.tokens_of(&previous.id).await.map_err(|error| error.to_string())? {
@@ -70,7 +72,25 @@ impl Integrations {
         }
     }
 
-    /// The provider and the auth scheme of an integration, if its provider lets replaced tokens be revoked.
+    /// Revokes tokens that the gateway does not keep.
+    pub(super) async fn revoke_unused(&self, holder: &Holder, secret: &AccountSecret) {
+        let AccountSecret::OAuth2 { tokens, .. } = secret else { return };
+        let Some(connector) = self.registry.get(&holder.connector) else { return };
+        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return };
+        // Other providers might also end the access that the user has given before.
+        if !scheme.revokes_replaced_grants {
+            return;
+        }
+        if let Ok(provider) = self.provider(&connector, scheme)
+            && let Err(error) = provider.revoke(tokens).await
+        {
+            let Holder { tenant, connector, .. } = holder;
+            tracing::warn!(tenant, connector, %error, "tokens that are not kept are not revoked");
+        }
+    }
+
+    /// The provider and the auth scheme of an integration, if the manifest allows the revocation
+    /// of replaced tokens.
     fn provider_of_replaced(&self, previous: &Integration) -> Option<(Provider, AuthScheme)> {
         let connector = self.registry.get(&previous.holder.connector)?;
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return None };
@@ -78,7 +98,7 @@ impl Integrations {
         scheme.revokes_replaced_grants.then(|| (provider, connector.manifest().auth.clone()))
     }
 
-    /// The tokens that an integration has now, or `None` if it is gone or has no tokens.
+    /// The tokens that an integration has now, or `None` if it was removed or has no tokens.
     async fn tokens_of(&self, id: &str) -> Result<Option<Tokens>, IntegrationError> {
         let Some(row) = self.store.integration_by_id(id).await? else { return Ok(None) };
         let Some(secret) = self.secret_bytes(&row).await? else { return Ok(None) };
@@ -86,7 +106,8 @@ impl Integrations {
     }
 }
 
-/// Returns `true` if both have the same access token or the same refresh token. Not constant-time: the gateway holds both.
+/// Returns `true` if both have the same access token or the same refresh token. Not constant-time:
+/// the gateway holds both.
 fn share_a_token(one: &Tokens, other: &Tokens) -> bool {
     let refresh_token = |tokens: &Tokens| tokens.refresh_token.as_ref().map(|token| token.expose_secret().to_owned());
     one.access_token.expose_secret() == other.access_token.expose_secret()

@@ -1,4 +1,5 @@
-//! Tests of the service with a store and a vault of its own. No connector is installed, so no provider is called.
+//! Tests of the service with a separate store and vault. No connector is installed, so no
+//! provider is called.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

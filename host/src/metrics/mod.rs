@@ -1,8 +1,8 @@
 //! Counters and histograms, in the OpenMetrics text at `/metrics`.
 //!
-//! All cores share them. A call changes twelve, which takes it 0.08 µs on one core, and 0.13 µs while a second core changes
-//! the same ones. With a copy for each core, it took 0.08 µs in both cases. The whole call takes 30 µs or more, so a copy for
-//! each core is not worth its code.
+//! All cores share them. A call changes twelve, which takes it 0.08 µs on one core, and 0.13 µs
+//! while a second core changes the same ones. With a copy for each core, it took 0.08 µs in both
+//! cases. The whole call takes 30 µs or more, so a copy for each core is not worth its code.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use prometheus_client::registry::{Metric, Registry};
 
 use egress::{Attempt, Observer};
 
-/// Upper bounds of the histograms' buckets in seconds: from one invocation in the sandbox to an operation that waits for its
-/// upstream.
+/// Upper bounds of the histograms' buckets in seconds: from one invocation in the sandbox to an
+/// operation that waits for its upstream.
 const BOUNDS: [f64; 16] = [
     0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
 ];
@@ -94,7 +94,8 @@ pub struct Metrics {
     request_seconds: Durations<OperationLabels>,
     /// Seconds in each stage of an operation.
     stages: Durations<StageLabels>,
-    /// Invocations without an outcome or a fault: the limit that was broken, or `trap`, `timeout`, `busy`.
+    /// Invocations without an outcome or a fault: the limit that was broken, or `trap`, `timeout`,
+    /// `busy`.
     pub sandbox_failures: Family<OutcomeLabels, Counter>,
     /// Modules that were swapped in, refused, removed or rolled back.
     pub swaps: Family<OutcomeLabels, Counter>,
@@ -116,9 +117,9 @@ pub struct Metrics {
     pub connectors: Gauge,
     /// Open connections of callers.
     pub connections: Gauge,
-    /// Long computations that run. Read when the metrics are.
+    /// Long computations that run. Set each time the metrics are read.
     computations_running: Gauge,
-    /// Long computations that wait for a place.
+    /// Long computations that wait for a thread.
     computations_waiting: Gauge,
     /// Bytes of the memory for calls that are held.
     pub memory_held: Gauge,
@@ -179,7 +180,7 @@ impl Registrar<'_> {
 }
 
 impl Metrics {
-    /// The text that Prometheus reads (OpenMetrics 1.0).
+    /// Encodes the metrics as text for Prometheus (OpenMetrics 1.0).
     ///
     /// # Errors
     /// If a label cannot be encoded. All label types of this file can.
@@ -192,7 +193,8 @@ impl Metrics {
         Ok(encoded)
     }
 
-    /// The metrics of one operation. They are looked up once, when the connector becomes live, and not for each call.
+    /// The metrics of one operation. They are looked up once, when the connector becomes live, and
+    /// not for each call.
     pub fn operation(&self, connector: &str, operation: &str) -> OperationMetrics {
         let stage = |name| {
             let labels = StageLabels { connector: connector.to_owned(), stage: name };
@@ -251,8 +253,8 @@ pub struct OperationMetrics {
     pub account: Stage,
     /// Stage: a permit is taken, and the rate limit is counted.
     pub admit: Stage,
-    /// Stage: the account's credential is made ready. Includes a refresh, if the access token has expired. A refresh that the
-    /// connector's fault causes is a second observation.
+    /// Stage: the account's credential is made ready. Includes a refresh, if the access token has
+    /// expired. A refresh that the connector's fault causes is a second observation.
     pub credential: Stage,
     /// Stage: one invocation in the sandbox, with the requests that it sends itself.
     pub invoke: Stage,

@@ -13,20 +13,23 @@ use super::recipients::Recipients;
 use super::response::Response;
 use egress::{Body, Credential, Egress, EgressError, Headers, Request, Target, Upstream, retry_after};
 
-/// Longest time for one call to a provider, including the answer's body. A refresh lease must outlive it.
+/// Longest time for one call to a provider, including the body of the response. A refresh lease
+/// must outlive it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Largest response. Tokens that are documents have some kilobytes, and an answer contains at most three.
+/// Largest response. Signed tokens have some kilobytes, and a response contains at most three
+/// tokens.
 const MAX_ANSWER_BYTES: u64 = 256 << 10;
 
 /// A URL of a provider that may be called.
 ///
-/// Only its own host is granted and redirects are not followed, so that secrets stay with the provider. Every secret that goes
-/// to a provider passes through an endpoint, so this is the place that refuses hosts that are not recipients.
+/// Only its own host is granted and redirects are not followed, so that secrets stay with the
+/// provider. Every secret that goes to a provider passes through an endpoint, so this is the place
+/// that refuses hosts that are not recipients.
 pub(super) struct Endpoint {
     upstream: Upstream,
     path: String,
-    /// Set if nothing may be sent to this URL. Each call then fails with it.
+    /// Set if no request may be sent to this URL. Each call then fails with this error.
     refusal: Option<TokenError>,
 }
 

@@ -1,4 +1,4 @@
-//! A provider's error text, made safe to show: short, on one line, without secrets.
+//! Makes a provider's error text safe to show: short, on one line, without secrets.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const CODE_CHARACTERS: usize = 80;
 /// Longest description: some sentences.
 const DESCRIPTION_CHARACTERS: usize = 300;
 
-/// Removes the secrets of one call from the provider's words about it.
+/// Removes the secrets of one call from the provider's texts about this call.
 pub(super) struct ErrorText {
     secrets: Vec<SecretString>,
 }
@@ -35,7 +35,7 @@ impl ErrorText {
     /// Masks before it cuts, because the beginning of a secret would not be recognised.
     fn clean(&self, text: &str, max_characters: usize) -> String {
         let line: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-        // The masker is built here because most calls succeed and need none.
+        // The masker is built here because most calls succeed and do not need it.
         let masked = Arc::new(Masker::new(&self.secrets)).mask(Bytes::from(line));
         String::from_utf8_lossy(&masked).trim().chars().take(max_characters).collect()
     }

@@ -1,4 +1,4 @@
-//! A provider's answer, and the meaning of its error codes.
+//! A provider's response, and the meaning of its error codes.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ const UNAVAILABLE: &[&str] = &[
     "temporarily_unavailable",
 ];
 
-/// An answer of a provider.
+/// A response of a provider.
 pub(super) struct Response {
     pub(super) status: StatusCode,
     pub(super) retry_after: Option<Duration>,
@@ -69,7 +69,8 @@ pub(super) struct Response {
 }
 
 impl Response {
-    /// The body of a successful answer. Some providers report errors with a status of success, so the body decides too.
+    /// The body of a successful response. Some providers report errors with a status of success,
+    /// so the body is checked too.
     ///
     /// # Errors
     /// The provider's error, by who can fix it.
@@ -92,7 +93,7 @@ impl Response {
         Ok(self.body)
     }
 
-    /// The error code, if the answer reports an error.
+    /// The error code, if the response reports an error.
     fn error(&self) -> Option<&str> {
         let without_code = || (self.body.as_ref()?.get("ok")? == &Value::Bool(false)).then_some("unknown_error");
         self.member("error").or_else(without_code)

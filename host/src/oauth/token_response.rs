@@ -1,4 +1,4 @@
-//! The tokens in a provider's answer, in the form of RFC 6749.
+//! The tokens in a provider's response, in the form of RFC 6749.
 
 use std::time::Duration;
 
@@ -6,22 +6,24 @@ use serde_json::{Map, Value};
 
 use super::error::TokenError;
 
-/// Longest lifetime of an access token. Longer ones are cut to it, because not every system can represent later times.
+/// Longest lifetime of an access token. Longer ones are cut to it, because not every system can
+/// represent later times.
 const LONGEST_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// The place of the tokens in an answer.
+/// The place of the tokens in a response.
 pub(super) struct TokenLocation<'a> {
     /// JSON Pointer to the object that contains them.
     pub(super) pointer: &'a str,
-    /// `true` if the tokens may also be members of the answer itself. The answer to a refresh contains the tokens of one
-    /// account only, so there is no other token to confuse them with.
+    /// `true` if the tokens may also be members of the response itself. The response to a refresh
+    /// contains the tokens of one account only, so there is no other token to confuse them with.
     pub(super) or_top: bool,
 }
 
-/// The tokens of an answer, in the form of RFC 6749, section 5.1.
+/// The tokens of a response, in the form of RFC 6749, section 5.1.
 ///
 /// # Errors
-/// If there is no access token at its place, or if a token contains characters that a header cannot carry.
+/// If there is no access token at its place, or if a token contains characters that a header cannot
+/// carry.
 pub(super) fn standard_tokens(body: Option<&Value>, location: &TokenLocation<'_>) -> Result<Value, TokenError> {
     let body = body.ok_or_else(|| TokenError::not_understood("it is not JSON"))?;
     let nested = body.pointer(location.pointer);
@@ -64,7 +66,8 @@ fn no_token(pointer: &str) -> String {
     }
 }
 
-/// A lifetime in seconds, given as a number or as text. `None` if the value is no time or not positive.
+/// A lifetime in seconds, given as a number or as text. `None` if the value is not a number or
+/// not positive.
 fn lifetime(value: &Value) -> Option<Duration> {
     let seconds: f64 = match value {
         Value::Number(number) => number.as_f64()?,

@@ -50,7 +50,7 @@ pub async fn complete(
     };
     let secret = match services.integrations.exchange_code(authorization, connector, scheme, code).await {
         Ok(secret) => secret,
-        Err(finish) => return finish,
+        Err(result) => return result,
     };
     if secret.is_too_short() {
         tracing::warn!("the access token has fewer than {SHORTEST_SECRET} bytes, so it cannot be masked in responses");
@@ -70,7 +70,7 @@ pub async fn complete(
         },
     };
     match services.integrations.conclude(authorization, account, &secret).await {
-        Ok(finish) => finish,
+        Ok(result) => result,
         Err(IntegrationError::Store(StoreError::TooManyIntegrations { .. })) => {
             AuthorizationResult::failed("too_many_integrations")
         }

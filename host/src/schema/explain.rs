@@ -1,4 +1,4 @@
-//! Violations in words that say what to do.
+//! Describes violations in words that say what to do.
 
 use std::fmt;
 
@@ -10,8 +10,9 @@ use super::violations::Violations;
 use contract::words::shortened;
 use contract_rules::pointer;
 
-/// Adds the violations that an error of the schema library stands for. They do not repeat values of the caller, which may be
-/// secrets. `also_known` are names of members that the whole value may have besides those of the schema.
+/// Adds the violations that an error of the schema library stands for. They do not repeat values of
+/// the caller, which may be secrets. `also_known` are names of members that the whole value may
+/// have in addition to the members of the schema.
 pub(super) fn explain(schema: &Value, error: &ValidationError<'_>, also_known: &[&str], violations: &mut Violations) {
     let parent = error.instance_path().as_str();
     match error.kind() {

@@ -1,11 +1,11 @@
-//! The schemas of operations: they validate request bodies, and separate the members for the connector from those that shape
-//! the answer.
+//! The schemas of operations: they validate request bodies, and separate the members for the
+//! connector from the members that shape the answer.
 //!
 //! - here: the schema of a request body
-//! - `compile`: any JSON Schema
-//! - `cost`: bounds on what validating with a schema takes
-//! - `trial`: the schemas of a module, tried in a limited process
-//! - `violations`: as many as an answer lists
+//! - `compile`: compiles any JSON Schema, and validates with it
+//! - `cost`: bounds the cost of a schema and of a validation
+//! - `trial`: compiles and tries the schemas of a module in a limited process
+//! - `violations`: collects as many violations as an answer lists
 //! - `explain`: violations in words
 
 mod compile;
@@ -36,11 +36,13 @@ pub use self::violations::{MAX_VIOLATIONS, MORE_VIOLATIONS, Violation};
 /// Accepts a URL, or says in a sentence what is wrong with it.
 pub type UrlCheck = fn(&str) -> Result<(), String>;
 
-/// The most memory that validating a body takes, besides the body itself. A body of many small parts takes much more than its text:
-/// `{"a":1},` has 8 bytes, and takes about 600 when it is parsed.
+/// Upper bound of the memory that the validation of a body takes, in addition to the body itself.
+/// A body of many small parts takes much more than its text: `{"a":1},` has 8 bytes, and takes
+/// about 600 when it is parsed.
 pub fn parsed_bytes(body: &[u8]) -> usize {
     let of_parts = |byte: &u8| match byte {
-        // An object has room for several members. A list and each further part have room for twice as many.
+        // An object has room for several members. A list and each further part have room for twice
+        // as many.
         b'{' => 480,
         b'[' | b',' => 144,
         _ => 0,
@@ -55,7 +57,8 @@ pub struct Schema {
     envelope: bool,
     /// Set if the operation runs in the background unless the caller waits.
     background: Option<UrlCheck>,
-    /// Members whose null the connector gets. For the others null means that the member is absent.
+    /// Members whose null the connector gets. For other members null means that the member is
+    /// absent.
     nullable: Vec<String>,
 }
 
@@ -77,15 +80,16 @@ pub(crate) const MAX_CALLBACK_URLS: usize = 10;
 
 /// A valid request body.
 pub struct Input<'a> {
-    /// JSON text of an object for the connector: the body without the members of the envelope, and without nulls that mean an absent member.
+    /// JSON text of an object for the connector: the body without the members of the envelope, and
+    /// without nulls that mean an absent member.
     pub text: Cow<'a, str>,
-    /// How the caller wants the answer shaped.
+    /// The filters and fields that the caller chose for the answer.
     pub shape: Shape,
     /// `None` if the caller waits for the answer.
     pub background: Option<Background>,
 }
 
-/// The wish of a caller that an operation runs in the background.
+/// The options of a call that runs in the background.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Background {
     /// URLs that receive the end.
@@ -97,7 +101,7 @@ pub struct Background {
 pub enum InputError {
     /// The body is not JSON. The text says where.
     NotJson(String),
-    /// The body breaks the schema. The violations are as many as an answer lists.
+    /// The body breaks the schema. At most as many violations as an answer lists.
     Invalid(Vec<Violation>),
     /// The schema needs too many steps to validate the body. This is the connector's fault.
     TooCostly(TooManySteps),
@@ -137,8 +141,9 @@ impl Schema {
         Ok(Self { schema, envelope, background: None, nullable })
     }
 
-    /// Returns the schema of an operation that runs in the background, unless the member `waiting` is true. The schema declares
-    /// this member, and perhaps `callback_urls`, which `check_url` accepts.
+    /// Returns the schema of an operation that runs in the background, unless the member `waiting`
+    /// is true. The schema declares this member, and perhaps `callback_urls`, which `check_url`
+    /// accepts.
     #[must_use]
     pub fn in_background(self, check_url: UrlCheck) -> Self {
         Self { background: Some(check_url), ..self }
@@ -194,7 +199,8 @@ impl Schema {
             } else if self.envelope && name == RESPONSE_FILTERS {
                 filters.replace(*raw).is_some()
             } else if name == "query" && is_null {
-                // Every operation accepts an empty `query`, so that callers may always send the member.
+                // Every operation accepts an empty `query`, so that callers may always send the
+                // member.
                 false
             } else {
                 let member = serde_json::from_str(raw.get()).map_err(|error| not_readable(name, &error))?;
@@ -273,7 +279,8 @@ fn not_json(error: serde_json::Error) -> InputError {
     InputError::NotJson(format!("the body is not JSON: {error}"))
 }
 
-/// A member that is JSON, but that cannot be read. The place in the error is not told, because it is counted from the member.
+/// A member that is JSON, but that cannot be read. The message leaves out the position, because
+/// it is counted from the beginning of the member.
 fn not_readable(member: &str, error: &serde_json::Error) -> InputError {
     let member = shortened(member);
     let reason = error.to_string();

@@ -1,7 +1,7 @@
 //! The trial of a module's schemas, in a process with limits of memory and time.
 //!
-//! The bounds of a schema's cost are counted, and a count may be wrong. So the schemas of a module are compiled and tried first
-//! where this can do no harm.
+//! The bounds of a schema's cost are counted, and a count may be wrong. So the schemas of a
+//! module are first compiled and tried in a process where this does no harm.
 
 use std::fs;
 use std::io::{self, Error};
@@ -24,7 +24,7 @@ pub struct Trial(Vec<Tried>);
 struct Tried {
     /// The operation or setting that it belongs to.
     owner: String,
-    /// Its name there.
+    /// The name of the schema there.
     part: String,
     schema: String,
     kind: Kind,
@@ -155,7 +155,8 @@ pub fn run_file(file: &Path) -> Result<(), String> {
     trial.run_trial()
 }
 
-/// The most memory that this process has used. 0 if the kernel does not say it; then the limit of the process holds alone.
+/// The most memory that this process has used. 0 if the kernel does not report it. Only the limit
+/// of the process applies then.
 fn peak_memory_kb() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

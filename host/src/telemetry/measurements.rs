@@ -1,4 +1,5 @@
-//! The gateway's metrics as the collector takes them. They are read from the text of `/metrics`, so that both show the same.
+//! Converts the gateway's metrics for the collector. They are read from the text of `/metrics`,
+//! so that both show the same values.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,7 +16,7 @@ use crate::metrics::Metrics;
 
 const CUMULATIVE: i32 = AggregationTemporality::Cumulative as i32;
 
-/// The present values. They are counted since `began`.
+/// Returns the present values, which are counted since `began`.
 pub(super) fn read_metrics(metrics: &Metrics, began: SystemTime) -> Vec<Metric> {
     // The gateway's metrics can always be encoded.
     let text = metrics.encode().unwrap_or_default();
@@ -27,8 +28,8 @@ fn nanoseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Reads the text of OpenMetrics 1.0, as the crate `prometheus-client` writes it: all lines of a metric follow one another, and
-/// the buckets of a histogram have the order of their bounds.
+/// Reads the text of OpenMetrics 1.0, as the crate `prometheus-client` writes it: all lines of a
+/// metric follow one another, and the buckets of a histogram have the order of their bounds.
 fn parse_exposition(text: &str, began: u64, now: u64) -> Vec<Metric> {
     let mut metrics: Vec<Metric> = Vec::new();
     for line in text.lines() {
@@ -146,7 +147,7 @@ fn add(metric: &mut Metric, sample: Sample<'_>, began: u64, now: u64) {
                 (Some("sum"), _) => point.sum = Some(value),
                 (Some("count"), _) => point.count = value as u64,
                 (Some("bucket"), Some(bound)) => {
-                    // A bucket of the text includes the smaller ones.
+                    // Prometheus buckets are cumulative.
                     let smaller: u64 = point.bucket_counts.iter().sum();
                     point.bucket_counts.push((value as u64).saturating_sub(smaller));
                     point.explicit_bounds.extend(bound.parse().ok().filter(|bound: &f64| bound.is_finite()));

@@ -1,13 +1,15 @@
-//! Spans and metrics for an OpenTelemetry collector, by OTLP over HTTP. Off unless `telemetry.endpoint` is set.
+//! Spans and metrics for an OpenTelemetry collector, by OTLP over HTTP. Off unless
+//! `telemetry.endpoint` is set.
 //!
 //! - here: starts and stops the export
 //! - [`trace`]: the spans of one call
 //! - [`collector`]: sends to the collector
 //! - [`measurements`]: the gateway's metrics in the form of the collector
 //!
-//! Spans wait in a bounded queue. If the collector is slow or away, further spans are dropped, and calls are not held up. An
-//! attribute is a name of a route, of a connector, of an operation, of a tenant or of a host, a status or a request id. So no body,
-//! no query, no header and no user can be in a span.
+//! Spans go to a bounded queue, and a dedicated thread exports them. If the collector is slow or
+//! does not respond, further spans are dropped, and calls are not delayed. An attribute is a name
+//! of a route, of a connector, of an operation, of a tenant or of a host, a status or a request id.
+//! So no body, no query, no header and no user can be in a span.
 
 mod collector;
 mod measurements;
@@ -43,7 +45,7 @@ const BATCH: usize = 512;
 /// Time after which spans are sent that do not fill a batch.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Least and longest time for sending what waits at the end of the gateway.
+/// Shortest and longest time for sending the queued spans when the gateway stops.
 const LAST_SENDING: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
 
 /// The export of spans and metrics. Clones are the same export.
@@ -60,7 +62,8 @@ struct Export {
 }
 
 impl Telemetry {
-    /// Starts the export, if the operator wants it. Must be called in the runtime that requests to the collector run on.
+    /// Starts the export, if the operator has configured it. Must be called in the runtime that
+    /// requests to the collector run on.
     ///
     /// # Errors
     /// If requests cannot be sent to the configured URL.
@@ -108,7 +111,7 @@ impl Telemetry {
         }
     }
 
-    /// Sends what waits, until the deadline.
+    /// Sends the queued spans and the metrics, until the deadline.
     pub async fn stop(&self, deadline: Instant) {
         let Some(export) = &self.0 else { return };
         export.periodic.abort();
@@ -118,7 +121,7 @@ impl Telemetry {
         let sending = async {
             let spans = tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(wait));
             let metrics = export.collector.send_metrics(measurements::read_metrics(&export.metrics, export.began));
-            // The collector has logged why it takes nothing.
+            // [`Collector`] has logged the failure.
             let _ = tokio::join!(spans, metrics);
         };
         if timeout_at(Instant::now() + wait, sending).await.is_err() {
@@ -127,7 +130,7 @@ impl Telemetry {
     }
 }
 
-/// Sends the metrics again and again.
+/// Sends the metrics at each interval.
 async fn send_metrics(collector: Arc<Collector>, metrics: Arc<Metrics>, began: SystemTime, interval: Duration) {
     loop {
         tokio::time::sleep(interval).await;
@@ -135,7 +138,8 @@ async fn send_metrics(collector: Arc<Collector>, metrics: Arc<Metrics>, began: S
     }
 }
 
-/// The description of this gateway. Its instance id is new at each start, as the counters are.
+/// The description of this gateway. Its instance id is new at each start, because the counters
+/// start at zero too.
 fn resource(service_name: &str) -> Resource {
     let instance = RandomIdGenerator::default().new_trace_id().to_string();
     Resource::builder_empty()

@@ -15,14 +15,15 @@ use egress::{Beginning, TracedAttempt, Tracing};
 /// The header of the W3C recommendation Trace Context.
 const TRACEPARENT: &str = "traceparent";
 
-/// A span of a call, to which further spans are added. Without telemetry there is none, and nothing is allocated.
+/// A span of a call, to which further spans are added. Without telemetry, the trace is empty, and
+/// nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Option<Arc<Node>>);
 
 #[derive(Debug)]
 struct Node {
     tracer: SdkTracer,
-    /// Has the span.
+    /// Its context has the span.
     context: Context,
 }
 
@@ -56,18 +57,18 @@ impl Trace {
         Self(Some(Arc::new(Node { tracer: tracer.clone(), context: parent.with_span(span) })))
     }
 
-    /// A span inside of this one begins.
+    /// Begins a span inside this one.
     pub fn child(&self, name: &'static str) -> Self {
         match &self.0 {
             Some(node) if node.context.span().is_recording() => {
                 Self::new(&node.tracer, SpanBuilder::from_name(name), &node.context)
             }
-            // Without sampling, upstreams still learn of the trace.
+            // Without sampling, upstreams still get the trace in `traceparent`.
             _ => self.clone(),
         }
     }
 
-    /// Does a piece of work in a separate span.
+    /// Runs work in a separate span.
     ///
     /// # Errors
     /// The error of the work.
@@ -95,7 +96,8 @@ impl Trace {
         }
     }
 
-    /// The span of a request ends with an answer. `problem` is the name of the problem, if the answer is one.
+    /// Ends the span of a request with its answer. `problem` is the name of the problem, if the
+    /// answer is one.
     pub fn answered(&self, status: StatusCode, problem: Option<&'static str>) {
         let Some(node) = &self.0 else { return };
         let span = node.context.span();
@@ -106,7 +108,7 @@ impl Trace {
         self.end(!status.is_server_error());
     }
 
-    /// The span ends.
+    /// Ends the span.
     pub fn end(&self, is_success: bool) {
         let Some(node) = &self.0 else { return };
         let span = node.context.span();

@@ -20,7 +20,7 @@ use store::{AttemptResult, ClaimedDelivery, DeliveryAttempt, NewDelivery, Payloa
 /// Time for a receiver to respond.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Pauses after the attempts that fail. There is one attempt more than delays.
+/// Delays after failed attempts. There is one attempt more than there are delays.
 const BACKOFF: [Duration; 6] = [
     Duration::from_secs(5),
     Duration::from_secs(5 * 60),
@@ -48,8 +48,8 @@ struct Signed {
 }
 
 impl Webhooks {
-    /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is attempted again after the end
-    /// of its lease.
+    /// Sends a delivery once, and stores the result. If the gateway itself fails, the delivery is
+    /// attempted again after the end of its lease.
     pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
         let ClaimedDelivery { delivery, tenant, source, url, payload, fence } = claimed;
         let at = SystemTime::now();
@@ -61,7 +61,7 @@ impl Webhooks {
                 has_secret = false;
                 Err("there is no valid secret to sign with; POST /webhooks/secrets makes one".to_owned())
             }
-            // It would be the same on the next attempt and on every gateway.
+            // The next attempt, on any gateway, would fail in the same way.
             Err(
                 error @ (WebhookError::Vault(VaultError::Altered | VaultError::UnknownKey { .. })
                 | WebhookError::DamagedSecret
@@ -113,7 +113,8 @@ impl Webhooks {
         compute::drive(bytes, signing).await
     }
 
-    /// Posts a webhook. Returns the status of the response, or why there is none.
+    /// Posts a webhook. Returns the status of the response, or the reason why there is no
+    /// response.
     async fn post(&self, webhook_id: &str, signed: Signed) -> Result<u16, String> {
         let Signed { url, payload, timestamp, signature } = signed;
         // The operator may have changed the permission since the URL was accepted.

@@ -1,4 +1,4 @@
-//! Callbacks: the webhooks that tell URLs of a caller of the end of a job.
+//! Callbacks: the webhooks that notify URLs of a caller of the end of a job.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,12 @@ use crate::timestamp::Timestamp;
 use store::{Delivery, DeliveryAttempt, DeliveryStatus, NewDelivery, Payload, WebhookSource};
 
 impl Webhooks {
-    /// Checks the callback URLs of a call, before its job is stored. Returns them in their normal form, each once.
+    /// Checks the callback URLs of a call, before its job is stored. Returns them in their normal
+    /// form, each once.
     ///
     /// # Errors
-    /// `Invalid` with all URLs that are not allowed; `SecretRequired` if the tenant has no valid secret; or if the store fails.
+    /// `Invalid` with all URLs that are not allowed; `SecretRequired` if the tenant has no valid
+    /// secret; or if the store fails.
     pub async fn accept_urls(&self, tenant: &str, urls: &[String]) -> Result<Vec<String>, CallbackError> {
         let mut accepted: Vec<String> = Vec::with_capacity(urls.len());
         let mut wrong = Vec::new();
@@ -35,8 +37,9 @@ impl Webhooks {
         Ok(accepted)
     }
 
-    /// The deliveries of a job's record to URLs that [`Webhooks::accept_urls`] returned. The caller stores them in the
-    /// transaction that ends the job, and calls [`Webhooks::wake`] after it. Their records are kept at least for `kept_for`.
+    /// The deliveries of a job's record to URLs that [`Webhooks::accept_urls`] returned. The caller
+    /// stores them in the transaction that ends the job, and calls [`Webhooks::wake`] after it.
+    /// Their records are kept at least for `kept_for`.
     ///
     /// # Errors
     /// If the vault fails.
@@ -107,8 +110,8 @@ struct AttemptRecord {
 }
 
 impl CallbackRecord {
-    /// The member `callbacks` of a job's record: each of its URLs with the state of its delivery. A URL without a delivery is
-    /// pending, because the job has not ended.
+    /// The member `callbacks` of a job's record: each of its URLs with the state of its delivery. A
+    /// URL without a delivery is pending, because the job has not ended.
     pub fn of_job(job_id: &str, urls: &[String], deliveries: &[Delivery]) -> Vec<Self> {
         let record = |url: &String| {
             let webhook_id = NewDelivery::id_of_job(job_id, url);

@@ -1,4 +1,4 @@
-//! Events: the webhooks that tell the operator's `callbacks.events_url` of changes.
+//! Events: the webhooks that notify the operator's `callbacks.events_url` of changes.
 
 use std::time::{Duration, SystemTime};
 
@@ -66,7 +66,8 @@ pub struct EventRecord<'a> {
     data: &'a Value,
 }
 
-/// Sends events to the operator. By default, and without `callbacks.events_url`, no events are sent.
+/// Sends events to the operator. By default, and without `callbacks.events_url`, no events are
+/// sent.
 #[derive(Clone, Default)]
 pub struct Events(Option<Webhooks>);
 
@@ -88,8 +89,8 @@ impl Webhooks {
 }
 
 impl Events {
-    /// The deliveries of an event, to be stored in the transaction that makes it true. Empty if events are not sent. The caller then
-    /// calls [`Events::stored`].
+    /// The deliveries of an event, to be stored in the transaction of the change. Empty if events
+    /// are not sent. After the transaction, the caller calls [`Events::stored`].
     ///
     /// # Errors
     /// If the vault fails.
@@ -100,14 +101,14 @@ impl Events {
         }
     }
 
-    /// Makes the sender look at once for deliveries that were stored.
+    /// Makes the sender look immediately for deliveries that were stored.
     pub fn stored(&self) {
         if let Some(webhooks) = &self.0 {
             webhooks.wake();
         }
     }
 
-    /// Stores an event that no transaction makes true. Runs in the background.
+    /// Stores an event of a change that is in no transaction. Runs in the background.
     pub fn notify(&self, kind: EventKind, data: Value) {
         let Some(webhooks) = self.0.clone() else { return };
         let tasks = webhooks.tasks.clone();

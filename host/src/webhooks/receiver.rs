@@ -17,8 +17,9 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    /// Accepts an absolute https URL whose host is not a private address. With `allow_private_network`, also http and private
-    /// addresses. A name is not resolved here: egress does this, and checks the addresses, before it connects.
+    /// Accepts an absolute https URL whose host is not a private address. With
+    /// `allow_private_network`, also http and private addresses. A name is not resolved here:
+    /// egress does this, and checks the addresses, before it connects.
     ///
     /// # Errors
     /// A sentence that says what is wrong with the URL.
@@ -47,7 +48,7 @@ impl Receiver {
         }
     }
 
-    /// Scheme, host and port, which receivers of several URLs share.
+    /// Scheme, host and port, which several URLs may share.
     pub(super) fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }

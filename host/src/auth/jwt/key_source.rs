@@ -1,8 +1,9 @@
-//! The fetching of an issuer's keys.
+//! Fetches an issuer's keys.
 //!
-//! Keys are fetched at the start and then every ten minutes, or as often as the issuer says. A token with an unknown key causes
-//! a fetch at once, because the issuer may have started to use a new one. That happens at most every 30 seconds, because anyone
-//! can send tokens with invented key ids. If a fetch fails, the known keys stay in use.
+//! Keys are fetched at the start and then every ten minutes, or as often as the issuer says. A
+//! token with an unknown key causes an immediate fetch, because the issuer may have started to
+//! use a new one. That happens at most every 30 seconds, because anyone can send tokens with
+//! invented key ids. If a fetch fails, the known keys stay in use.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use url::Url;
 use super::key_set::KeySet;
 use egress::{Body, Egress, EgressError, Headers, Request, Target, Upstream};
 
-/// Longest time for one fetch. It is short, because callers may be waiting.
+/// Longest time for one fetch. It is short, because callers may wait for it.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Largest key set: some hundred keys with certificates.
@@ -27,12 +28,12 @@ const MAX_ANSWER_BYTES: u64 = 512 << 10;
 /// Lifetime of keys if the issuer names none.
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
 
-/// Bounds of the lifetime that an issuer names. A shorter one would cause too many requests. A longer one would keep withdrawn
-/// keys in use.
+/// Bounds of the lifetime that an issuer names. A shorter one would cause too many requests. A
+/// longer one would keep withdrawn keys in use.
 const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Pause after a failed fetch, and between two fetches because of unknown keys.
+/// Delay after a failed fetch, and between two fetches because of unknown keys.
 const FETCH_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Why a fetch failed.
@@ -55,7 +56,8 @@ pub(super) struct KeySource {
     path: String,
     /// `None` until the first fetch succeeds.
     keys: ArcSwapOption<KeySet>,
-    /// Time of the last fetch because of an unknown key. Held during such a fetch, so that concurrent callers share it.
+    /// Time of the last fetch because of an unknown key. Held during such a fetch, so that
+    /// concurrent callers share it.
     last_extra_fetch: Mutex<Option<Instant>>,
     /// [`FETCH_BACKOFF`], except in tests.
     backoff: Duration,
@@ -83,8 +85,8 @@ impl KeySource {
         self.keys.load_full()
     }
 
-    /// Keys that are newer than the `seen` ones, which do not have the key of a token. Fetches them, unless that was done a
-    /// moment ago. Returns the known keys if there are no newer ones.
+    /// The keys after `seen`, which does not have the key of a token. Fetches them, unless that
+    /// was done a moment ago. Returns the known keys if there are no newer ones.
     pub(super) async fn newer_than(&self, seen: Option<&Arc<KeySet>>) -> Option<Arc<KeySet>> {
         let mut last_extra_fetch = self.last_extra_fetch.lock().await;
         let current = self.current();
@@ -168,7 +170,7 @@ fn lifetime(headers: &HeaderMap) -> Duration {
 
 #[cfg(test)]
 impl KeySource {
-    /// Sets the backoff between two fetches because of unknown keys.
+    /// Sets the delay between two fetches because of unknown keys.
     pub(super) fn with_backoff(mut self, backoff: Duration) -> Self {
         self.backoff = backoff;
         self

@@ -1,4 +1,4 @@
-//! The storing of a failed refresh: the reason, and the time of the next attempt.
+//! Stores a failed refresh: the reason, and the time of the next attempt.
 
 use std::time::{Duration, SystemTime};
 
@@ -35,7 +35,8 @@ impl Integrations {
         let detail = sentence(&error.to_string());
         match error {
             TokenError::Refused { .. } => {
-                // Another process may have used the refresh token first, and have stored the new tokens.
+                // Another process may have used the refresh token first, and have stored the new
+                // tokens.
                 let current = self.store.integration_by_id(&integration.id).await?;
                 match current {
                     Some(current) if self.holds_secret(&current, previous.to_bytes().expose_secret()).await? => {
@@ -83,7 +84,8 @@ impl Integrations {
         Ok(Outcome::Misconfigured)
     }
 
-    /// Stores the reason and the time of the next attempt. The credential stays in use until it expires.
+    /// Stores the reason and the time of the next attempt. The credential stays in use until it
+    /// expires.
     async fn postpone(
         &self,
         lease: &RefreshLease,

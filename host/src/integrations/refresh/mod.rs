@@ -1,13 +1,16 @@
 //! The refresh of an integration's tokens.
 //!
-//! Many providers accept each refresh token once, and some end all access of a user when one is sent twice. So one task in the
-//! process refreshes an integration ([`OngoingRefreshes`]), and only the process that holds the lease in its row does
-//! (`lease`). A task that waited for another process reads the row again and finds new tokens. If the database is away for longer
-//! than a lease, the process that has new tokens stores them before another one takes over its lease (`store::health`).
+//! Many providers accept each refresh token once, and some end all access of a user when one is
+//! sent twice. So one task in the process refreshes an integration ([`OngoingRefreshes`]), and only
+//! the process that holds the lease in its row does (`lease`). A task that waited for another
+//! process reads the row again and finds new tokens. If the database is away for longer than a
+//! lease, the process that has new tokens stores them before another one takes over its lease
+//! (`store::health`).
 //!
-//! The provider's answer is stored before anybody uses it (`write`), even if the caller has gone away. Only a process that is
-//! killed between the two loses the tokens; the next refresh then finds the integration expired. A failed refresh is stored
-//! with the time of the next attempt (`failure`). Until the database has them, new tokens are in a file (`journal`), which the next
+//! The provider's tokens are stored before they are used (`write`), even if the caller has
+//! disconnected. Only a process that is killed between the two loses the tokens; the next refresh
+//! then finds the integration expired. A failed refresh is stored with the time of the next attempt
+//! (`failure`). Until the database has them, new tokens are in a file (`journal`), which the next
 //! start reads.
 
 mod failure;
@@ -35,14 +38,16 @@ use crate::metrics::OutcomeLabels;
 use contract::AuthScheme;
 use store::Integration;
 
-/// Refreshes under way in this process, by the integration's id and the version of its row that is to be replaced.
+/// Refreshes in progress in this process, by the integration's id and the version of its row that
+/// is to be replaced.
 #[derive(Default)]
 pub(super) struct OngoingRefreshes(Mutex<HashMap<(String, i64), OngoingRefresh>>);
 
-/// Ends with the refresh, after success and after failure. The row then says which, unless the gateway itself failed.
+/// Ends with the refresh, after success and after failure. The row then has the result, unless
+/// the gateway itself failed.
 pub(super) type OngoingRefresh = Shared<BoxFuture<'static, RefreshEnd>>;
 
-/// The end of a refresh for those that wait for it.
+/// The end of a refresh, for the calls that wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefreshEnd {
     /// The row has new tokens, or says why there are none.
@@ -64,8 +69,8 @@ impl Drop for RemoveWhenDone {
 }
 
 impl Integrations {
-    /// Stores the new tokens that an earlier process of this gateway had received and not stored when it was killed. Call it before
-    /// the first refresh.
+    /// Stores the new tokens that an earlier process of this gateway had received and not stored
+    /// when it was killed. Call it before the first refresh.
     ///
     /// # Errors
     /// If the store fails. The next start tries again.
@@ -84,8 +89,8 @@ impl Integrations {
         Ok(())
     }
 
-    /// Refreshes the tokens of an integration, unless its row is newer than `version`. The refresh runs in the background,
-    /// whether or not the caller awaits it.
+    /// Refreshes the tokens of an integration, unless its row is newer than `version`. The refresh
+    /// runs in the background, whether or not the caller awaits it.
     pub(super) fn refresh(self: &Arc<Self>, id: &str, version: i64) -> OngoingRefresh {
         let key = (id.to_owned(), version);
         let mut refreshes = self.refreshes.0.lock();
@@ -110,7 +115,8 @@ impl Integrations {
             Ok(Some(lease)) => {
                 connector.clone_from(&lease.integration.holder.connector);
                 let outcome = self.store_leased(id, lease.fence, self.refresh_leased(&lease)).await;
-                // Storing new tokens has freed the lease. After any other outcome, other processes must not wait for it.
+                // Storing new tokens has freed the lease. After any other outcome, other processes
+                // must not wait for it.
                 if !matches!(outcome, Ok(Outcome::Refreshed))
                     && let Err(error) = self.store.release_refresh(id, lease.fence).await
                 {
@@ -128,7 +134,7 @@ impl Integrations {
         if outcome == Outcome::StoreFailed { RefreshEnd::StoreFailed } else { RefreshEnd::InTheRow }
     }
 
-    /// Sends the refresh token to the provider, and stores the answer.
+    /// Sends the refresh token to the provider, and stores the result.
     async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
         let Some(connector) = self.registry.get(&integration.holder.connector) else {
@@ -146,7 +152,8 @@ impl Integrations {
         let Some(refresh_token) = &previous.refresh_token else {
             return self.expire(lease, "The service gave no refresh token.").await;
         };
-        // If the lease ran out before its next renewal, another process would send the same refresh token.
+        // If the lease ran out before its next renewal, another process would send the same refresh
+        // token.
         if !lease.is_fresh() {
             return Ok(Outcome::Late);
         }
@@ -155,7 +162,8 @@ impl Integrations {
             Ok(tokens) => {
                 match self.write_tokens(lease, &previous, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),
-                    // Without this flag, the provider might end the access that the user has just given.
+                    // Without this flag, the provider might end the access that the user has just
+                    // given.
                     Written::Replaced if scheme.revokes_replaced_grants => {
                         self.revoke_unless_in_use(&provider, integration, &tokens).await;
                     }

@@ -11,8 +11,9 @@ use crate::integrations::{IntegrationError, Integrations};
 use crate::oauth::Tokens;
 use store::{Details, Integration, Sealed, Status};
 
-/// Pause after the first failed write. Each further backoff is twice as long, up to the longest. The longest is so short that the
-/// tokens are stored before another gateway takes over the lease (`store::health`).
+/// Pause after the first failed write. Each further backoff is twice as long, up to the longest.
+/// The longest is so short that the tokens are stored before another gateway takes over the lease
+/// (`store::health`).
 const FIRST_BACKOFF: Duration = Duration::from_millis(50);
 const MAX_BACKOFF: Duration = Duration::from_millis(500);
 
@@ -35,7 +36,8 @@ impl Integrations {
         tokens: &Tokens,
         requested_at: SystemTime,
     ) -> Result<Written, IntegrationError> {
-        // Before everything else, because a kill of the process would lose the tokens. The newest known key is good enough here.
+        // Before everything else, because a kill of the process would lose the tokens. The newest
+        // known key is good enough here.
         let context = lease.integration.holder.secret_context(&lease.integration.user_identifier);
         let sealed = self.vault.seal_with_known_key(&context, tokens.to_bytes().expose_secret())?;
         let details = refreshed_details(&lease.integration, tokens, requested_at, sealed);
@@ -78,8 +80,8 @@ impl Integrations {
         if self.store.update_leased(id, *version, lease.fence, details.clone(), Vec::new()).await?.is_some() {
             return Ok(Written::Stored);
         }
-        // The row was changed, or the lease ran out while this process was suspended. If the row still has the previous tokens,
-        // the new ones replace them.
+        // The row was changed, or the lease ran out while this process was suspended. If the row
+        // still has the previous tokens, the new ones replace them.
         while let Some(current) = self.store.integration_by_id(id).await? {
             if !self.holds_secret(&current, previous.to_bytes().expose_secret()).await? {
                 return Ok(Written::Replaced);
