@@ -6,7 +6,7 @@
 //! that holds new tokens must store them before the other one takes over its lease.
 //!
 //! So a process takes over a lease only after it has seen the lease ended, and not renewed, for the
-//! time [`GRACE`] of its own monotonic clock, in which the database served it promptly. A gateway
+//! time [`GRACE`] of this process's monotonic clock, in which the database served it promptly. A gateway
 //! that lives renews in this time, or stores its result. An error of the database, and a statement
 //! that took longer than [`PROMPT`], forget what was seen until then.
 
