@@ -6,9 +6,9 @@
 //! that holds new tokens must store them before the other one takes over its lease.
 //!
 //! So a process takes over a lease only after it has seen the lease ended, and not renewed, for the
-//! time [`GRACE`] of this process's monotonic clock, in which the database served it promptly. A gateway
-//! that lives renews in this time, or stores its result. An error of the database, and a statement
-//! that took longer than [`PROMPT`], forget what was seen until then.
+//! time [`GRACE`] of this process's monotonic clock, in which the database served it promptly. A
+//! gateway that lives renews in this time, or stores its result. An error of the database, and a
+//! statement that took longer than [`PROMPT`], forget what was seen until then.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

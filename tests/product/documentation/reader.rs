@@ -182,8 +182,10 @@ impl Reader {
 
     /// The output of the commands and of the other terminals.
     fn transcript(&self) -> String {
-        let background =
-            self.background.iter().map(|(process, _)| format!("\nin another terminal:\n{}", process.lines().join("\n")));
+        let background = self
+            .background
+            .iter()
+            .map(|(process, _)| format!("\nin another terminal:\n{}", process.lines().join("\n")));
         self.output.clone() + &background.collect::<String>()
     }
 }
