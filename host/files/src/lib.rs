@@ -1,14 +1,49 @@
-//! Writes files that stay whole in a crash.
+//! Writes files that stay whole in a crash, and reads files of folders that others may write to.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::OFlags;
+
 /// Number of the next temporary file, so that two files that this process writes at the same time
 /// have different names.
 static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Reads a file of a folder that others may write to, with at most `max_bytes`. Never blocks: a FIFO,
+/// a device or a socket of this name is an error. A link is followed only inside its folder, so that
+/// it cannot show another file of the machine.
+///
+/// # Errors
+/// [`io::ErrorKind::FileTooLarge`] if the file is longer, [`io::ErrorKind::InvalidInput`] if it is not
+/// a regular file or its link leaves the folder, and the errors of the file system.
+pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."));
+    let target = fs::canonicalize(path)?;
+    if !target.starts_with(fs::canonicalize(folder)?) {
+        return Err(invalid("it is a link that leaves its folder"));
+    }
+    // `target` has no link. One that appears in the meantime is not followed.
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(&target)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(invalid("it is not a regular file"));
+    }
+    let mut content = Vec::new();
+    // The length comes first: a sparse file may have any length. The file may still grow.
+    if metadata.len() <= max_bytes {
+        file.take(max_bytes.saturating_add(1)).read_to_end(&mut content)?;
+    }
+    if metadata.len() > max_bytes || content.len() as u64 > max_bytes {
+        let length = metadata.len().max(content.len() as u64);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has {length} bytes")));
+    }
+    Ok(content)
+}
 
 /// Replaces a file. After a crash the path holds either the old content or all of the new content.
 /// Only the owner can read the file.
@@ -64,6 +99,37 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn only_regular_files_of_the_folder_are_read_and_nothing_blocks() {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), b"content").unwrap();
+        fs::write(other.path().join("secret"), b"secret").unwrap();
+        std::os::unix::fs::symlink("file", at("inside")).unwrap();
+        std::os::unix::fs::symlink(other.path().join("secret"), at("outside")).unwrap();
+        std::os::unix::fs::symlink("loop", at("loop")).unwrap();
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            at("fifo"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        for name in ["file", "inside"] {
+            assert_eq!(read_regular(&at(name), 7).unwrap(), b"content");
+            assert_eq!(read_regular(&at(name), 6).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        }
+        for name in ["fifo", "outside", "."] {
+            assert_eq!(read_regular(&at(name), 100).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{name}");
+        }
+        read_regular(&at("loop"), 100).unwrap_err();
+        assert_eq!(read_regular(&at("missing"), 100).unwrap_err().kind(), io::ErrorKind::NotFound);
+        // A sparse file of a terabyte takes neither time nor memory.
+        File::create(at("sparse")).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(read_regular(&at("sparse"), 100).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+    }
 
     fn names(folder: &Path) -> Vec<String> {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

@@ -3,6 +3,7 @@
 
 mod resource_limits;
 mod slow_compilation;
+mod unusual_files;
 
 use serde_json::json;
 use support::{Gateway, Setup, Upstream, module};
