@@ -158,7 +158,7 @@ unknown.rs:1: `unknown` must not use `auth`'
 names_in_the_host() {
   local connectors providers names
   connectors=$(find connectors -mindepth 2 -maxdepth 2 -name Cargo.toml | cut -d/ -f2 | grep -vx -e sdk -e shared)
-  # A name of one letter is also a word of its own, so the search leaves it out.
+  # A name of one letter is also an ordinary word, so the search leaves it out.
   providers=$(grep -rhoE '\bprovider: "[a-z_]+"' connectors --include='*.rs' | cut -d'"' -f2 | grep -vx -e acme -e '.' | sort -u)
   names=$(tr -s '\n' '|' <<<"$connectors"$'\n'"$providers" | sed 's/|$//')
   grep -rnwiE "$names" host --include='*.rs' --include='*.toml' --include='*.wit' | sed 's/$/   <- a name of a connector or provider/'

@@ -38,7 +38,7 @@ pub(crate) fn wrong(lanes: &Lanes, connectors: &[Connector]) -> Vec<String> {
         for (operation, call) in begun {
             let answer = call.try_wait().ok();
             if !is_right(&operation, &condition, answer.as_ref()) {
-                wrong.push(format!("{operation}: {condition:?} is answered with {}", shown(answer.as_ref())));
+                wrong.push(format!("{operation}: {condition:?} gets {}", shown(answer.as_ref())));
             }
         }
     }

@@ -67,7 +67,7 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
 /// Adds connectors, each of another module, until there are [`MANY`].
 fn add_strangers(gateway: &Gateway) -> Outcome<()> {
     for number in gateway::connectors()..MANY {
-        let identifier = format!("stranger_{number}");
+        let identifier = format!("foreign_{number}");
         gateway.home().put(&identifier, &module::account(&json!({"identifier": identifier, "auth": "none"})));
     }
     let began = Instant::now();

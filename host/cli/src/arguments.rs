@@ -28,8 +28,8 @@ pub struct Arguments {
 pub enum Command {
     /// Serve until SIGTERM, SIGINT or SIGHUP
     Serve {
-        /// Begin with an empty database although there is a master key. Without it, the gateway
-        /// does not start, because the database may have been lost
+        /// Begin with an empty database although another one depended on the master key. Without
+        /// it, the gateway does not start, because the database may have been lost
         #[arg(long)]
         new_database: bool,
     },

@@ -1,8 +1,8 @@
 //! The contract with connectors: the types and rules of a manifest, for all parts of the gateway.
 //!
 //! - this file: the types of `wit/connector.wit`
-//! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and SDKs
-//!   use it too
+//! - `check`: checks a manifest against all rules. The crate `contract-rules` has the rules, and
+//!   SDKs use it too
 //! - [`site`]: registrable domains, by the Public Suffix List
 //! - `names`: the names of parts of a manifest in answers
 //! - `owner`: the party that can fix a problem

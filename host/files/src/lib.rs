@@ -6,11 +6,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of the next temporary file, so that two files that this process writes at the same time have different names.
+/// Number of the next temporary file, so that two files that this process writes at the same time
+/// have different names.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Replaces a file. After a crash the path holds either the old content or all of the new content. Only the owner can read
-/// the file.
+/// Replaces a file. After a crash the path holds either the old content or all of the new content.
+/// Only the owner can read the file.
 ///
 /// # Errors
 /// Fails with the errors of the file system and of `write`. The path then keeps its old content.
@@ -18,11 +19,12 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result
     write_temporary(path, write, |temporary| fs::rename(temporary, path))
 }
 
-/// Like [`write_atomically`], but never replaces a file. If several processes create the same file, one of them succeeds.
+/// Like [`write_atomically`], but never replaces a file. If several processes create the same file,
+/// one of them succeeds.
 ///
 /// # Errors
-/// Fails with [`io::ErrorKind::AlreadyExists`] if the file exists, and with the errors of the file system and of `write`. An
-/// existing file is then unchanged.
+/// Fails with [`io::ErrorKind::AlreadyExists`] if the file exists, and with the errors of the file
+/// system and of `write`. An existing file is then unchanged.
 pub fn create_atomically(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     write_temporary(path, write, |temporary| {
         // A rename would replace an existing file. A link does not.

@@ -18,7 +18,7 @@ use super::bindings::gateway::connector::json::{Host, HostDocument, Kind};
 use super::guest::Guest;
 use super::host_memory::{HeldMemory, HostMemory, TooMuchHeld};
 
-/// Bytes that a short name of a member takes as a string of its own.
+/// Bytes that a short name of a member takes as a separate string.
 const SHORTEST_NAME: usize = 32;
 
 /// Looking through this number of children takes less than a millisecond, and so does freeing them.

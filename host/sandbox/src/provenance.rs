@@ -140,7 +140,7 @@ fn text(data: &[u8]) -> Option<String> {
     is_printable(text).then(|| text.to_owned())
 }
 
-/// Returns Returns `false` for a text that could change how a terminal shows other text.
+/// Returns Returns Returns `false` for a text that could change how a terminal shows other text.
 fn is_printable(text: &str) -> bool {
     let changes_direction =
         |character| matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -89,8 +89,8 @@ impl Jobs {
         Run::PutBack(Duration::ZERO)
     }
 
-    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or ended since: what this gateway
-    /// knows of the job is lost only if the gateway ends.
+    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or
+    /// ended since: what this gateway knows of the job is lost only if the gateway ends.
     async fn write_end(&self, job: &Job, ended: Run) {
         let (backoff, explained) = match ended {
             Run::PutBack(backoff) => (backoff, None),

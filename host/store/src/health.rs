@@ -1,14 +1,14 @@
 //! The failures of the database that this process has seen, and the leases that it has seen end.
 //!
 //! A lease must not be taken from a gateway that lives. Its end by the clock of the database proves
-//! nothing: the database may have been away, so that nobody could renew, or its clock may have
+//! nothing: the database may have been away, so that no gateway could renew, or its clock may have
 //! jumped. Two gateways that share a database lose it at the same time. When it is back, the one
 //! that holds new tokens must store them before the other one takes over its lease.
 //!
 //! So a process takes over a lease only after it has seen the lease ended, and not renewed, for the
-//! time [`GRACE`] of its own monotonic clock, in which the database served it promptly. A gateway
-//! that lives renews in this time, or stores its result. An error of the database, and a statement
-//! that took longer than [`PROMPT`], forget what was seen until then.
+//! time [`GRACE`] of this process's monotonic clock, in which the database served it promptly. A
+//! gateway that lives renews in this time, or stores its result. An error of the database, and a
+//! statement that took longer than [`PROMPT`], forget what was seen until then.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,7 +29,7 @@ pub(crate) const GRACE: Duration = Duration::from_secs(6);
 /// while.
 pub(crate) const PROMPT: Duration = Duration::from_secs(2);
 
-/// An end that was seen is forgotten if nobody looked again for this time.
+/// An end that was seen is forgotten if no gateway looked again for this time.
 const FORGET: Duration = Duration::from_secs(60);
 
 /// The value of `leased_until` of a lease whose holder is known to be dead.
@@ -48,7 +48,7 @@ pub(crate) struct Health {
     /// Leases that this process has seen end, by the name of the leased thing.
     ended: Mutex<HashMap<String, EndedLease>>,
     /// The uses of the database that have not ended, with their beginnings. One that hangs is a
-    /// failure that nobody has noted yet.
+    /// failure that is not noted yet.
     in_flight: Mutex<HashMap<u64, Instant>>,
     next_use: AtomicU64,
     /// Set by a failed write, and cleared when the probe has written, because reads may succeed

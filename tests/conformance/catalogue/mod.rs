@@ -3,7 +3,7 @@
 //!
 //! The comparison uses the answers of a running gateway, so it covers what callers see. It does not
 //! cover two keys of the catalogue: the calls to the upstream, which the check of the requests
-//! covers, and the rate limits, which have tests of their own.
+//! covers, and the rate limits, which have separate tests.
 
 mod comparison;
 mod schema;

@@ -46,7 +46,7 @@ fn the_credential_is_a_further_field_of_a_form() {
 #[test]
 fn a_form_with_a_field_that_could_be_the_credential_is_refused_and_nothing_is_sent() {
     let world = Connected::start();
-    let requests = SPELLINGS.map(|name| form(json!([["text", "hello"], [name, "of somebody else"]])));
+    let requests = SPELLINGS.map(|name| form(json!([["text", "hello"], [name, "of another user"]])));
     let in_query = ["/?token=other", "/?a=b&Access_Token=other"]
         .map(|path| json!({"upstream": "form", "method": "POST", "path": path}));
     let sent = world.api_calls_of(|| {
@@ -65,7 +65,7 @@ fn a_form_with_a_field_that_could_be_the_credential_is_refused_and_nothing_is_se
 #[test]
 fn the_name_of_the_form_field_is_the_schemes() {
     let world = Connected::with(&json!({"form_field": "auth[key]"}), "");
-    let refused = form(json!([["auth[key]", "of somebody else"]]));
+    let refused = form(json!([["auth[key]", "of another user"]]));
     world.client.call("account/composed", refused).problem(500, "connector-failed");
     let expected = [("token".to_owned(), "a".to_owned()), ("auth[key]".to_owned(), world.token())];
     let seen = world.api_calls_of(|| drop(world.client.call("account/composed", form(json!([["token", "a"]])))));
@@ -219,7 +219,7 @@ fn a_form_with_the_name_of_the_keys_query_parameter_is_refused() {
     let gateway = with_key(&service, "query");
     service.take_seen();
     for name in ["api_key", "API_KEY", "token", "access_token"] {
-        let answer = gateway.call("account/composed", form(json!([[name, "of somebody else"]])));
+        let answer = gateway.call("account/composed", form(json!([[name, "of another user"]])));
         answer.problem(500, "connector-failed");
     }
     assert!(service.seen().is_empty(), "{:?}", service.seen());

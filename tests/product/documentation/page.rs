@@ -11,7 +11,7 @@ pub(super) enum Kind {
     /// ` ```sh `: commands.
     Commands {
         /// ` ```sh background `: they run until the page ends, in another terminal.
-        beside: bool,
+        background: bool,
         /// ` ```sh installs `: they need a package registry, so the test links what is installed
         /// already.
         installs: bool,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     /// for any lines.
     Output {
         /// ` ```text background `: lines in the other terminal, which come sooner or later.
-        beside: bool,
+        background: bool,
     },
     /// ` ```rust src/lib.rs `: a file of this content.
     File(String),
@@ -59,9 +59,9 @@ fn kind(words: &str) -> Option<Kind> {
     let (language, argument) = words.split_once(' ').unwrap_or((words, ""));
     match (language, argument) {
         ("sh", "" | "background" | "installs") => {
-            Some(Kind::Commands { beside: argument == "background", installs: argument == "installs" })
+            Some(Kind::Commands { background: argument == "background", installs: argument == "installs" })
         }
-        ("text", "" | "background") => Some(Kind::Output { beside: argument == "background" }),
+        ("text", "" | "background") => Some(Kind::Output { background: argument == "background" }),
         (_, "") => None,
         (_, file) => Some(Kind::File(file.to_owned())),
     }

@@ -168,8 +168,8 @@ fn steady_now() -> i64 {
 }
 
 /// Switches the file to a write-ahead log, with which readers and the writer do not wait for each
-/// other. While another process switches a new file, SQLite fails at once instead of waiting for
-/// the lock. This function therefore tries again.
+/// other. While another process switches a new file, SQLite fails immediately instead of waiting
+/// for the lock. This function therefore tries again.
 fn use_write_ahead_log(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
     let started = Instant::now();
     loop {

@@ -17,9 +17,9 @@ pub enum VaultError {
         /// The path at which it was expected.
         path: PathBuf,
     },
-    /// The store is empty, but there is a master key.
+    /// The store is empty, but another one depended on the master key.
     #[error(
-        "the database is empty, but there is a master key, {}: the database may have been lost, moved or copied without its `-wal` \
+        "the database is empty, but another one depended on the master key {}: it may have been lost, moved or copied without its `-wal` \
          file; restore it from a backup, or begin a new one with `connector-gateway serve --new-database`",
         path.display()
     )]

@@ -84,9 +84,25 @@ impl MasterFile {
         Self { path }
     }
 
-    /// Returns whether there is a file.
-    pub(super) fn exists(&self) -> bool {
-        self.path.exists()
+    /// Returns whether a database has depended on the key.
+    pub(super) fn is_in_use(&self) -> bool {
+        self.mark().exists()
+    }
+
+    /// Notes that a database depends on the key. Without the note, a lost database is not noticed,
+    /// but the gateway works: the folder of the key may be read-only.
+    pub(super) fn mark_in_use(&self) {
+        const NOTE: &[u8] = b"A database depends on this master key. If it was lost, restore it, or \
+            begin a new one with `connector-gateway serve --new-database`.\n";
+        if !self.is_in_use()
+            && let Err(error) = files::write_atomically(&self.mark(), |file| file.write_all(NOTE))
+        {
+            tracing::debug!(%error, "the use of the master key cannot be noted");
+        }
+    }
+
+    fn mark(&self) -> PathBuf {
+        self.path.with_added_extension("used")
     }
 
     /// Reads the keys in the file, of which the last one is the newest.

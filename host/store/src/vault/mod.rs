@@ -49,9 +49,6 @@ const MAX_AGE: Duration = Duration::from_secs(1);
 /// store a secret that it sealed before the retirement.
 const RETIRED_KEY_LIFE: Duration = Duration::from_secs(600);
 
-/// Time in which a gateway that has created the master key file stores the first data key.
-const FIRST_KEY_TIME: Duration = Duration::from_secs(1);
-
 /// Seals and unseals secrets. Clones share the keys.
 #[derive(Clone)]
 pub struct Vault {
@@ -86,14 +83,14 @@ impl Vault {
     ///
     /// # Errors
     /// Fails if the file is missing, has the wrong key, or can be read by other users. Fails if the
-    /// store is empty although there is a file, because a database was then probably lost
+    /// store is empty although another one depended on the key, because it was then probably lost
     /// ([`Vault::open_new`]). Nothing is changed then. Also fails if the store does.
     pub async fn open(master_key: &Path, store: &Store) -> Result<Self, VaultError> {
         Self::open_or_begin(master_key, store, false).await
     }
 
-    /// As [`Vault::open`], but takes an empty store for a new one, although there is a master key
-    /// file.
+    /// As [`Vault::open`], but takes an empty store for a new one, although another one depended on
+    /// the master key file.
     ///
     /// # Errors
     /// As [`Vault::open`].
@@ -106,17 +103,10 @@ impl Vault {
         // The store is read first. Another gateway creates the file before it stores its data key,
         // so that the file of a data key that is found here already exists.
         let mut data_keys = store.data_keys().await?;
-        let had_file = file.exists();
-        let masters = file.read_or_create(data_keys.is_empty())?;
-        if data_keys.is_empty() && had_file && !is_new {
-            // A gateway that starts at the same time has created the file, and is about to store
-            // the first data key.
-            tokio::time::sleep(FIRST_KEY_TIME).await;
-            data_keys = store.data_keys().await?;
-            if data_keys.is_empty() {
-                return Err(file.without_database());
-            }
+        if data_keys.is_empty() && !is_new && file.is_in_use() {
+            return Err(file.without_database());
         }
+        let masters = file.read_or_create(data_keys.is_empty())?;
         if data_keys.is_empty() {
             let (id, key) = (random_id("dk_")?, cipher::new_key()?);
             let wraps = masters.iter().map(|master| master.wrap(&id, &key)).collect::<Result<_, _>>()?;
@@ -128,6 +118,7 @@ impl Vault {
         if keys.unsealed.len() < data_keys.len() {
             return Err(file.wrong(&keys.masters, &data_keys));
         }
+        file.mark_in_use();
         store.drop_retired_data_keys(RETIRED_KEY_LIFE).await?;
         let inner = Inner { file, store: store.clone(), keys: ArcSwap::from_pointee(keys), reading: Mutex::default() };
         Ok(Self { inner: Arc::new(inner) })
