@@ -32,7 +32,8 @@ pub enum ConfigError {
     /// Keys or values are wrong.
     #[error("{}", ProblemList(problems))]
     Invalid {
-        /// All problems: those of the file in its order, then those of variables.
+        /// All problems: first the problems of the file in its order, then the problems of
+        /// variables.
         problems: Vec<Problem>,
     },
 }

@@ -60,8 +60,8 @@ impl Report {
         Section { key: Vec::new(), table, report: self }.read_all(read);
     }
 
-    /// All problems: those of the file in its order, then those of variables. Also returns the
-    /// known keys.
+    /// All problems: first the problems of the file in its order, then the problems of variables.
+    /// Also returns the known keys.
     pub(super) fn problems(self) -> (Vec<Problem>, Vec<String>) {
         let mut problems = self.problems;
         for (location, key) in self.unknown {

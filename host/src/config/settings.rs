@@ -238,7 +238,7 @@ impl Config {
         }
     }
 
-    /// The registration of the connector itself, else that of its provider.
+    /// The registration of the connector itself, else the registration of its provider.
     pub fn oauth_client(&self, connector: &str, provider: &str) -> Option<&OauthClient> {
         self.oauth_clients.get(connector).or_else(|| self.oauth_clients.get(provider))
     }

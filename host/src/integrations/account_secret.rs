@@ -41,7 +41,8 @@ impl AccountSecret {
         }
     }
 
-    /// The credential that requests to the service carry, or `None` if the service needs none.
+    /// The credential that requests to the service carry, or `None` if the service needs no
+    /// credential.
     ///
     /// # Errors
     /// If the secret contains characters that a request cannot carry.

@@ -103,7 +103,7 @@ impl CachedChoice {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct CacheKey {
     holder: Holder,
-    /// The integration that calls name, or `None` if they name none.
+    /// The integration that calls name, or `None` for calls without a name.
     named: Option<String>,
 }
 

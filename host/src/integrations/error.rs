@@ -87,7 +87,7 @@ pub enum AccessError {
         /// Identifiers of accounts that the holder has connected, limited in number.
         candidates: Vec<String>,
     },
-    /// The holder has connected several accounts. The caller named none of them, and none is
+    /// The holder has connected several accounts. The caller named no account, and no account is
     /// selected.
     #[error("the user has connected several accounts, and none is selected")]
     Ambiguous {

@@ -93,8 +93,8 @@ impl Integrations {
 
     /// A credential in place of the one that a service has refused.
     ///
-    /// Returns `None` if there can be no other: an API key cannot be refreshed, and a credential
-    /// that was refused too often is not refused because it is too old.
+    /// Returns `None` if there can be no other credential: an API key cannot be refreshed, and a
+    /// credential that was refused too often is not refused because it is too old.
     async fn replacement(
         self: &Arc<Self>,
         known: &Integration,

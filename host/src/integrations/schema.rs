@@ -74,8 +74,8 @@ pub struct AuthSchemaRecord<'a> {
     auth_types: Vec<AuthTypeRecord>,
 }
 
-/// How users connect an account. URLs and scopes are the operator's settings, else those of the
-/// manifest, else null.
+/// How users connect an account. URLs and scopes are the operator's settings, else the
+/// manifest's, else null.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "AuthTypeSchema")]
 struct AuthTypeRecord {

@@ -33,7 +33,7 @@ impl KeySet {
         Some(Self { keys: document.keys.into_iter().filter_map(Key::new).take(MAX_KEYS).collect() })
     }
 
-    /// The keys with the id that a token names, or all keys if it names none.
+    /// The keys with the id that a token names, or all keys if it names no key.
     pub(super) fn named<'a>(&'a self, id: Option<&'a str>) -> impl Iterator<Item = &'a Key> {
         self.keys.iter().filter(move |key| id.is_none() || key.id.as_deref() == id)
     }

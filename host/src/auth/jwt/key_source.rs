@@ -25,7 +25,7 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest key set: some hundred keys with certificates.
 const MAX_ANSWER_BYTES: u64 = 512 << 10;
 
-/// Lifetime of keys if the issuer names none.
+/// Lifetime of keys if the issuer does not state one.
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(600);
 
 /// Bounds of the lifetime that an issuer names. A shorter one would cause too many requests. A

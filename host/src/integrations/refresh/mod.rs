@@ -50,7 +50,7 @@ pub(super) type OngoingRefresh = Shared<BoxFuture<'static, RefreshEnd>>;
 /// The end of a refresh, for the calls that wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefreshEnd {
-    /// The row has new tokens, or says why there are none.
+    /// The row has new tokens, or the reason why there are no new tokens.
     InTheRow,
     /// The database failed, so the row says nothing about this refresh.
     StoreFailed,

@@ -21,9 +21,9 @@ const MAX_BACKOFF: Duration = Duration::from_millis(500);
 pub(super) enum Written {
     /// The integration has the new tokens.
     Stored,
-    /// The user has connected the account again meanwhile.
+    /// The user has connected the account again in the meantime.
     Replaced,
-    /// The account was disconnected meanwhile.
+    /// The account was disconnected in the meantime.
     Gone,
 }
 
