@@ -82,14 +82,14 @@ impl Kept {
     /// Keeps a connection as soon as it can take another request. It has just had a response, whose body may still arrive.
     pub(super) fn give_back(self: &Arc<Self>, origin: &str, connection: Connection) {
         // One over HTTP/2 was kept when it was made.
-        let Connection::Http1 { mut sender, host } = connection else { return };
+        let Connection::Http1 { mut sender, host, guard } = connection else { return };
         if sender.is_ready() {
-            return self.put(origin, Connection::Http1 { sender, host });
+            return self.put(origin, Connection::Http1 { sender, host, guard });
         }
         let (kept, origin) = (Arc::clone(self), origin.to_owned());
         tokio::spawn(async move {
             if sender.ready().await.is_ok() {
-                kept.put(&origin, Connection::Http1 { sender, host });
+                kept.put(&origin, Connection::Http1 { sender, host, guard });
             }
         });
     }

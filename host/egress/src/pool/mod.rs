@@ -5,9 +5,11 @@
 //!
 //! - `connection`: one connection, over HTTP/1.1 or HTTP/2
 //! - `kept`: the connections that are kept for later requests
+//! - `watched`: the stream of a connection, which knows if the peer has closed it
 
 mod connection;
 mod kept;
+mod watched;
 
 use std::error::Error;
 use std::pin::pin;
@@ -23,6 +25,7 @@ use self::connection::Connection;
 use self::kept::Kept;
 use super::connector::Connector;
 use super::location::Location;
+use super::retry;
 
 /// A request whose address is a path.
 pub(super) type Outgoing = Request<Full<Bytes>>;
@@ -65,6 +68,9 @@ impl Pool {
                 // Boxed, because most requests do not need this future.
                 None => Box::pin(self.connect(location)).await?,
             };
+            if is_used && !retry::is_safe(request.method()) {
+                connection.guard_next();
+            }
             let mut error = match connection.exchange(request).await {
                 Ok(response) => {
                     self.kept.give_back(location.origin(), connection);
@@ -76,6 +82,7 @@ impl Pool {
                 // The upstream has closed the connection since its last response.
                 Some(unsent) if is_used => unsent,
                 Some(_) => return Err(Failure::NotSent(error.into_error())),
+                None if connection.has_refused() => return Err(Failure::NotSent(error.into_error())),
                 None => return Err(Failure::Broken(error.into_error())),
             };
         }
