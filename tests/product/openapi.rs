@@ -247,7 +247,7 @@ fn the_schema_of_the_envelope_tells_its_limits() {
 #[test]
 fn the_schema_of_a_background_operation_tells_how_many_urls_it_takes() {
     let document = document(&Setup::new().shipped("code_hosting").start());
-    let body = &document["components"]["schemas"]["code_hosting.search_issues.request"];
+    let body = &document["components"]["schemas"]["CodeHostingSearchIssuesRequest"];
     let urls = &body["properties"]["callback_urls"];
     assert_eq!((&urls["maxItems"], &urls["items"]["maxLength"]), (&json!(10), &json!(2048)));
 }
@@ -287,12 +287,50 @@ fn every_schema_with_members_has_a_name() {
     inline_objects("", &document, &mut found);
     assert!(found.is_empty(), "{found:?}");
     let schemas = document["components"]["schemas"].as_object().unwrap();
-    for name in
-        ["Problem", "Job", "workspace_calendar.events_insert.request", "workspace_calendar.events_list.request.query"]
-    {
+    for name in ["Problem", "Job", "WorkspaceCalendarEventsInsertRequest", "WorkspaceCalendarEventsListRequestQuery"] {
         assert!(schemas[name]["properties"].is_object(), "{name}");
     }
+    for name in schemas.keys() {
+        assert!(name.chars().all(|character| character.is_ascii_alphanumeric()), "{name}");
+    }
     inlined(document);
+}
+
+#[test]
+fn every_operation_has_a_description() {
+    let home = Setup::new().every_shipped().config(CONFIGURED).prepare();
+    let document: Value = serde_json::from_str(&home.run_ok(&["openapi"])).unwrap();
+    let operations = document["paths"].as_object().unwrap().iter();
+    let operations = operations.filter(|(path, _)| path.starts_with("/connectors/") && !path.contains('{'));
+    let silent: Vec<&String> = operations
+        .filter(|(_, item)| item["post"]["description"].as_str().is_none_or(str::is_empty))
+        .map(|(path, _)| path)
+        .collect();
+    assert!(silent.is_empty(), "{silent:?}");
+}
+
+/// The places of objects whose members are free, and that do not say so.
+fn closed_objects(place: &str, value: &Value, found: &mut Vec<String>) {
+    if let Value::Object(keywords) = value {
+        if keywords.get("type") == Some(&json!("object"))
+            && keywords.keys().all(|name| name == "type" || name == "description")
+        {
+            found.push(place.to_owned());
+        }
+        let schemas = keywords.iter().filter(|(name, _)| !matches!(name.as_str(), "example" | "examples" | "default"));
+        schemas.for_each(|(name, inner)| closed_objects(&format!("{place}/{name}"), inner, found));
+    } else if let Value::Array(items) = value {
+        items.iter().for_each(|item| closed_objects(place, item, found));
+    }
+}
+
+#[test]
+fn objects_whose_members_are_free_say_so() {
+    let home = Setup::new().every_shipped().config(CONFIGURED).prepare();
+    let document: Value = serde_json::from_str(&home.run_ok(&["openapi"])).unwrap();
+    let mut found = Vec::new();
+    closed_objects("", &document, &mut found);
+    assert!(found.is_empty(), "{found:?}");
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::components::parameter_references;
-use super::problems;
 use super::schemas::{Schemas, reference};
+use super::{notes, problems};
 use crate::api::pagination::pagination_rule;
 use crate::registry::{Connector, Operation};
 use crate::schema::{CALLBACK_URLS, MAX_CALLBACK_URLS};
@@ -49,7 +49,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
         "operationId": format!("{identifier}.{}", manifest.path),
         "tags": [identifier],
         "summary": manifest.summary,
-        "description": manifest.description,
+        "description": notes::description(manifest, operation.schema.document()),
         "x-effect": manifest.effect.name(),
         "parameters": parameters(manifest, has_accounts),
         "requestBody": {"required": required, "content": {"application/json": media}},
