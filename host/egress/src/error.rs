@@ -58,7 +58,9 @@ pub enum EgressError {
         retry_after: Duration,
     },
     /// The body is larger than the limit.
-    #[error("the upstream's response is larger than {limit} bytes: request less, or raise the limit")]
+    #[error(
+        "the upstream's response is larger than {limit} bytes: request less, or raise `limits.response_mb`, or `limits.download_mb` for a file"
+    )]
     TooLarge {
         /// The limit, in bytes.
         limit: u64,

@@ -159,7 +159,7 @@ impl Guest {
             limits,
             requests: 0,
             open_responses: 0,
-            host_memory: HostMemory::of(limits.output_bytes).out_of(shared),
+            host_memory: HostMemory::of(usize::try_from(limits.response_bytes).unwrap_or(usize::MAX)).out_of(shared),
             memory: GuestMemory::new(limits.memory_bytes),
             log_lines: 0,
             last_lines: LastLines::default(),
