@@ -170,6 +170,7 @@ fn documents_that_did_not_change_are_not_sent_again() {
         let same = again(&tag);
         assert_eq!((same.status, same.body.len(), same.header("etag")), (304, 0, tag.as_str()), "{path}");
         assert_eq!(same.header("vary"), "Accept-Encoding", "{path}");
+        assert_eq!(first.header("vary"), "Accept-Encoding", "{path}");
         assert_eq!(again("\"other\"").ok(), first.json(), "{path}");
         gateway.home().put("hostile", &module::with_note(&module::guest("hostile"), path));
         support::wait_for("the change to be visible", || {
@@ -376,7 +377,23 @@ fn every_problem_of_an_operation_is_described_with_its_schema_and_headers() {
         assert!(write["200"]["headers"][header]["$ref"].is_string(), "{header}");
     }
     assert_eq!(file["200"]["content"]["*/*"]["schema"]["format"], "binary");
-    assert!(file["206"].is_object() && read["206"].is_null());
+}
+
+#[test]
+fn a_part_of_a_file_is_described_where_the_service_sends_it() {
+    let document =
+        document(&Setup::new().shipped("preprint_archive").shipped("office_drive").config(CONFIGURED).start());
+    let takes_range = |operation: &str| {
+        let post = &document["paths"][format!("/connectors/{operation}")]["post"];
+        let parameters = post["parameters"].as_array().unwrap();
+        let is_parameter = parameters.contains(&json!({"$ref": "#/components/parameters/Range"}));
+        assert_eq!(post["responses"]["206"].is_object(), is_parameter, "{operation}");
+        is_parameter
+    };
+    assert!(takes_range("office_drive/download_item"));
+    // The connector sends the request itself, and always for the whole file.
+    assert!(!takes_range("preprint_archive/download_paper"));
+    assert!(!takes_range("preprint_archive/get_categories"));
 }
 
 #[test]

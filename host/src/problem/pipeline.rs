@@ -156,6 +156,7 @@ fn egress_problem(error: EgressError) -> Problem {
         EgressError::InvalidRequest { detail } => request_not_allowed(&detail),
         EgressError::PathTooLong => path_too_long(),
         EgressError::Denied { detail } => EGRESS_DENIED.with_detail(sentence(&detail)),
+        EgressError::NotLinked { detail } => EGRESS_DENIED.with_detail(sentence(&detail)).owner(Owner::Connector),
         EgressError::BadRedirect { .. } => EGRESS_DENIED.with_detail(message),
         EgressError::Unreachable { .. } => UPSTREAM_UNREACHABLE.with_detail(message),
         EgressError::Unresolved { .. } => UPSTREAM_UNREACHABLE.with_detail(message).owner(Owner::Operator),

@@ -215,7 +215,7 @@ impl Upstream {
     /// Checks that a redirect or a link may lead to a URL. `verb` is the text between the name of the upstream and the host.
     ///
     /// # Errors
-    /// `Denied` that names the host.
+    /// `NotLinked` or `Denied` that names the host.
     pub(super) fn permit(&self, url: &Url, verb: &str) -> Result<(), EgressError> {
         if !self.owns(url) {
             let host = url.host_str().unwrap_or_default();
@@ -224,7 +224,7 @@ impl Upstream {
                     "`{}` {verb} {host}, which is not among its link hosts; the connector's author can name it there",
                     self.name
                 );
-                return Err(EgressError::denied(detail));
+                return Err(EgressError::NotLinked { detail });
             }
             if !self.granted.iter().any(|entry| entry.covers(url)) {
                 let advice = how_to_grant(&self.grant_command, url);

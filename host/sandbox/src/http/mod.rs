@@ -141,7 +141,10 @@ impl Guest {
                 let _held = self.host_memory.hold(source.url.as_str().len() + address.len())?;
                 Ok(Ok(Some(self.table.push(Link { address: link, _held })?)))
             }
-            Err(error) => Ok(Err(to_guest(error))),
+            Err(error) => {
+                self.call.outbound.record().request_failed(&error);
+                Ok(Err(to_guest(error)))
+            }
         }
     }
 }

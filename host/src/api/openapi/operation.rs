@@ -41,7 +41,7 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
             "content": answer_content(identifier, operation, schemas),
         }),
     );
-    if manifest.answer != Answer::Json {
+    if answers_ranges(manifest) {
         responses.insert("206".to_owned(), json!({"$ref": "#/components/responses/Part"}));
     }
     responses.extend(problems::of_operations(has_accounts));
@@ -66,9 +66,15 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
     json!({"post": post})
 }
 
+/// Returns `true` if `Range` selects a part of the file: the gateway sends the header to the service. An operation that sends requests
+/// itself may answer another file than the service.
+fn answers_ranges(manifest: &contract::Operation) -> bool {
+    manifest.answer != Answer::Json && manifest.immediate
+}
+
 fn parameters(manifest: &contract::Operation, has_accounts: bool) -> Value {
     let mut names = vec!["Prefer", "RequestTimeout", "Debug"];
-    if manifest.answer != Answer::Json {
+    if answers_ranges(manifest) {
         names.push("Range");
     }
     if manifest.effect != Effect::Read {
