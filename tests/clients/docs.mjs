@@ -1,7 +1,8 @@
-// Uses the API page in a browser: searches an operation and tries a call with a key.
+// Uses the API page in a browser: searches an operation, tries a call with a key, and measures the contrast of texts.
 //
 // The arguments are the browser, the gateway's address, the key, and the file for a picture. The program prints what it saw as JSON.
 
+import axe from "axe-core";
 import { chromium } from "playwright-core";
 
 const [executablePath, address, key, picture] = process.argv.slice(2);
@@ -60,5 +61,26 @@ seen.address = page.url();
 await page.goto(`${address}/docs/preprint_archive`);
 await page.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
 seen.one = await page.locator("aside, nav").first().innerText();
+
+await page.getByRole("button", { name: /search/i }).first().click();
+await page.getByRole("combobox").first().fill("metadata of a paper");
+await page.getByRole("option", { name: /get_paper_metadata/ }).first().waitFor();
+await page.keyboard.press("Enter");
+await page.waitForURL(/get_paper_metadata/);
+seen.entered = page.url();
+
+seen.contrast = [];
+for (const colorScheme of ["light", "dark"]) {
+  for (const width of [1280, 360]) {
+    const look = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
+    await look.goto(`${address}/docs/preprint_archive`);
+    await look.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
+    await look.getByText("List all categories").first().waitFor();
+    await look.evaluate(axe.source);
+    const { violations } = await look.evaluate(() => window.axe.run(document, { runOnly: ["color-contrast"] }));
+    for (const { html } of violations.flatMap((violation) => violation.nodes)) seen.contrast.push([colorScheme, width, html]);
+    await look.close();
+  }
+}
 await browser.close();
 console.log(JSON.stringify(seen));

@@ -125,7 +125,7 @@ fn a_call_that_is_refused_before_its_body_is_read_leaves_the_connection_to_the_n
         (path("/connectors/none/version"), 404),
         (path("/connectors/liar/none"), 404),
         (path("/healthz"), 405),
-        (path("/admin/connectors?accept=maybe"), 400),
+        (path("/admin/connectors?accept=maybe"), 422),
         (header("Host: y"), 400),
         (header("X-User-Identifier: "), 422),
         (header("Request-Timeout: soon"), 400),

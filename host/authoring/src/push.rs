@@ -62,7 +62,7 @@ pub(crate) async fn run(arguments: &PushArguments, config: &Config, program: &st
     if report.summary.signature_unreadable {
         let file = file.display().to_string();
         let reason = format!(
-            "its signature `{file}.minisig` is not one of minisign; sign it again with `minisign -S -m {}`, or remove the signature",
+            "its signature `{file}.minisig` is not a minisign signature; sign it again with `minisign -S -m {}`, or remove the signature",
             shell::quoted(&file)
         );
         return Err(RefusedModule { module: file, reason }.into());

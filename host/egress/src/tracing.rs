@@ -26,8 +26,8 @@ pub struct Beginning<'a> {
 
 /// An attempt that is a part of a trace.
 pub struct TracedAttempt {
-    /// The header that names the trace to the upstream. It replaces the connector's own one.
-    pub traceparent: Option<(HeaderName, HeaderValue)>,
+    /// The headers that name the trace to the upstream. They replace those of the connector.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Ends the attempt.
     pub end: EndAttempt,
 }

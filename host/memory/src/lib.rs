@@ -127,6 +127,15 @@ impl Reservation {
         Ok(())
     }
 
+    /// Returns all but `size` bytes of the part.
+    pub fn shrink_to(&mut self, size: usize) {
+        let freed = self.bytes.saturating_sub(size as u64);
+        if freed > 0 {
+            self.budget.0.budget.held.fetch_sub(freed, Ordering::Relaxed);
+            self.bytes -= freed;
+        }
+    }
+
     /// Ties the part to `bytes`: it is returned when the last reference to them is dropped.
     #[must_use]
     pub fn tie_to(self, bytes: Bytes) -> Bytes {
@@ -186,6 +195,9 @@ mod tests {
         held.grow_to(10_000).unwrap();
         assert_eq!(held.grow_to(10_001), Err(Exhausted));
         assert_eq!(budget.held(), 10_000);
+        held.shrink_to(8000);
+        held.shrink_to(9000);
+        assert_eq!(budget.held(), 8000);
         budget.part().grow_to(SMALL_BYTES - 1).unwrap();
         drop(held);
         assert_eq!(budget.held(), 0);

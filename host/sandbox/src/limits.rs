@@ -36,7 +36,7 @@ pub(super) const MAX_HANDLES: usize = 100_000;
 pub enum Limit {
     /// See [`Limits::memory_bytes`].
     Memory,
-    /// Memory of the gateway for the invocation: four times [`Limits::output_bytes`].
+    /// Memory of the gateway for the invocation: four times [`Limits::response_bytes`].
     HostMemory,
     /// See [`Limits::cpu`].
     Cpu,
@@ -50,7 +50,19 @@ pub enum Limit {
     Time,
 }
 
+impl Limits {
+    /// The largest response that the call may read, as a file or into memory.
+    pub fn largest_response(&self) -> u64 {
+        self.response_bytes.max(self.download_bytes)
+    }
+}
+
 impl Limit {
+    /// Returns `true` if a configuration key of the operator raises the limit.
+    pub fn is_configured(self) -> bool {
+        !matches!(self, Self::Stack | Self::Handles)
+    }
+
     /// The name in metrics and problem details.
     pub fn name(self) -> &'static str {
         match self {
@@ -71,7 +83,7 @@ impl fmt::Display for Limit {
             Self::Memory => " (`limits.memory_mb`)",
             Self::HostMemory => " (4 × `limits.response_mb`)",
             Self::Cpu => " (`limits.cpu_ms`)",
-            Self::Output => " (`limits.response_mb`)",
+            Self::Output => " (`limits.output_mb`)",
             Self::Time => " (`limits.timeout_s`)",
             Self::Stack | Self::Handles => "",
         };

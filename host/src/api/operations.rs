@@ -170,7 +170,8 @@ async fn run_operation(
         Submitted::Answered(answer) => answer,
         // Boxed, because most calls do not need this future.
         Submitted::Deferred(deferred) => {
-            return Box::pin(accept_job(gateway, caller, connector, operation, deferred, body)).await;
+            let trace = trace.name();
+            return Box::pin(accept_job(gateway, caller, connector, operation, deferred, body, trace)).await;
         }
     };
     operation.metrics.succeeded.inc();
@@ -190,6 +191,7 @@ async fn accept_job(
     operation: &Operation,
     deferred: Deferred,
     body: &[u8],
+    trace: Option<String>,
 ) -> Result<Response<Body>, Problem> {
     let Deferred { user_identifier, callback_urls } = deferred;
     let callback_urls =
@@ -202,6 +204,7 @@ async fn accept_job(
         user_identifier,
         body,
         callback_urls,
+        trace,
     };
     let job_id = gateway.jobs.add(new).await.map_err(job_problem)?;
     operation.metrics.succeeded.inc();

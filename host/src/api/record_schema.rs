@@ -44,6 +44,10 @@ fn tidy(schema: &mut Schema) {
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
         schema.remove("format");
     }
+    // A member that is left out has no value, whatever its type says about null.
+    if schema.get("default") == Some(&Value::Null) {
+        schema.remove("default");
+    }
     // The list of required members says it.
     if schema.get("type").and_then(Value::as_str) == Some("object")
         && schema.get("additionalProperties") == Some(&Value::Bool(true))

@@ -116,8 +116,11 @@ pub struct Limits {
     pub cpu_ms: u64,
     /// Duration of the whole call, with all waiting for upstreams, in seconds.
     pub timeout_s: u64,
-    /// Size of an upstream's response that is read into memory, and of the answer, in MiB.
+    /// Size of an upstream's response that is read into memory, in MiB.
     pub response_mb: usize,
+    /// Size of an answer that the connector composes, and of other data that it passes to the gateway at a time, in MiB. 0 stands for
+    /// the value of `response_mb`.
+    pub output_mb: usize,
     /// Concurrent calls of this connector.
     pub concurrency: usize,
     /// The part of the concurrent calls that one tenant may have while others need them. Above 0,
@@ -145,6 +148,7 @@ impl Default for Limits {
             cpu_ms: 1000,
             timeout_s: 30,
             response_mb: 32,
+            output_mb: 0,
             concurrency: 256,
             tenant_share: 0.5,
             download_mb: 50,

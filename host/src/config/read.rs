@@ -259,6 +259,7 @@ fn read_limits(section: &mut Section<'_>, limits: &mut Limits) {
     section.value("cpu_ms", &mut limits.cpu_ms, value::integer(1..=600_000));
     section.value("timeout_s", &mut limits.timeout_s, value::integer(1..=3600));
     section.value("response_mb", &mut limits.response_mb, value::integer(1..=4096));
+    section.value("output_mb", &mut limits.output_mb, value::integer(0..=4096));
     section.value("concurrency", &mut limits.concurrency, value::integer(1..=100_000));
     section.value("tenant_share", &mut limits.tenant_share, value::share);
     section.value("download_mb", &mut limits.download_mb, value::integer(1..=10_240));

@@ -169,7 +169,8 @@ impl Jobs {
         let gone = || Failure::Gone { operation: job.operation.clone() };
         let connector = registry.get(&job.connector).ok_or_else(gone)?;
         let operation = connector.operation(&job.operation).ok_or_else(gone)?;
-        let trace = telemetry.job(&job.id);
+        let added_by = if telemetry.is_on() { self.value(&job.id, JobValue::Trace).await? } else { None };
+        let trace = telemetry.job(&job.id, added_by);
         let call = Call {
             connector: &connector,
             operation,

@@ -74,6 +74,14 @@ pub enum Error {
     /// A request to the upstream has no response, or the body of the response cannot be read.
     #[error(transparent)]
     Egress(EgressError),
+    /// The upstream's response is larger than a limit.
+    #[error("the upstream's response is larger than {limit} bytes")]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: u64,
+        /// The key that raises it. `None` if it is the connector's own.
+        key: Option<&'static str>,
+    },
     /// The connector reports the error of a request, and says nothing about it.
     #[error("{0}")]
     Http(http::Error),

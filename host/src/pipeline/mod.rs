@@ -305,7 +305,7 @@ async fn forward<'s>(
     };
     outbound.trace(stages.next(&operation.metrics.forward).tracing());
     // Boxed, because the response passes through several futures, and each would have room for it.
-    let response = Box::new(outbound.send(request, call.limits().download_bytes).await?);
+    let response = Box::new(outbound.send(request, call.limits().largest_response()).await?);
     stages.end(true);
     Ok(response)
 }

@@ -35,7 +35,9 @@ impl ValueSchema {
             // Patterns come from connectors and are matched with text from callers, so they must
             // not backtrack.
             .with_pattern_options(patterns)
-            .should_validate_formats(false)
+            .should_validate_formats(true)
+            // The text of a caller would be compiled.
+            .with_format("regex", |_: &str| true)
             .build(&document)
             .map_err(|error| format!("cannot be compiled: {}", error.masked()))?;
         Ok(Self { document, validator, cost })

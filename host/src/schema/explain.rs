@@ -66,6 +66,13 @@ fn requirement(kind: &ValidationErrorKind) -> Option<String> {
         ValidationErrorKind::MaxLength { limit } => format!("Must have at most {limit} characters."),
         ValidationErrorKind::MinItems { limit } => format!("Must have at least {limit} items."),
         ValidationErrorKind::MaxItems { limit } => format!("Must have at most {limit} items."),
+        ValidationErrorKind::Format { format } => match format.as_str() {
+            "date-time" => "Must be a date and time with its offset, such as 2026-01-31T09:30:00Z.".to_owned(),
+            "date" => "Must be a date, such as 2026-01-31.".to_owned(),
+            "email" => "Must be an email address.".to_owned(),
+            "uri" => "Must be a URI with its scheme, such as https://example.com/page.".to_owned(),
+            format => format!("Must have the format `{format}`."),
+        },
         ValidationErrorKind::UniqueItems => "Must not contain an item twice.".to_owned(),
         ValidationErrorKind::Pattern { pattern } => format!("Must match the pattern {pattern}."),
         ValidationErrorKind::Not { schema } => {

@@ -367,6 +367,31 @@ mod tests {
     }
 
     #[test]
+    fn formats_are_validated() {
+        let schema = r#"{"type": "object", "properties": {
+            "at": {"format": "date-time"}, "on": {"format": "date"}, "to": {"format": "email"}, "link": {"format": "uri"},
+            "pattern": {"format": "regex"}, "own": {"format": "of-the-service"}}}"#;
+        let schema = Schema::compile(schema, true).unwrap();
+        let good = r#"{"at": "2026-01-31T09:30:00+01:00", "on": "2026-01-31", "to": "ada@example.com", "link": "https://example.com/a",
+            "pattern": "(", "own": "-"}"#;
+        assert!(schema.parse(good.as_bytes()).is_ok());
+        let bad = r#"{"at": "2026-01-31", "on": "31.1.2026", "to": "ada", "link": "/a", "own": "-"}"#;
+        let Err(InputError::Invalid(found)) = schema.parse(bad.as_bytes()) else { panic!("the body is valid") };
+        let mut details: Vec<(&str, &str)> =
+            found.iter().map(|violation| (violation.pointer.as_str(), violation.detail.as_str())).collect();
+        details.sort_unstable();
+        assert_eq!(
+            details,
+            [
+                ("/at", "Must be a date and time with its offset, such as 2026-01-31T09:30:00Z."),
+                ("/link", "Must be a URI with its scheme, such as https://example.com/page."),
+                ("/on", "Must be a date, such as 2026-01-31."),
+                ("/to", "Must be an email address."),
+            ]
+        );
+    }
+
+    #[test]
     fn a_body_with_very_many_parts_is_told_its_first_violation() {
         let schema = r#"{"type": "object", "properties": {"ids": {"items": {"type": "string"}}}}"#;
         let schema = Schema::compile(schema, true).unwrap();

@@ -103,11 +103,17 @@ impl Telemetry {
         }
     }
 
-    /// The trace of a job. It begins here, because the call that added the job has ended.
-    pub fn job(&self, job_id: &str) -> Trace {
+    /// Returns `true` if spans are sent to a collector.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The trace of a job. It begins here, because the call that added the job has ended. It has a link to the span of that call,
+    /// whose [name](Trace::name) was stored.
+    pub fn job(&self, job_id: &str, call: Option<String>) -> Trace {
         match &self.0 {
             None => Trace::default(),
-            Some(export) => Trace::of_job(&export.tracer, job_id),
+            Some(export) => Trace::of_job(&export.tracer, job_id, call),
         }
     }
 

@@ -132,7 +132,7 @@ fn a_damaged_database_is_reported_with_what_to_do() {
 fn a_missing_modules_folder_is_reported_with_what_to_do() {
     let home = Setup::new().prepare();
     fs::remove_dir_all(home.modules()).unwrap();
-    assert_refused(&home, &[home.modules().to_str().unwrap(), "`modules_dir`", "make it"]);
+    assert_refused(&home, &[home.modules().to_str().unwrap(), "`modules_dir`", "create it"]);
 }
 
 #[test]

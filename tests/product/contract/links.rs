@@ -79,14 +79,15 @@ fn the_denial_names_the_host_and_not_the_address() {
     let upstream = Upstream::start();
     upstream.reply("/page", page("https://elsewhere.test/a?signature=s3cret"));
     let gateway = gateway(&upstream, "");
-    for (target, words) in [
-        ("https://elsewhere.test/a?signature=s3cret", "elsewhere.test, which is not among its link hosts"),
-        ("https://elsewhere.example/a?signature=s3cret", "elsewhere.example, which was not granted"),
+    for (target, words, owner) in [
+        ("https://elsewhere.test/a?signature=s3cret", "elsewhere.test, which is not among its link hosts", "connector"),
+        ("https://elsewhere.example/a?signature=s3cret", "elsewhere.example, which was not granted", "operator"),
     ] {
         upstream.reply("/page", page(target));
         let input = at(&sources()[0], &json!({"as_fault": true}));
         let problem = gateway.call("hostile/follow", input).problem(403, "egress-denied");
         assert!(problem["detail"].as_str().unwrap().contains(words), "{problem}");
+        assert_eq!(problem["owner"], owner, "{problem}");
         assert!(!problem.to_string().contains("s3cret"), "{problem}");
     }
 }

@@ -23,7 +23,7 @@ pub struct Summary {
     pub(crate) homepage: Option<String>,
     /// `None` if it is not signed, or its signature cannot be read.
     signature: Option<SignatureRecord>,
-    /// The text that came as its signature is not one of minisign.
+    /// The text that came as its signature is not a minisign signature.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) signature_unreadable: bool,
     /// The source that the module names.
@@ -118,7 +118,7 @@ impl fmt::Display for Summary {
         }
         match &self.signature {
             None if self.signature_unreadable => {
-                writeln!(out, "  signature   cannot be read: it is not one of minisign; sign the module again")?;
+                writeln!(out, "  signature   cannot be read: it is not a minisign signature; sign the module again")?;
             }
             None => writeln!(out, "  signature   not signed")?,
             Some(SignatureRecord { key, publisher: Some(publisher) }) => {

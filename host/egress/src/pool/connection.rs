@@ -15,9 +15,11 @@ use hyper::{Response, Uri};
 use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::net::TcpStream;
 
 use super::super::connector::Connector;
 use super::Outgoing;
+use super::watched::{Guard, Watched};
 
 /// A connection that can take a request.
 pub(super) enum Connection {
@@ -26,6 +28,8 @@ pub(super) enum Connection {
         sender: http1::SendRequest<Full<Bytes>>,
         /// The header `Host` of its requests.
         host: HeaderValue,
+        /// Knows if a request found the connection closed.
+        guard: Guard,
     },
     /// Takes many requests at a time, each by a clone.
     Http2 {
@@ -48,24 +52,28 @@ impl Connection {
         match stream {
             // Each kind of stream has its own call. A common type would give every task room for
             // the larger stream.
-            MaybeHttpsStream::Http(stream) => Self::http1(stream, host).await,
+            MaybeHttpsStream::Http(stream) => Self::http1(stream, |stream| stream.inner(), host).await,
             MaybeHttpsStream::Https(stream) if knows_http2 => {
                 let mut builder = http2::Builder::new(TokioExecutor::new());
                 let (sender, driver) = builder.timer(TokioTimer::new()).handshake(stream).await?;
                 tokio::spawn(driver.map(drop));
                 Ok(Self::Http2 { sender, origin })
             }
-            MaybeHttpsStream::Https(stream) => Self::http1(stream, host).await,
+            MaybeHttpsStream::Https(stream) => {
+                Self::http1(stream, |stream| stream.inner().get_ref().0.inner().inner(), host).await
+            }
         }
     }
 
-    async fn http1(
-        stream: impl Read + Write + Unpin + Send + 'static,
+    async fn http1<S: Read + Write + Unpin + Send + 'static>(
+        stream: S,
+        tcp: fn(&S) -> &TcpStream,
         host: HeaderValue,
     ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let (stream, guard) = Watched::new(stream, tcp);
         let (sender, driver) = http1::handshake(stream).await?;
         tokio::spawn(driver.map(drop));
-        Ok(Self::Http1 { sender, host })
+        Ok(Self::Http1 { sender, host, guard })
     }
 
     /// The same connection, for another request at the same time. `None` if it takes only one.
@@ -74,6 +82,19 @@ impl Connection {
             Self::Http1 { .. } => None,
             Self::Http2 { sender, origin } => Some(Self::Http2 { sender: sender.clone(), origin: origin.clone() }),
         }
+    }
+
+    /// Sends the next request only if the peer has not closed the connection. An HTTP/2 peer itself says which requests it has not
+    /// processed.
+    pub(super) fn guard_next(&self) {
+        if let Self::Http1 { guard, .. } = self {
+            guard.arm();
+        }
+    }
+
+    /// Returns `true` if nothing of the guarded request was sent, because the peer had closed the connection.
+    pub(super) fn has_refused(&self) -> bool {
+        matches!(self, Self::Http1 { guard, .. } if guard.has_refused())
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -93,7 +114,7 @@ impl Connection {
         mut request: Outgoing,
     ) -> impl Future<Output = Result<Response<Incoming>, TrySendError<Outgoing>>> + use<> {
         match self {
-            Self::Http1 { sender, host } => {
+            Self::Http1 { sender, host, .. } => {
                 request.headers_mut().insert(HOST, host.clone());
                 Either::Left(sender.try_send_request(request))
             }

@@ -86,14 +86,14 @@ impl IdlePool {
     /// the body may still arrive.
     pub(super) fn give_back(self: &Arc<Self>, origin: &str, connection: Connection) {
         // An HTTP/2 connection was added when it was made.
-        let Connection::Http1 { mut sender, host } = connection else { return };
+        let Connection::Http1 { mut sender, host, guard } = connection else { return };
         if sender.is_ready() {
-            return self.add_idle(origin, Connection::Http1 { sender, host });
+            return self.add_idle(origin, Connection::Http1 { sender, host, guard });
         }
         let (pool, origin) = (Arc::clone(self), origin.to_owned());
         tokio::spawn(async move {
             if sender.ready().await.is_ok() {
-                pool.add_idle(&origin, Connection::Http1 { sender, host });
+                pool.add_idle(&origin, Connection::Http1 { sender, host, guard });
             }
         });
     }

@@ -5,9 +5,11 @@
 //!
 //! - `connection`: one connection, over HTTP/1.1 or HTTP/2
 //! - `idle_pool`: the idle connections, which later requests use
+//! - `watched`: the stream of a connection, which knows if the peer has closed it
 
 mod connection;
 mod idle_pool;
+mod watched;
 
 use std::error::Error;
 use std::pin::pin;
@@ -23,6 +25,7 @@ use self::connection::Connection;
 use self::idle_pool::IdlePool;
 use super::connector::Connector;
 use super::location::Location;
+use super::retry;
 
 /// A request whose address is a path.
 pub(super) type Outgoing = Request<Full<Bytes>>;
@@ -66,6 +69,9 @@ impl Pool {
                 // Boxed, because most requests do not need this future.
                 None => Box::pin(self.connect(location)).await?,
             };
+            if is_used && !retry::is_safe(request.method()) {
+                connection.guard_next();
+            }
             let mut error = match connection.exchange(request).await {
                 Ok(response) => {
                     self.idle.give_back(location.origin(), connection);
@@ -77,6 +83,7 @@ impl Pool {
                 // The upstream has closed the connection since its last response.
                 Some(unsent) if is_used => unsent,
                 Some(_) => return Err(Failure::NotSent(error.into_error())),
+                None if connection.has_refused() => return Err(Failure::NotSent(error.into_error())),
                 None => return Err(Failure::Broken(error.into_error())),
             };
         }

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use async_compression::tokio::bufread::GzipDecoder;
@@ -16,6 +18,15 @@ use tokio_util::io::{ReaderStream, StreamReader};
 /// The size of the pieces of a body that was compressed.
 const PIECE_BYTES: usize = 16 << 10;
 
+/// A body may inflate to this size whatever its ratio is, because short answers of equal lines are common.
+const FREE_BYTES: u64 = 1 << 20;
+
+/// The largest ratio of a body to its compressed form. Text of services stays below 30.
+const MAX_RATIO: u64 = 100;
+
+/// The bytes that are inflated without a pause for other calls. It takes less than a millisecond.
+const TURN_BYTES: usize = 128 << 10;
+
 /// The reason why a body cannot be read.
 type Broken = Box<dyn Error + Send + Sync>;
 
@@ -23,14 +34,30 @@ type Broken = Box<dyn Error + Send + Sync>;
 pub(super) enum DecodedBody {
     /// A body that was not compressed.
     Plain(Incoming),
-    Gzip(Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send + Sync>>),
-    /// An empty body, or a body that is not read further.
+    /// A body that was compressed.
+    Gzip(Box<Inflating>),
+    /// An empty body, or the rest of a body that is not read.
     Empty,
 }
 
+/// A compressed body, while it is inflated.
+pub(super) struct Inflating {
+    pieces: Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send + Sync>>,
+    /// The compressed bytes that have arrived.
+    arrived: Arc<AtomicU64>,
+    /// The bytes that were inflated from them.
+    inflated: u64,
+    /// The bytes that were inflated since the last pause.
+    turn: usize,
+}
+
+/// The body grows too much for an honest one.
+#[derive(Debug, thiserror::Error)]
+#[error("it inflates to more than {MAX_RATIO} times its compressed size, as a decompression bomb does")]
+struct Bomb;
+
 impl DecodedBody {
-    /// The body of a response with these headers. The headers lose those that describe a compressed
-    /// body.
+    /// The body of a response with these headers. The headers lose those that describe a compressed body.
     pub(super) fn new(body: Incoming, headers: &mut HeaderMap) -> Self {
         let is_gzip =
             headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"gzip"));
@@ -39,10 +66,16 @@ impl DecodedBody {
         }
         headers.remove(CONTENT_ENCODING);
         headers.remove(CONTENT_LENGTH);
-        let compressed = StreamReader::new(BodyDataStream::new(body).map_err(io::Error::other));
+        let arrived = Arc::<AtomicU64>::default();
+        let counter = Arc::clone(&arrived);
+        let count = move |piece: &Bytes| {
+            counter.fetch_add(piece.len() as u64, Ordering::Relaxed);
+        };
+        let compressed = StreamReader::new(BodyDataStream::new(body).map_err(io::Error::other).inspect_ok(count));
         let mut decoder = GzipDecoder::new(compressed);
         decoder.multiple_members(true);
-        Self::Gzip(Box::pin(ReaderStream::with_capacity(decoder, PIECE_BYTES)))
+        let pieces = Box::pin(ReaderStream::with_capacity(decoder, PIECE_BYTES));
+        Self::Gzip(Box::new(Inflating { pieces, arrived, inflated: 0, turn: 0 }))
     }
 
     /// The next piece; `None` at the end. Trailers are skipped.
@@ -59,7 +92,7 @@ impl DecodedBody {
                     None => return Poll::Ready(None),
                 }
             },
-            Self::Gzip(pieces) => pieces.as_mut().poll_next(context).map_err(Into::into),
+            Self::Gzip(inflating) => inflating.poll_next(context),
             Self::Empty => Poll::Ready(None),
         }
     }
@@ -80,6 +113,32 @@ impl DecodedBody {
             Self::Gzip(_) => SizeHint::default(),
             Self::Empty => SizeHint::with_exact(0),
         }
+    }
+}
+
+impl Inflating {
+    /// The next piece; `None` at the end. Lets other tasks run after each [`TURN_BYTES`], because the compressed bytes may all be
+    /// there already.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if self.turn >= TURN_BYTES {
+            self.turn = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let polled = self.pieces.as_mut().poll_next(context);
+        match &polled {
+            Poll::Pending => self.turn = 0,
+            Poll::Ready(Some(Ok(piece))) => {
+                self.turn += piece.len();
+                self.inflated += piece.len() as u64;
+                let honest = self.arrived.load(Ordering::Relaxed).saturating_mul(MAX_RATIO);
+                if self.inflated > FREE_BYTES.max(honest) {
+                    return Poll::Ready(Some(Err(Bomb.into())));
+                }
+            }
+            Poll::Ready(_) => {}
+        }
+        polled.map_err(Into::into)
     }
 }
 

@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use hyper::StatusCode;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
-use memory::MemoryBudget;
+use memory::{Exhausted, MemoryBudget, Reservation};
 use tokio::time::{Instant, Sleep, sleep_until};
 use url::Url;
 
@@ -208,19 +208,32 @@ impl ResponseBody {
             return Err(too_large);
         }
         let Some(first) = self.next().await.transpose()? else { return Ok(Bytes::new()) };
-        let mut whole = None;
-        let mut size = first.len() as u64;
         let mut held = self.memory.part();
+        if first.len() as u64 > limit {
+            return Err(too_large);
+        }
+        held.grow_to(first.len())?;
+        let Some(mut piece) = self.next().await.transpose()? else { return Ok(held.tie_to(first)) };
+        let mut whole = Vec::new();
+        // A body of known size is not moved while it grows. Memory that is not written yet costs nothing.
+        if let Some(rest) = self.size_hint().exact() {
+            whole.reserve_exact(first.len() + piece.len() + rest as usize);
+        }
+        extend(&mut whole, &first, &mut held)?;
+        drop(first);
         loop {
-            if size > limit {
+            if (whole.len() + piece.len()) as u64 > limit {
                 return Err(too_large);
             }
-            held.grow_to(size as usize)?;
-            let Some(piece) = self.next().await.transpose()? else { break };
-            size += piece.len() as u64;
-            whole.get_or_insert_with(|| BytesMut::from(&first[..])).extend_from_slice(&piece);
+            extend(&mut whole, &piece, &mut held)?;
+            piece = match self.next().await.transpose()? {
+                Some(piece) => piece,
+                None => break,
+            };
         }
-        Ok(held.tie_to(whole.map_or(first, BytesMut::freeze)))
+        whole.shrink_to_fit();
+        held.shrink_to(whole.len());
+        Ok(held.tie_to(whole.into()))
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, EgressError>>> {
@@ -291,7 +304,26 @@ impl ResponseBody {
     }
 }
 
-/// Joins two pieces. Copies nothing if the first piece is empty.
+/// Appends a piece to a body. What the body takes is charged before, also its old place while it is moved to a larger one.
+fn extend(whole: &mut Vec<u8>, piece: &[u8], held: &mut Reservation) -> Result<(), Exhausted> {
+    let needed = whole.len() + piece.len();
+    if needed > whole.capacity() {
+        let old = whole.len();
+        let roomy = needed + needed / 2;
+        let room = match held.grow_to(old + roomy) {
+            Ok(()) => roomy,
+            Err(Exhausted) => held.grow_to(old + needed).map(|()| needed)?,
+        };
+        whole.reserve_exact(room - old);
+        held.shrink_to(room);
+    } else {
+        held.grow_to(needed)?;
+    }
+    whole.extend_from_slice(piece);
+    Ok(())
+}
+
+/// Joins two pieces. Copies nothing if the first is empty.
 fn joined(first: Bytes, piece: Bytes) -> Bytes {
     if first.is_empty() {
         return piece;

@@ -170,7 +170,7 @@ fn traced(
     let Some(trace) = &request.trace else { return (outgoing, None) };
     let (upstream, host, method) = (upstream.name(), hop.location.host(), &hop.method);
     let attempt = trace.begin(Beginning { upstream, host, method, retry });
-    if let Some((name, value)) = attempt.traceparent {
+    for (name, value) in attempt.headers {
         outgoing.headers_mut().insert(name, value);
     }
     (outgoing, Some(attempt.end))

@@ -224,7 +224,7 @@ impl Upstream {
     /// the upstream and the host.
     ///
     /// # Errors
-    /// `Denied` that names the host.
+    /// `NotLinked` or `Denied` that names the host.
     pub(super) fn permit(&self, url: &Url, verb: &str) -> Result<(), EgressError> {
         if !self.owns(url) {
             let host = url.host_str().unwrap_or_default();
@@ -233,7 +233,7 @@ impl Upstream {
                     "`{}` {verb} {host}, which is not among its link hosts; the connector's author can name it there",
                     self.name
                 );
-                return Err(EgressError::denied(detail));
+                return Err(EgressError::NotLinked { detail });
             }
             if !self.granted.iter().any(|entry| entry.covers(url)) {
                 let advice = how_to_grant(&self.grant_command, url);

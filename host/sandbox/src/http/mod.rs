@@ -110,7 +110,12 @@ impl Guest {
         let body = response.read_body(limit, &mut self.host_memory).await?;
         let open = response.open.take();
         self.close_response(open);
-        Ok(body.map_err(to_guest))
+        Ok(body.map_err(|error| match error {
+            EgressError::TooLarge { limit } => Error::TooLarge(format!(
+                "the upstream's response is larger than {limit} bytes: request less, or raise `limits.response_mb`"
+            )),
+            error => to_guest(error),
+        }))
     }
 
     /// A body as text. Each byte that is not UTF-8 becomes three.
@@ -139,7 +144,10 @@ impl Guest {
                 let _held = self.host_memory.hold(source.url.as_str().len() + address.len())?;
                 Ok(Ok(Some(self.table.push(Link { address: link, _held })?)))
             }
-            Err(error) => Ok(Err(to_guest(error))),
+            Err(error) => {
+                self.call.outbound.record().request_failed(&error);
+                Ok(Err(to_guest(error)))
+            }
         }
     }
 }
@@ -157,7 +165,7 @@ impl Host for Guest {
         let _held = self.host_memory.hold(request.size())?;
         let upstream = request.upstream.clone();
         let _waiting = self.wait_for(Awaited::Upstream);
-        let sent = self.call.outbound.send(request, self.limits.download_bytes).await;
+        let sent = self.call.outbound.send(request, self.limits.largest_response()).await;
         self.add_response(upstream, sent, open)
     }
 
@@ -181,7 +189,7 @@ impl Host for Guest {
         }
         let _waiting = self.wait_for(Awaited::Upstream);
         let outbound = &self.call.outbound;
-        let limit = self.limits.download_bytes;
+        let limit = self.limits.largest_response();
         let sent = join_all(admitted.into_iter().map(|admitted| async move {
             let (request, open) = admitted?;
             let upstream = request.upstream.clone();

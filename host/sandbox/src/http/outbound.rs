@@ -161,6 +161,10 @@ impl Outbound {
     pub fn cause(&self, passed_on: &wit::Error) -> Option<EgressError> {
         match passed_on {
             wit::Error::InvalidRequest(detail) | wit::Error::Unreachable(detail) => self.record.failure(detail),
+            // The guest gets the detail only.
+            wit::Error::Denied(detail) => {
+                self.record.failure(&EgressError::NotLinked { detail: detail.clone() }.to_string())
+            }
             _ => None,
         }
     }
@@ -272,7 +276,7 @@ pub(crate) fn to_guest(error: EgressError) -> wit::Error {
     match error {
         EgressError::InvalidRequest { detail } => wit::Error::InvalidRequest(detail),
         EgressError::PathTooLong => wit::Error::InvalidRequest(error.to_string()),
-        EgressError::Denied { detail } => wit::Error::Denied(detail),
+        EgressError::Denied { detail } | EgressError::NotLinked { detail } => wit::Error::Denied(detail),
         EgressError::RateLimited { retry_after } => {
             wit::Error::RateLimited(u32::try_from(whole_seconds(retry_after)).unwrap_or(u32::MAX))
         }

@@ -78,6 +78,8 @@ pub enum JobValue {
     Input,
     /// The URLs that are notified of the end.
     Callbacks,
+    /// The name of the span of the call that added the job.
+    Trace,
     /// The progress, while the job runs.
     Progress,
     /// The answer of the operation.
@@ -91,6 +93,7 @@ impl JobValue {
         match self {
             Self::Input => "input",
             Self::Callbacks => "callbacks",
+            Self::Trace => "trace",
             Self::Progress => "progress",
             Self::Result => "result",
             Self::Error => "error",
@@ -125,7 +128,7 @@ pub struct NewJob {
     pub user_identifier: Option<String>,
     /// `true` if the job must not run a second time after it was cut off.
     pub changes_data: bool,
-    /// The sealed [`JobValue::Input`], and perhaps [`JobValue::Callbacks`].
+    /// The sealed [`JobValue::Input`], and perhaps [`JobValue::Callbacks`] and [`JobValue::Trace`].
     pub values: Vec<(JobValue, Sealed)>,
 }
 
