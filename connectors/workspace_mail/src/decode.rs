@@ -8,7 +8,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use connector_sdk::{Fault, Outcome, Request, http, json};
 
 use crate::gmail::{Object, not_understood};
-use crate::{GetDraft, MessagesGet, charset};
+use crate::{GetDraft, GetThread, MessagesGet, charset};
 
 /// Gmail's base64: URL-safe, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -29,22 +29,34 @@ pub(crate) fn get_draft(input: GetDraft) -> Result<Outcome, Fault> {
     }
     let text = response(request)?;
     match object(&text)?.get("message") {
-        Some(message) => decoded(&text, message).map(Outcome::Reply),
+        Some(message) => decoded(&text, &[message]).map(Outcome::Reply),
         None => Ok(Outcome::Reply(text)),
     }
 }
 
 pub(crate) fn messages_get(input: MessagesGet) -> Result<Outcome, Fault> {
     let request = Request::get("api", "/users/me/messages").segment("message_id", &input.message_id)?;
-    let mut request = with_format(request, input.format.as_deref());
-    for name in input.metadata_headers.into_iter().flatten() {
-        request = request.query("metadataHeaders", name);
-    }
+    let request = with_headers(with_format(request, input.format.as_deref()), input.metadata_headers);
     if !input.decode_body || !has_bodies(input.format.as_deref()) {
         return Ok(Outcome::Forward(request));
     }
     let text = response(request)?;
-    decoded(&text, &text).map(Outcome::Reply)
+    decoded(&text, &[&text]).map(Outcome::Reply)
+}
+
+pub(crate) fn get_thread(input: GetThread) -> Result<Outcome, Fault> {
+    let request = Request::get("api", "/users/me/threads").segment("thread_id", &input.thread_id)?;
+    let request = with_headers(with_format(request, input.format.as_deref()), input.metadata_headers);
+    if !input.decode_body || !has_bodies(input.format.as_deref()) {
+        return Ok(Outcome::Forward(request));
+    }
+    let text = response(request)?;
+    let messages = list(object(&text)?.get("messages").unwrap_or("[]"))?;
+    decoded(&text, &messages).map(Outcome::Reply)
+}
+
+fn with_headers(request: Request, names: Option<Vec<String>>) -> Request {
+    names.into_iter().flatten().fold(request, |request, name| request.query("metadataHeaders", name))
 }
 
 fn with_format(request: Request, format: Option<&str>) -> Request {
@@ -60,20 +72,22 @@ fn has_bodies(format: Option<&str>) -> bool {
 }
 
 /// The JSON text of the response.
-fn response(request: Request) -> Result<String, Fault> {
+pub(crate) fn response(request: Request) -> Result<String, Fault> {
     Ok(http::send(request)?.successful()?.document()?.text())
 }
 
-/// The response `text` with the bodies of its message decoded. `message` is a part of `text`. All
-/// other characters do not change.
-fn decoded(text: &str, message: &str) -> Result<String, Fault> {
-    let message = object(message)?;
+/// The response `text` with the bodies of its messages decoded. Each of `messages` is a part of
+/// `text`. All other characters do not change.
+fn decoded(text: &str, messages: &[&str]) -> Result<String, Fault> {
     let mut replacements = Vec::new();
-    if let Some(value) = message.get("raw") {
-        replacements.push((value, json::quoted(&raw(bytes(value)?))));
-    }
-    if let Some(payload) = message.get("payload") {
-        bodies(payload, &mut replacements)?;
+    for message in messages {
+        let message = object(message)?;
+        if let Some(value) = message.get("raw") {
+            replacements.push((value, json::quoted(&raw(bytes(value)?))));
+        }
+        if let Some(payload) = message.get("payload") {
+            bodies(payload, &mut replacements)?;
+        }
     }
     let start = |value: &str| value.as_ptr().addr() - text.as_ptr().addr();
     replacements.sort_by_key(|(value, _)| start(value));
@@ -105,7 +119,7 @@ fn bodies<'a>(payload: &'a str, replacements: &mut Vec<Replacement<'a>>) -> Resu
             && let Some(data) = part.get("body").map(object).transpose()?.and_then(|body| body.get("data"))
         {
             let content_type = content_type(part.get("headers").unwrap_or("[]"))?;
-            let text = charset::decode(&bytes(data)?, content_type.as_deref());
+            let text = charset::decode(bytes(data)?, content_type.as_deref());
             replacements.push((data, json::quoted(&text)));
         }
         parts.extend(list(part.get("parts").unwrap_or("[]"))?);
@@ -129,18 +143,23 @@ fn content_type(headers: &str) -> Result<Option<Cow<'_, str>>, Fault> {
     Ok(None)
 }
 
-fn object(text: &str) -> Result<Object<'_>, Fault> {
+pub(crate) fn object(text: &str) -> Result<Object<'_>, Fault> {
     Object::read(text).ok_or_else(|| not_understood("there is another value in place of an object"))
 }
 
-fn list(text: &str) -> Result<Vec<&str>, Fault> {
+pub(crate) fn list(text: &str) -> Result<Vec<&str>, Fault> {
     json::items(text).ok_or_else(|| not_understood("there is another value in place of a list"))
 }
 
-fn string(text: &str) -> Result<Cow<'_, str>, Fault> {
+pub(crate) fn string(text: &str) -> Result<Cow<'_, str>, Fault> {
     json::string(text).ok_or_else(|| not_understood("there is another value in place of text"))
 }
 
-fn bytes(value: &str) -> Result<Vec<u8>, Fault> {
-    BASE64.decode(string(value)?.as_bytes()).map_err(|error| not_understood(&error.to_string()))
+/// Decodes base64url. Blanks and line breaks in it are ignored.
+pub(crate) fn bytes(value: &str) -> Result<Vec<u8>, Fault> {
+    let mut text = string(value)?;
+    if text.bytes().any(|byte| byte.is_ascii_whitespace()) {
+        text.to_mut().retain(|character| !character.is_ascii_whitespace());
+    }
+    BASE64.decode(text.as_bytes()).map_err(|error| not_understood(&error.to_string()))
 }
