@@ -92,7 +92,7 @@ impl Registry {
             Remaining::Present
         } else if let Some((connector, stored)) = self.last_valid_version(identifier, digest).await {
             module = stored;
-            Remaining::Previous(Candidate { connector, module: &module, outcome: "brought_back" })
+            Remaining::Previous(Box::new(Candidate { connector, module: &module, outcome: "brought_back" }))
         } else {
             Remaining::Nothing
         };
