@@ -32,9 +32,8 @@ pub(crate) const PROMPT: Duration = Duration::from_secs(2);
 /// An end that was seen is forgotten if no gateway looked again for this time.
 const FORGET: Duration = Duration::from_secs(60);
 
-/// The value of `leased_until` of a lease whose holder is known to be dead. Lower values mean the
-/// same: no clock shows the first milliseconds of 1970.
-pub(crate) const DEAD: i64 = 1;
+/// The value of `leased_until` of a lease whose holder is known to be dead.
+pub(crate) const DEAD: i64 = 0;
 
 /// Time for which the result of [`crate::Store::is_answering`] is kept, because any client may
 /// trigger it.
@@ -96,7 +95,7 @@ impl Health {
     /// can know: it has seen the lease unchanged for [`GRACE`], or its holder is known to be dead.
     /// The first call for a lease begins the time.
     pub(crate) fn is_abandoned(&self, name: &str, fence: i64, leased_until: i64) -> bool {
-        if leased_until <= DEAD {
+        if leased_until == DEAD {
             return true;
         }
         let now = Instant::now();
