@@ -21,7 +21,8 @@ const TRACESTATE: &str = "tracestate";
 /// A longer `tracestate` is not passed on. The recommendation requires this length at least.
 const MAX_STATE_BYTES: usize = 512;
 
-/// A span of a call, to which further spans are added. Without telemetry there is none, and nothing is allocated.
+/// A span of a call, to which further spans are added. Without telemetry there is none, and nothing
+/// is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Option<Arc<Node>>);
 

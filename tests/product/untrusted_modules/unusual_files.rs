@@ -1,5 +1,5 @@
-//! Files in the folder of modules that are no modules: FIFOs, links that lead to themselves or out of
-//! the folder.
+//! Files in the folder of modules that are no modules: FIFOs, links that lead to themselves or out
+//! of the folder.
 
 use std::fs;
 use std::os::unix::fs::symlink;
