@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use crate::clock;
 use store::vault::{Vault, VaultError};
 use store::{IdempotentCall, KeyState, Store, StoreError};
 
@@ -125,11 +126,12 @@ impl Idempotency {
             drop(is_running);
             if let Err(error) = this.end(&call, &ending).await {
                 tracing::warn!(%error, "the end of a call with an idempotency key is not stored yet; trying again");
-                this.storing.spawn(Arc::clone(&this).end_later(call, ending).in_current_span());
+                let end = Arc::clone(&this).end_later(call, ending);
+                this.storing.spawn(clock::inherit(end).in_current_span());
             }
             result
         };
-        tokio::spawn(running.in_current_span())
+        tokio::spawn(clock::inherit(running).in_current_span())
     }
 
     async fn keep_lease(&self, call: &IdempotentCall) -> Infallible {

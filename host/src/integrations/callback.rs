@@ -1,10 +1,9 @@
 //! The return of a user from the provider: the `state` leads to the authorization, the code is exchanged for tokens.
 
-use std::time::SystemTime;
-
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{AccountSecret, Finish, IntegrationError, Integrations};
+use crate::clock;
 use crate::registry::Connector;
 use contract::Oauth2;
 use store::digest::sha256;
@@ -76,7 +75,7 @@ impl Integrations {
                 })?)
             }
         };
-        let since = SystemTime::now();
+        let since = clock::now();
         let tokens = provider.exchange(code, verifier, redirect_uri).await.map_err(|error| {
             tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
             Finish::from(&error)

@@ -10,6 +10,7 @@ use tracing::Instrument;
 
 use super::record::ProgressRecord;
 use super::{Failure, JobError, Jobs, Parts};
+use crate::clock;
 use crate::integrations::{AccessError, IntegrationError};
 use crate::logging::REQUEST_SPAN;
 use crate::pipeline::background::run_to_result;
@@ -159,7 +160,7 @@ impl Jobs {
             _ => return None,
         };
         // A job does not wait without end for a limit that is always used up.
-        (job.created_at.elapsed().unwrap_or_default() < timeout).then_some(backoff)
+        (clock::now().duration_since(job.created_at).unwrap_or_default() < timeout).then_some(backoff)
     }
 
     async fn call(&self, job: &Job, progress: ProgressSender, deadline: Instant) -> Result<Box<RawValue>, Failure> {

@@ -40,6 +40,7 @@
 //! - [`pool`]: idle connections, and the threads that database work runs on
 //! - [`process_lock`]: a lock that one process at a time holds; [`serving`]: the lock of the gateway that serves
 //! - [`health`]: the failures of the database and the ended leases that this process has seen
+//! - [`simulated`]: a database for deterministic tests
 //! - [`time`]: times as the databases store them
 //! - [`error`]: [`StoreError`], with messages for the operator
 //!
@@ -68,6 +69,8 @@ mod pool;
 mod postgres;
 mod process_lock;
 mod serving;
+#[doc(hidden)]
+pub mod simulated;
 mod sqlite;
 mod storage;
 mod time;
@@ -107,6 +110,7 @@ pub use self::webhooks::{
 use self::connection::{Connection, Durability};
 use self::health::Health;
 use self::postgres::Postgres;
+use self::simulated::Simulated;
 use self::sqlite::Sqlite;
 
 /// Name of the SQLite database in the data directory.
@@ -139,6 +143,7 @@ pub struct Store {
 enum Backend {
     Sqlite(Sqlite),
     Postgres(Postgres),
+    Simulated(Simulated),
 }
 
 impl Store {
@@ -196,7 +201,7 @@ impl Store {
     async fn checkpoint_with(&self, statement: &'static str) -> Result<(), StoreError> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.checkpoint(statement).await,
-            Backend::Postgres(_) => Ok(()),
+            Backend::Postgres(_) | Backend::Simulated(_) => Ok(()),
         }
     }
 
@@ -209,6 +214,7 @@ impl Store {
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(read).await,
             Backend::Postgres(postgres) => postgres.read(read).await,
+            Backend::Simulated(simulated) => simulated.run(false, read).await,
         };
         used.end(&result);
         result
@@ -225,6 +231,7 @@ impl Store {
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability, write).await,
             Backend::Postgres(postgres) => postgres.write(durability, write).await,
+            Backend::Simulated(simulated) => simulated.run(true, write).await,
         };
         used.end_write(&result);
         result

@@ -78,6 +78,7 @@ impl Integrations {
             }
         };
         tokio::select! {
+            biased;
             result = work => result,
             never = renew => never,
         }

@@ -18,7 +18,6 @@ mod write;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -30,9 +29,10 @@ pub(super) use self::lease::{LEASE, PATIENCE, POLL};
 use self::lease::RefreshLease;
 use self::outcome::Outcome;
 use self::write::Written;
+use super::provider::Issuer;
 use super::{AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::metrics::OutcomeLabels;
-use contract::AuthScheme;
 use store::Integration;
 
 /// Refreshes under way in this process, by the integration's id and the version of its row that is to be replaced.
@@ -131,17 +131,11 @@ impl Integrations {
     /// Sends the refresh token to the provider, and stores the answer.
     async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
-        let Some(connector) = self.registry.get(&integration.holder.connector) else {
-            return self.postpone_for_operator(lease, "The connector is not installed.").await;
+        let Issuer { auth, provider, revokes_replaced_grants } = match self.issuer(&integration.holder.connector) {
+            Ok(issuer) => issuer,
+            Err(reason) => return self.postpone_for_operator(lease, &reason).await,
         };
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else {
-            return self.postpone_for_operator(lease, "The connector no longer uses OAuth 2.").await;
-        };
-        let provider = match self.provider(&connector, scheme) {
-            Ok(provider) => provider,
-            Err(error) => return self.postpone_for_operator(lease, &format!("{error}.")).await,
-        };
-        let secret = self.account_secret(integration, &connector.manifest().auth).await?;
+        let secret = self.account_secret(integration, &auth).await?;
         let AccountSecret::OAuth2 { tokens: former, .. } = secret else { return Ok(Outcome::Superseded) };
         let Some(refresh_token) = &former.refresh_token else {
             return self.expire(lease, "The service gave no refresh token.").await;
@@ -150,13 +144,13 @@ impl Integrations {
         if !lease.is_fresh() {
             return Ok(Outcome::Late);
         }
-        let requested_at = SystemTime::now();
+        let requested_at = clock::now();
         match provider.refresh(refresh_token).await {
             Ok(tokens) => {
                 match self.write_tokens(lease, &former, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),
                     // Without this flag, the provider might end the access that the user has just given.
-                    Written::Replaced if scheme.revokes_replaced_grants => {
+                    Written::Replaced if revokes_replaced_grants => {
                         self.revoke_unless_in_use(&provider, integration, &tokens).await;
                     }
                     Written::Replaced => {}

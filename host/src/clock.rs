@@ -1,0 +1,81 @@
+//! The clock of this machine. All code that leases, refreshes or ends something asks it here, so that tests can set it.
+
+/// The present time.
+#[cfg(not(test))]
+pub(crate) fn now() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}
+
+/// Lets a new task have the clock of the task that starts it.
+#[cfg(not(test))]
+pub(crate) fn inherit<F: Future>(work: F) -> F {
+    work
+}
+
+#[cfg(test)]
+pub(crate) use self::simulated::{SimulatedClock, inherit, now, random_byte};
+
+/// The clocks of simulated gateways.
+#[cfg(test)]
+mod simulated {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+    use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+    use tokio::time::Instant;
+
+    use crate::simulation::random::Random;
+
+    tokio::task_local! {
+        static CLOCK: Arc<SimulatedClock>;
+    }
+
+    /// The time at which each simulation begins, in milliseconds since 1970.
+    const BEGIN: i64 = 1_800_000_000_000;
+
+    /// The clock of one gateway, and its random numbers.
+    pub(crate) struct SimulatedClock {
+        began: Instant,
+        pub(crate) skew_ms: AtomicI64,
+        random: AtomicU64,
+    }
+
+    impl SimulatedClock {
+        pub(crate) fn new(began: Instant, skew_ms: i64, seed: u64) -> Arc<Self> {
+            Arc::new(Self { began, skew_ms: skew_ms.into(), random: seed.into() })
+        }
+
+        pub(crate) fn now_ms(&self) -> i64 {
+            let elapsed = i64::try_from(self.began.elapsed().as_millis()).unwrap();
+            BEGIN + elapsed + self.skew_ms.load(Ordering::Relaxed)
+        }
+
+        /// Lets a task have this clock.
+        pub(crate) fn scope<F: Future>(self: &Arc<Self>, work: F) -> impl Future<Output = F::Output> {
+            CLOCK.scope(Arc::clone(self), work)
+        }
+    }
+
+    pub(crate) fn now() -> SystemTime {
+        let now = CLOCK.try_with(|clock| UNIX_EPOCH + Duration::from_millis(clock.now_ms().unsigned_abs()));
+        now.unwrap_or_else(|_| SystemTime::now())
+    }
+
+    /// A number of the gateway's own sequence, in place of the operating system's.
+    pub(crate) fn random_byte() -> Option<u8> {
+        let next = |clock: &Arc<SimulatedClock>| {
+            let mut random = Random::new(clock.random.load(Ordering::Relaxed));
+            let number = random.next();
+            clock.random.store(number, Ordering::Relaxed);
+            number as u8
+        };
+        CLOCK.try_with(next).ok()
+    }
+
+    pub(crate) async fn inherit<F: Future>(work: F) -> F::Output {
+        match CLOCK.try_with(Arc::clone) {
+            Ok(clock) => CLOCK.scope(clock, work).await,
+            Err(_) => work.await,
+        }
+    }
+}

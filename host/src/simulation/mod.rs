@@ -1,0 +1,174 @@
+//! Deterministic simulation of everything that leases.
+//!
+//! Several gateways run in one process, on a clock that is only advanced when all of them wait. They share a real SQLite database,
+//! the model of a provider, and the model of an upstream. A seed decides everything that happens: when the database is away, which
+//! of its answers are lost, which gateway is slow, stands still or is killed, and which clock jumps. A schedule that fails prints
+//! its seed, and runs again the same.
+//!
+//! # Layout
+//! - `random`: the numbers that decide; `weather`: the faults of a schedule
+//! - `world`: the database, the log, and the way of a gateway to the database
+//! - `provider`: rotation of refresh tokens, with detection of reuse
+//! - `refreshes`: accounts that several gateways refresh
+//!
+//! # Use
+//! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED` runs a single one and prints
+//! what happens in it.
+
+pub(crate) mod provider;
+pub(crate) mod random;
+mod refreshes;
+mod weather;
+mod world;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::thread::available_parallelism;
+
+use parking_lot::Mutex;
+use secrecy::SecretBox;
+use tempfile::TempDir;
+
+use self::random::Random;
+use self::world::{DatabaseClock, NoFaults, World};
+use crate::config::{Config, OauthClient};
+use crate::metrics::Metrics;
+use crate::registry::Registry;
+use crate::webhooks::Events;
+use egress::Egress;
+use sandbox::Sandbox;
+use store::simulated::SimulatedDatabase;
+
+/// The connector of the simulated accounts and operations.
+pub(crate) const CONNECTOR: &str = "simulated";
+
+/// Schedules of one run of the tests.
+const SCHEDULES: u64 = 2_000;
+
+/// The parts that all schedules share, because they are costly to make and keep nothing.
+struct Shared {
+    registry: Arc<Registry>,
+    egress: Egress,
+    metrics: Arc<Metrics>,
+    _folder: TempDir,
+}
+
+static SHARED: LazyLock<Shared> = LazyLock::new(|| {
+    let folder = TempDir::new().unwrap();
+    let config = Arc::new(Config {
+        data_dir: folder.path().to_owned(),
+        modules_dir: folder.path().to_owned(),
+        ..Config::default()
+    });
+    let metrics = Arc::new(Metrics::default());
+    let store = SimulatedDatabase::open(|| 0).unwrap().store(Arc::new(NoFaults));
+    let sandbox = Sandbox::start(config.sandbox_setup(), &SecretBox::default()).unwrap();
+    let registry = Registry::new(config, sandbox, store, Arc::clone(&metrics), Events::default()).unwrap();
+    let egress = Egress::new(&egress::Settings::default()).unwrap();
+    Shared { registry: Arc::new(registry), egress, metrics, _folder: folder }
+});
+
+/// The configuration of a gateway with this folder.
+fn config(folder: &std::path::Path) -> Arc<Config> {
+    let client = OauthClient { client_id: "simulated".to_owned(), client_secret: Some("a-secret".into()) };
+    let oauth_clients = [(CONNECTOR.to_owned(), client)].into();
+    Arc::new(Config { data_dir: folder.to_owned(), oauth_clients, ..Config::default() })
+}
+
+/// The end of a schedule.
+struct Ended {
+    hash: u64,
+    lines: Vec<String>,
+    violations: Vec<String>,
+}
+
+/// A thread's database, which is empty before each schedule.
+struct Runner {
+    database: SimulatedDatabase,
+    clock: Arc<DatabaseClock>,
+}
+
+impl Runner {
+    fn new() -> Self {
+        let clock = Arc::<DatabaseClock>::default();
+        let reading = Arc::clone(&clock);
+        Self { database: SimulatedDatabase::open(move || reading.now_ms()).unwrap(), clock }
+    }
+
+    /// Runs the schedule of a seed.
+    fn run(&self, seed: u64) -> Ended {
+        self.database.clear().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let world = runtime.block_on(async {
+            let mut random = Random::new(seed);
+            let gateways = random.within(2..4) as usize;
+            let world = World::new(&mut random, gateways, &self.database, &self.clock);
+            refreshes::run(&world, gateways, &mut random).await;
+            world
+        });
+        self.clock.set(None);
+        let (hash, lines, violations) = world.end();
+        Ended { hash, lines, violations }
+    }
+}
+
+/// Runs schedules until `next` gives no more seeds. Returns the seeds that failed, with what they violated.
+fn run_all(next: impl Fn() -> Option<u64> + Sync) -> Vec<(u64, Vec<String>)> {
+    let failed = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                let runner = Runner::new();
+                while let Some(seed) = next() {
+                    let ended = runner.run(seed);
+                    if !ended.violations.is_empty() {
+                        failed.lock().push((seed, ended.violations));
+                    }
+                }
+            });
+        }
+    });
+    let mut failed = failed.into_inner();
+    failed.sort();
+    failed
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{variable} is not a number")))
+}
+
+#[test]
+fn every_schedule_keeps_the_invariants() {
+    if let Some(seed) = number("SIMULATION_SEED") {
+        let ended = Runner::new().run(seed);
+        ended.lines.iter().for_each(|line| println!("{line}"));
+        assert!(ended.violations.is_empty(), "{:#?}", ended.violations);
+        return;
+    }
+    let count = number("SIMULATION_SCHEDULES").unwrap_or(SCHEDULES);
+    let first = number("SIMULATION_FIRST").unwrap_or(1);
+    let next = AtomicU64::new(first);
+    let failed = run_all(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed < first + count));
+    for (seed, violations) in failed.iter().take(10) {
+        println!("SIMULATION_SEED={seed}");
+        violations.iter().for_each(|violation| println!("    {violation}"));
+    }
+    assert!(
+        failed.is_empty(),
+        "{} of {count} schedules failed, the first one with SIMULATION_SEED={}",
+        failed.len(),
+        failed[0].0
+    );
+}
+
+#[test]
+fn a_seed_runs_the_same_each_time() {
+    let (one, other) = (Runner::new(), Runner::new());
+    for seed in 1..=20 {
+        let (first, second) = (one.run(seed), other.run(seed));
+        if first.hash != second.hash {
+            let differs = first.lines.iter().zip(&second.lines).find(|(one, other)| one != other);
+            panic!("seed {seed} runs differently: {differs:#?}");
+        }
+    }
+}
