@@ -107,7 +107,7 @@ impl Provider {
         let answer = format!(
             r#"{{"access_token":"an-access-token-{}","token_type":"bearer","expires_in":{},"refresh_token":"{}"}}"#,
             account.current,
-            20 + account.current % 3 * 20,
+            40 + account.current % 3 * 40,
             token(name, account.current)
         );
         (200, answer)

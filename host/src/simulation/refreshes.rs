@@ -60,8 +60,10 @@ async fn run_in(world: &Arc<World>, gateways: usize, random: &mut Random, folder
     for number in 0..random.within(1..4) {
         let name = format!("account{number}");
         let token = provider.begin(&name);
-        let id = connect(&store, &vault, &name, &token, random.ms(10_000..60_000)).await;
-        accounts.push((name, id));
+        let id = connect(&store, &vault, &name, &token, random.ms(10_000..120_000)).await;
+        // Ids are random, and decide the order of rows.
+        world.database.look(&format!("UPDATE integrations SET id = '{name}' WHERE id = '{id}'")).unwrap();
+        accounts.push((name.clone(), name));
     }
     let folders: Vec<PathBuf> = (0..gateways).map(|gateway| folder.join(gateway.to_string())).collect();
     for folder in &folders {
@@ -85,7 +87,7 @@ impl Oracle {
     async fn gateway(self: Arc<Self>, gateway: usize, mut random: Random) {
         for life in 1.. {
             let process = Process::new(&self.world, gateway, life, random.fork());
-            let skew = random.within(0..600_000) as i64 - 300_000;
+            let skew = random.within(0..6_000) as i64 - 3_000;
             let clock = SimulatedClock::new(self.world.began, skew, random.next());
             let running = tokio::spawn({
                 let (this, process, random) = (Arc::clone(&self), Arc::clone(&process), random.fork());
@@ -123,7 +125,9 @@ impl Oracle {
         let calls =
             self.accounts.iter().map(|(name, id)| self.call(&process, &store, &integrations, name, id, random.fork()));
         let calls = futures_util::future::join_all(calls);
-        tokio::join!(Arc::clone(&integrations).sweep(), calls);
+        let end = self.world.began + self.world.weather.calm_from + SETTLE;
+        let sweep = tokio::time::timeout_at(end, Arc::clone(&integrations).sweep());
+        let _ = tokio::join!(sweep, calls);
     }
 
     async fn start(&self, process: &Arc<Process>, store: &Store, folder: &Path) -> Option<Arc<Integrations>> {

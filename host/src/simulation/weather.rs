@@ -84,7 +84,7 @@ impl Weather {
                     (Fault::DatabaseClock(if random.permille(500) { ms / 4 } else { -(ms / 4) }), Duration::ZERO)
                 }
                 _ => {
-                    let ms = random.within(0..7_200_000) as i64 - 3_600_000;
+                    let ms = random.within(0..120_000) as i64 - 60_000;
                     (Fault::GatewayClock { gateway, ms }, Duration::ZERO)
                 }
             };
