@@ -72,10 +72,14 @@ mod simulated {
         CLOCK.try_with(next).ok()
     }
 
-    pub(crate) async fn inherit<F: Future>(work: F) -> F::Output {
-        match CLOCK.try_with(Arc::clone) {
-            Ok(clock) => CLOCK.scope(clock, work).await,
-            Err(_) => work.await,
+    pub(crate) fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
+        // Not in the future, which has only the clock of the new task.
+        let clock = CLOCK.try_with(Arc::clone);
+        async move {
+            match clock {
+                Ok(clock) => CLOCK.scope(clock, work).await,
+                Err(_) => work.await,
+            }
         }
     }
 }

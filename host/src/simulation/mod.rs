@@ -75,6 +75,11 @@ fn config(folder: &std::path::Path) -> Arc<Config> {
     Arc::new(Config { data_dir: folder.to_owned(), oauth_clients, ..Config::default() })
 }
 
+/// A folder for one schedule, in memory if the machine has such a place.
+fn folder() -> TempDir {
+    TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap()
+}
+
 /// The end of a schedule.
 struct Ended {
     hash: u64,

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tempfile::TempDir;
 use tokio::time::sleep;
 
 use super::provider::{Provider, ToProvider};
@@ -46,7 +45,7 @@ struct Oracle {
 }
 
 pub(super) async fn run(world: &Arc<World>, gateways: usize, random: &mut Random) {
-    let folder = TempDir::new().unwrap();
+    let folder = super::folder();
     let clock = SimulatedClock::new(world.began, 0, 0);
     clock.scope(run_in(world, gateways, random, folder.path())).await;
 }
@@ -57,7 +56,7 @@ async fn run_in(world: &Arc<World>, gateways: usize, random: &mut Random, folder
     let vault = Vault::open(&master_key, &store).await.unwrap();
     let provider = Provider::new(world, random.permille(400));
     let mut accounts = Vec::new();
-    for number in 0..random.within(1..4) {
+    for number in 0..random.within(1..3) {
         let name = format!("account{number}");
         let token = provider.begin(&name);
         let id = connect(&store, &vault, &name, &token, random.ms(10_000..120_000)).await;

@@ -61,14 +61,14 @@ impl Weather {
     pub(crate) fn new(random: &mut Random, gateways: usize) -> Self {
         let (mut at, mut episodes) = (random.ms(500..8_000), Vec::new());
         let freezes = random.permille(300);
-        for _ in 0..random.within(1..5) {
+        for _ in 0..random.within(1..4) {
             let gateway = random.within(0..gateways as u64) as usize;
             let (fault, length) = match random.within(0..100) {
                 0..35 => {
                     let kind =
                         [Outage::Stall, Outage::Stall, Outage::Refuse, Outage::ReadOnly][random.within(0..4) as usize];
                     let late = (0..gateways).map(|_| random.ms(0..4_000)).collect();
-                    let longest = if random.permille(300) { 90_000 } else { 30_000 };
+                    let longest = if random.permille(200) { 90_000 } else { 30_000 };
                     (Fault::Outage { kind, late }, random.ms(1_000..longest))
                 }
                 35..52 => {
