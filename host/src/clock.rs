@@ -51,7 +51,7 @@ mod simulated {
         }
 
         /// Lets a task have this clock.
-        pub(crate) fn scope<F: Future>(self: &Arc<Self>, work: F) -> impl Future<Output = F::Output> {
+        pub(crate) fn scope<F: Future>(self: &Arc<Self>, work: F) -> impl Future<Output = F::Output> + use<F> {
             CLOCK.scope(Arc::clone(self), work)
         }
     }
@@ -72,7 +72,7 @@ mod simulated {
         CLOCK.try_with(next).ok()
     }
 
-    pub(crate) fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> {
+    pub(crate) fn inherit<F: Future>(work: F) -> impl Future<Output = F::Output> + use<F> {
         // Not in the future, which has only the clock of the new task.
         let clock = CLOCK.try_with(Arc::clone);
         async move {

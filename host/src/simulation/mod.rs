@@ -9,21 +9,27 @@
 //! - `random`: the numbers that decide; `weather`: the faults of a schedule
 //! - `world`: the database, the log, and the way of a gateway to the database
 //! - `provider`: rotation of refresh tokens, with detection of reuse
-//! - `refreshes`: accounts that several gateways refresh
+//! - `gateways`: gateways that are killed and start again
+//! - `refreshes`: accounts that several gateways refresh; `background`: jobs and webhooks; `keyed`: calls with idempotency keys
 //!
 //! # Use
 //! `make test` runs some schedules. `SIMULATION_SCHEDULES` sets their number, and `SIMULATION_SEED` runs a single one and prints
-//! what happens in it.
+//! what happens in it. `make soak` runs as many as its time allows, and writes their number and seeds to `host/docs/soak.md`.
 
+mod background;
+mod gateways;
+mod keyed;
 pub(crate) mod provider;
 pub(crate) mod random;
 mod refreshes;
 mod weather;
 mod world;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread::available_parallelism;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use secrecy::SecretBox;
@@ -69,7 +75,7 @@ static SHARED: LazyLock<Shared> = LazyLock::new(|| {
 });
 
 /// The configuration of a gateway with this folder.
-fn config(folder: &std::path::Path) -> Arc<Config> {
+fn config(folder: &Path) -> Arc<Config> {
     let client = OauthClient { client_id: "simulated".to_owned(), client_secret: Some("a-secret".into()) };
     let oauth_clients = [(CONNECTOR.to_owned(), client)].into();
     Arc::new(Config { data_dir: folder.to_owned(), oauth_clients, ..Config::default() })
@@ -107,8 +113,13 @@ impl Runner {
         let world = runtime.block_on(async {
             let mut random = Random::new(seed);
             let gateways = random.within(2..4) as usize;
-            let world = World::new(&mut random, gateways, &self.database, &self.clock);
-            refreshes::run(&world, gateways, &mut random).await;
+            let kind = random.within(0..10);
+            let world = World::new(&mut random, gateways, (5..8).contains(&kind), &self.database, &self.clock);
+            match kind {
+                0..5 => refreshes::run(&world, gateways, &mut random).await,
+                5..8 => background::run(&world, gateways, &mut random).await,
+                _ => keyed::run(&world, gateways, &mut random).await,
+            }
             world
         });
         self.clock.set(None);
@@ -142,6 +153,21 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{variable} is not a number")))
 }
 
+/// Writes the section of the simulation into the page of the soak test, where it is the last one.
+fn write_section(first: u64, count: u64, failed: &[(u64, Vec<String>)]) {
+    const HEADING: &str = "\n## Simulation\n";
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/soak.md");
+    let former = std::fs::read_to_string(&page).unwrap_or_default();
+    let before = &former[..former.find(HEADING).unwrap_or(former.len())];
+    let last = first + count.saturating_sub(1);
+    let verdict = match failed.first() {
+        None => "All of them kept the invariants.".to_owned(),
+        Some((seed, _)) => format!("✗ {} of them failed, the first one with `SIMULATION_SEED={seed}`.", failed.len()),
+    };
+    let text = format!("{before}{HEADING}\n{count} schedules, with the seeds {first} to {last}. {verdict}\n");
+    std::fs::write(&page, text).unwrap();
+}
+
 #[test]
 fn every_schedule_keeps_the_invariants() {
     if let Some(seed) = number("SIMULATION_SEED") {
@@ -150,13 +176,28 @@ fn every_schedule_keeps_the_invariants() {
         assert!(ended.violations.is_empty(), "{:#?}", ended.violations);
         return;
     }
-    let count = number("SIMULATION_SCHEDULES").unwrap_or(SCHEDULES);
-    let first = number("SIMULATION_FIRST").unwrap_or(1);
-    let next = AtomicU64::new(first);
-    let failed = run_all(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed < first + count));
+    let minutes = std::env::var("SIMULATION_MINUTES").ok().map(|text| text.parse::<f64>().unwrap());
+    let (first, count, failed) = match minutes {
+        None => {
+            let count = number("SIMULATION_SCHEDULES").unwrap_or(SCHEDULES);
+            let next = AtomicU64::new(1);
+            (1, count, run_all(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| *seed <= count)))
+        }
+        Some(minutes) => {
+            let end = Instant::now() + Duration::from_secs_f64(60.0 * minutes);
+            // Each run has other seeds.
+            let first = UNIX_EPOCH.elapsed().unwrap().as_secs();
+            let next = AtomicU64::new(first);
+            let failed = run_all(|| (Instant::now() < end).then(|| next.fetch_add(1, Ordering::Relaxed)));
+            (first, next.into_inner() - first, failed)
+        }
+    };
     for (seed, violations) in failed.iter().take(10) {
         println!("SIMULATION_SEED={seed}");
         violations.iter().for_each(|violation| println!("    {violation}"));
+    }
+    if minutes.is_some() {
+        write_section(first, count, &failed);
     }
     assert!(
         failed.is_empty(),

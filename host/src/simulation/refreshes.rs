@@ -12,9 +12,8 @@ use tokio::time::sleep;
 
 use super::provider::{Provider, ToProvider};
 use super::random::Random;
-use super::weather::Fault;
 use super::world::{NoFaults, Process, Way, World};
-use super::{SHARED, config};
+use super::{SHARED, config, gateways};
 use crate::clock::SimulatedClock;
 use crate::integrations::Integrations;
 use crate::integrations::simulated::{connect, refresh_token};
@@ -44,13 +43,13 @@ struct Oracle {
     folders: Vec<PathBuf>,
 }
 
-pub(super) async fn run(world: &Arc<World>, gateways: usize, random: &mut Random) {
+pub(super) async fn run(world: &Arc<World>, count: usize, random: &mut Random) {
     let folder = super::folder();
     let clock = SimulatedClock::new(world.began, 0, 0);
-    clock.scope(run_in(world, gateways, random, folder.path())).await;
+    clock.scope(run_in(world, count, random, folder.path())).await;
 }
 
-async fn run_in(world: &Arc<World>, gateways: usize, random: &mut Random, folder: &Path) {
+async fn run_in(world: &Arc<World>, count: usize, random: &mut Random, folder: &Path) {
     let store = world.database.store(Arc::new(NoFaults));
     let master_key = folder.join("master.key");
     let vault = Vault::open(&master_key, &store).await.unwrap();
@@ -64,14 +63,20 @@ async fn run_in(world: &Arc<World>, gateways: usize, random: &mut Random, folder
         world.database.look(&format!("UPDATE integrations SET id = '{name}' WHERE id = '{id}'")).unwrap();
         accounts.push((name.clone(), name));
     }
-    let folders: Vec<PathBuf> = (0..gateways).map(|gateway| folder.join(gateway.to_string())).collect();
+    let folders: Vec<PathBuf> = (0..count).map(|gateway| folder.join(gateway.to_string())).collect();
     for folder in &folders {
         std::fs::create_dir(folder).unwrap();
         std::fs::copy(&master_key, folder.join("master.key")).unwrap();
     }
     let oracle = Arc::new(Oracle { world: Arc::clone(world), provider, store, vault, accounts, folders });
-    for gateway in 0..gateways {
-        tokio::spawn(Arc::clone(&oracle).gateway(gateway, random.fork()));
+    for gateway in 0..count {
+        let (serving, excusing) = (Arc::clone(&oracle), Arc::clone(&oracle));
+        let serve = move |process, random| Arc::clone(&serving).serve(process, random);
+        let killed = move |process: Arc<Process>| {
+            let oracle = Arc::clone(&excusing);
+            async move { oracle.excuse(&process).await }
+        };
+        tokio::spawn(gateways::run(Arc::clone(world), gateway, random.fork(), serve, killed));
     }
     tokio::spawn(Arc::clone(&oracle).watch_stored());
     tokio::spawn(super::world::turn_clocks(Arc::clone(world)));
@@ -82,33 +87,6 @@ async fn run_in(world: &Arc<World>, gateways: usize, random: &mut Random, folder
 }
 
 impl Oracle {
-    /// Runs one gateway, and starts it again each time it was killed.
-    async fn gateway(self: Arc<Self>, gateway: usize, mut random: Random) {
-        for life in 1.. {
-            let process = Process::new(&self.world, gateway, life, random.fork());
-            let skew = random.within(0..6_000) as i64 - 3_000;
-            let clock = SimulatedClock::new(self.world.began, skew, random.next());
-            let running = tokio::spawn({
-                let (this, process, random) = (Arc::clone(&self), Arc::clone(&process), random.fork());
-                let clock_of = Arc::clone(&clock);
-                async move { clock_of.scope(this.serve(process, random)).await }
-            });
-            tokio::spawn(super::world::disturb(Arc::clone(&process), clock));
-            let now = self.world.now();
-            let mut episodes = self.world.weather.episodes.iter().filter(|episode| episode.from > now);
-            let next = episodes
-                .find(|episode| matches!(&episode.fault, Fault::Kill { gateway: killed, .. } if *killed == gateway));
-            let Some(kill) = next else { return };
-            self.world.wait_until(kill.from).await;
-            process.kill();
-            running.abort();
-            self.world.log(format_args!("{} is killed", process.name()));
-            self.excuse(&process).await;
-            let Fault::Kill { restart, .. } = kill.fault else { return };
-            sleep(restart).await;
-        }
-    }
-
     /// Starts the gateway, and calls it.
     async fn serve(self: Arc<Self>, process: Arc<Process>, mut random: Random) {
         let store = self.world.database.store(Arc::new(Way(Arc::clone(&process))));
@@ -240,7 +218,7 @@ impl Oracle {
                 let (_, stored) = self.stored(id).await;
                 if stored == current {
                     *known = current;
-                } else if self.world.is_calm(now - QUICK, Duration::ZERO) {
+                } else if self.world.has_been_calm(QUICK) {
                     self.world.violated(format_args!("{name}'s token {current} is not stored after {:?}", now - since));
                 }
             }

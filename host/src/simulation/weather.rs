@@ -19,6 +19,8 @@ pub(crate) enum Fault {
     Flaky { gateway: usize },
     /// A gateway stands still.
     Freeze { gateway: usize },
+    /// One gateway alone is without the database, for longer than the leases of its jobs.
+    Cut { gateway: usize },
     /// A gateway is killed, and starts again after a while.
     Kill { gateway: usize, restart: Duration },
     /// The clock of the database jumps by these milliseconds.
@@ -58,7 +60,9 @@ pub(crate) struct Weather {
 const GAP: std::ops::Range<u64> = 8_000..25_000;
 
 impl Weather {
-    pub(crate) fn new(random: &mut Random, gateways: usize) -> Self {
+    /// Draws the faults. With `cuts`, a gateway may be without the database for any time, which costs accounts, and
+    /// the clock of the database is never set back: jobs and webhooks that are due later then wait for their time.
+    pub(crate) fn new(random: &mut Random, gateways: usize, cuts: bool) -> Self {
         let (mut at, mut episodes) = (random.ms(500..8_000), Vec::new());
         let freezes = random.permille(300);
         for _ in 0..random.within(1..4) {
@@ -72,16 +76,20 @@ impl Weather {
                     (Fault::Outage { kind, late }, random.ms(1_000..longest))
                 }
                 35..52 => {
-                    let delay = random.ms(1_000..5_000);
+                    let delay = if freezes { random.ms(4_000..4_900) } else { random.ms(1_000..5_000) };
                     (Fault::Slow { gateway, delay, freezes }, random.ms(1_000..5_000))
                 }
                 52..62 => (Fault::Flaky { gateway }, random.ms(1_000..8_000)),
+                62..70 if cuts => (Fault::Cut { gateway }, random.ms(20_000..90_000)),
                 62..70 => (Fault::Freeze { gateway }, random.ms(1_000..8_000)),
                 70..82 => (Fault::Kill { gateway, restart: random.ms(500..25_000) }, Duration::ZERO),
                 82..92 => {
                     let ms = random.within(0..20 * 3_600_000) as i64;
                     // The sum of all jumps stays below a day, after which kept answers may be forgotten.
-                    (Fault::DatabaseClock(if random.permille(500) { ms / 4 } else { -(ms / 4) }), Duration::ZERO)
+                    (
+                        Fault::DatabaseClock(if random.permille(500) || cuts { ms / 4 } else { -(ms / 4) }),
+                        Duration::ZERO,
+                    )
                 }
                 _ => {
                     let ms = random.within(0..120_000) as i64 - 60_000;
@@ -94,8 +102,17 @@ impl Weather {
                 Fault::Kill { restart, .. } => *restart,
                 _ => Duration::ZERO,
             };
+            // The database may be away again before every gateway has found it.
+            let again = matches!(fault, Fault::Outage { .. }) && random.permille(400);
             episodes.push(Episode { from: at, until: at + length, fault });
             at += length + late;
+            if again {
+                let from = at - late + random.ms(100..3_500);
+                let until = from + random.ms(1_000..25_000);
+                let late = (0..gateways).map(|_| random.ms(0..4_000)).collect();
+                episodes.push(Episode { from, until, fault: Fault::Outage { kind: Outage::Stall, late } });
+                at = until + Duration::from_secs(4);
+            }
             at += random.ms(GAP);
         }
         Self { episodes, calm_from: at }
@@ -105,11 +122,22 @@ impl Weather {
     pub(crate) fn at(&self, now: Duration, gateway: usize) -> Option<&Episode> {
         self.episodes.iter().find(|episode| {
             let until = match &episode.fault {
-                Fault::Outage { late, .. } => episode.until + late[gateway],
+                Fault::Outage { late, .. } => episode.until + late.get(gateway).copied().unwrap_or_default(),
                 _ => episode.until,
             };
             episode.from <= now && now < until
         })
+    }
+
+    /// Returns whether there was no fault between two times.
+    pub(crate) fn has_been_calm(&self, since: Duration, until: Duration) -> bool {
+        let over = |episode: &Episode| match &episode.fault {
+            Fault::Outage { late, .. } => episode.until + late.iter().max().copied().unwrap_or_default(),
+            // Uses that began in it end later.
+            Fault::Slow { delay, .. } => episode.until + *delay + FREEZE,
+            _ => episode.until,
+        };
+        self.episodes.iter().all(|episode| over(episode) < since || until < episode.from)
     }
 
     /// Returns whether there was no fault from `since` on, and for `lookback` before it.

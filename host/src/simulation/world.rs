@@ -54,13 +54,14 @@ impl World {
     pub(crate) fn new(
         random: &mut Random,
         gateways: usize,
+        cuts: bool,
         database: &SimulatedDatabase,
         clock: &DatabaseClock,
     ) -> Arc<Self> {
         let began = Instant::now();
         let database_clock = SimulatedClock::new(began, 0, random.next());
         clock.set(Some(Arc::clone(&database_clock)));
-        let weather = Weather::new(random, gateways);
+        let weather = Weather::new(random, gateways, cuts);
         let world = Self {
             began,
             database: database.clone(),
@@ -107,6 +108,20 @@ impl World {
     pub(crate) fn is_calm(&self, since: Duration, lookback: Duration) -> bool {
         let trouble = self.trouble.lock().is_some_and(|at| at + AFTER_TROUBLE > since);
         !trouble && self.weather.is_calm(since, self.now(), lookback)
+    }
+
+    /// Returns whether nothing was wrong for this time. Leases may still be there that no gateway could release.
+    pub(crate) fn has_been_calm(&self, time: Duration) -> bool {
+        let since = self.now().saturating_sub(time);
+        !self.trouble.lock().is_some_and(|at| at > since) && self.weather.has_been_calm(since, self.now())
+    }
+
+    /// Returns whether a gateway was without the database for longer than the leases of its jobs.
+    pub(crate) fn was_cut_off(&self, gateway: usize) -> bool {
+        self.weather
+            .episodes
+            .iter()
+            .any(|episode| matches!(episode.fault, Fault::Cut { gateway: cut } if cut == gateway))
     }
 
     /// Waits for a time of this schedule.
@@ -185,7 +200,7 @@ impl Process {
             _ => false,
         });
         if freezes && self.draw(|random| random.permille(500)) {
-            let time = self.draw(|random| random.ms(4_000..FREEZE.as_millis() as u64));
+            let time = self.draw(|random| random.ms(6_500..FREEZE.as_millis() as u64));
             self.freeze(time);
         }
         self.live().await;
@@ -204,11 +219,14 @@ impl Process {
                     let after = self.draw(|random| random.ms(1..300));
                     sleep(after).await;
                 }
+                Fault::Cut { gateway } if *gateway == self.gateway => return Err(StoreError::Closed),
                 Fault::Outage { kind: Outage::Refuse, .. } => return Err(StoreError::Closed),
                 Fault::Outage { kind: Outage::ReadOnly, .. } if writes && !is_back => return Err(StoreError::Closed),
                 Fault::Slow { gateway, delay, .. } if *gateway == self.gateway => {
-                    let (is_slow, delay) =
-                        self.draw(|random| (random.permille(700), random.ms(0..delay.as_millis() as u64)));
+                    let (is_slow, is_longest, drawn) = self.draw(|random| {
+                        (random.permille(700), random.permille(500), random.ms(0..delay.as_millis() as u64))
+                    });
+                    let delay = if is_longest { *delay } else { drawn };
                     if is_slow {
                         sleep(delay).await;
                     }
