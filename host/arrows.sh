@@ -11,6 +11,7 @@ main
 cli           api auth config integrations jobs logging metrics pipeline problem recordings registry serve signals telemetry webhooks welcome
 serve         api auth config gateway idempotency integrations jobs metrics registry signals telemetry webhooks
 welcome       config registry
+simulation    clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
 api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
 gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks

@@ -9,10 +9,12 @@ use super::provider::Issuer;
 use super::{AccountSecret, Integrations};
 use crate::clock;
 use crate::oauth::{self, Provider, Recipients, Tokens};
-use crate::simulation::CONNECTOR;
 use contract::{AuthScheme, Oauth2};
 use store::vault::{Vault, VaultError};
 use store::{Account, AuthType, Holder, Integration, Store};
+
+/// The connector of the simulated accounts and operations.
+pub(crate) const CONNECTOR: &str = "simulated";
 
 impl Integrations {
     /// The issuer of the simulated connector, which has no module.

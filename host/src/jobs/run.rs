@@ -168,7 +168,7 @@ impl Jobs {
         let body = self.value(&job.id, JobValue::Input).await?;
         let body = body.ok_or_else(|| JobError::Value("the input is missing".to_owned()))?;
         #[cfg(test)]
-        if job.connector == crate::simulation::CONNECTOR {
+        if job.connector == crate::integrations::simulated::CONNECTOR {
             return self.simulated_call(job).await;
         }
         let gone = || Failure::Gone { operation: job.operation.clone() };

@@ -9,8 +9,8 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::{Failure, JobError, Jobs};
+use crate::integrations::simulated::CONNECTOR;
 use crate::pipeline;
-use crate::simulation::CONNECTOR;
 use egress::{Body, EgressError, Headers, Request, Target, Upstream};
 use store::{Job, JobValue};
 

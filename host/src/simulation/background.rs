@@ -16,10 +16,10 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout_at};
 
 use super::provider::{lost, respond};
-use super::random::Random;
 use super::world::{NoFaults, Process, Way, World};
 use super::{SHARED, config, gateways};
 use crate::clock::SimulatedClock;
+use crate::clock::random::Random;
 use crate::integrations::Integrations;
 use crate::jobs::{Jobs, Parts};
 use crate::telemetry::Telemetry;

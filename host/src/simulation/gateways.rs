@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokio::time::sleep;
 
-use super::random::Random;
 use super::weather::Fault;
 use super::world::{Process, World, disturb};
 use crate::clock::SimulatedClock;
+use crate::clock::random::Random;
 
 /// Runs one gateway, and starts it again each time it was killed.
 pub(super) async fn run<S, K>(

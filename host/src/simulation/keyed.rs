@@ -12,9 +12,9 @@ use secrecy::ExposeSecret;
 use tokio::time::sleep;
 
 use super::gateways;
-use super::random::Random;
 use super::world::{NoFaults, Process, Way, World};
 use crate::clock::SimulatedClock;
+use crate::clock::random::Random;
 use crate::idempotency::{Idempotency, KeyOutcome, KeyStatus};
 use store::IdempotentCall;
 use store::vault::Vault;

@@ -6,7 +6,8 @@
 //! its seed, and runs again the same.
 //!
 //! # Layout
-//! - `random`: the numbers that decide; `weather`: the faults of a schedule
+//! - `weather`: the faults of a schedule
+//! - `crate::clock` has the clocks of the gateways, and the random numbers that decide
 //! - `world`: the database, the log, and the way of a gateway to the database
 //! - `provider`: rotation of refresh tokens, with detection of reuse
 //! - `gateways`: gateways that are killed and start again
@@ -19,8 +20,7 @@
 mod background;
 mod gateways;
 mod keyed;
-pub(crate) mod provider;
-pub(crate) mod random;
+mod provider;
 mod refreshes;
 mod weather;
 mod world;
@@ -35,18 +35,16 @@ use parking_lot::Mutex;
 use secrecy::SecretBox;
 use tempfile::TempDir;
 
-use self::random::Random;
 use self::world::{DatabaseClock, NoFaults, World};
+use crate::clock::random::Random;
 use crate::config::{Config, OauthClient};
+use crate::integrations::simulated::CONNECTOR;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
 use crate::webhooks::Events;
 use egress::Egress;
 use sandbox::Sandbox;
 use store::simulated::SimulatedDatabase;
-
-/// The connector of the simulated accounts and operations.
-pub(crate) const CONNECTOR: &str = "simulated";
 
 /// Schedules of one run of the tests.
 const SCHEDULES: u64 = 2_000;

@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::provider::{Provider, ToProvider};
-use super::random::Random;
 use super::world::{NoFaults, Process, Way, World};
 use super::{SHARED, config, gateways};
 use crate::clock::SimulatedClock;
+use crate::clock::random::Random;
 use crate::integrations::Integrations;
 use crate::integrations::simulated::{connect, refresh_token};
 use crate::webhooks::Events;

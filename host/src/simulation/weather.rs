@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::random::Random;
+use crate::clock::random::Random;
 
 /// One fault.
 #[derive(Clone, Debug)]

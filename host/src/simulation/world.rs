@@ -9,9 +9,9 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::random::Random;
 use super::weather::{FREEZE, Fault, Outage, Weather};
 use crate::clock::SimulatedClock;
+use crate::clock::random::Random;
 use store::StoreError;
 use store::simulated::{Faults, SimulatedDatabase, Step};
 
