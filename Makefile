@@ -19,7 +19,7 @@ PROFDATA = $(shell rustc --print sysroot)/lib/rustlib/$(TRIPLE)/bin/llvm-profdat
 BY_PROFILE := RUSTFLAGS="-Cprofile-use=$(CURDIR)/$(PROFILE)"
 OPTIMISED = target/$(TRIPLE)/release/connector-gateway
 CORE := target/wasm/wasm32-unknown-unknown/connector
-# The gateway takes the connectors in this folder beside its binary for shipped ones.
+# The gateway takes the connectors in this folder next to its binary for shipped ones.
 SHIPPED := target/debug/connectors
 CONNECTORS := $(filter-out sdk,$(notdir $(patsubst %/Cargo.toml,%,$(wildcard connectors/*/Cargo.toml))))
 GUESTS := $(notdir $(patsubst %/Cargo.toml,%,$(wildcard tests/guests/*/Cargo.toml)))
@@ -65,7 +65,7 @@ setup: ## Check the toolchain and install missing packages
 	  fi; \
 	done
 
-build: setup ## Build the gateway, and every connector into the folder `connectors` beside it
+build: setup ## Build the gateway, and every connector into the folder `connectors` next to it
 	@cargo build --workspace --bin connector-gateway
 	@$(MAKE) --no-print-directory shipped
 
@@ -223,6 +223,7 @@ bench: dist ## Measure the optimised gateway, each figure compared with a peer i
 
 lint: setup ## Check format, lints, documentation and the arrows between modules
 	@host/arrows.sh
+	@host/words.sh
 	@cargo fmt --all --check
 	@cargo clippy --workspace --all-targets -- -D warnings
 	@RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet

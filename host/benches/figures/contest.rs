@@ -1,7 +1,8 @@
 //! Servers, or operations of one server, that are measured in turns.
 //!
-//! They take turns in short rounds, so that other load of the machine affects all of them alike. The printed values are the medians
-//! of the rounds. A ratio is the median of the ratios of neighbouring rounds. It need not be the ratio of the two printed medians.
+//! They take turns in short rounds, so that other load of the machine affects all of them alike.
+//! The printed values are the medians of the rounds. A ratio is the median of the ratios of
+//! neighbouring rounds. It need not be the ratio of the two printed medians.
 
 use std::time::Duration;
 

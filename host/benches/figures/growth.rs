@@ -1,4 +1,5 @@
-//! The thin operation with more and fewer connections than usual, and in gateways with more and fewer connectors.
+//! The thin operation with more and fewer connections than usual, and in gateways with more and
+//! fewer connectors.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -66,7 +67,7 @@ pub(crate) fn measure(runtime: &Runtime, settings: &Settings) -> Outcome<Vec<Fig
 /// Adds connectors, each of another module, until there are [`MANY`].
 fn add_strangers(gateway: &Gateway) -> Outcome<()> {
     for number in gateway::connectors()..MANY {
-        let identifier = format!("stranger_{number}");
+        let identifier = format!("foreign_{number}");
         gateway.home().put(&identifier, &module::account(&json!({"identifier": identifier, "auth": "none"})));
     }
     let began = Instant::now();

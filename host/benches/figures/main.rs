@@ -1,23 +1,25 @@
-//! `make bench`: the gateway's performance figures, each compared with a peer in the same run. A full run writes them to
-//! `host/docs/figures.md`.
+//! `make bench`: the gateway's performance figures, each compared with a peer in the same run. A
+//! full run writes them to `host/docs/figures.md`.
 //!
 //!     make bench T="[--quick] [SECTION]"
 //!
-//! All connections stay on loopback. The exit code is 0 when every section could be measured, even if a goal is not
-//! met: figures depend on the machine, a failed request does not.
+//! All connections stay on loopback. The exit code is 0 when every section could be measured, even
+//! if a goal is not met: figures depend on the machine, a failed request does not.
 //!
 //! # Layout
 //! - [`settings`]: the settings of a run, and the result of its parts
-//! - [`throughput`], [`stages`], [`variants`], [`growth`], [`invocation`], [`shaping`], [`memory`], [`startup`], [`swap`]: the
-//!   sections
+//! - [`throughput`], [`stages`], [`variants`], [`growth`], [`invocation`], [`shaping`], [`memory`],
+//!   [`startup`], [`swap`]: the sections
 //! - [`train`]: the calls by which `make dist` optimises the gateway
 //! - [`contest`]: rounds in which servers take turns
 //! - [`documents`] and [`values`]: the shaped documents, and the peer that shapes them
-//! - [`table`]: figures and the table that they are printed in; [`machine`]: CPU time and memory of processes
-//! - [`gateway`]: the gateway under test; [`upstream`], [`proxy`], [`nginx`] and [`wasmtime_serve`]: its peers; [`role`]: how this
-//!   binary starts itself as one of the first two
-//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product tests' library `support`,
-//!   which blocks, so a section starts them before it enters the runtime.
+//! - [`table`]: figures and the table that they are printed in
+//! - [`machine`]: CPU time and memory of processes
+//! - [`gateway`]: the gateway under test
+//! - [`upstream`], [`proxy`], [`nginx`] and [`wasmtime_serve`]: its peers
+//! - [`role`]: how this binary starts itself as one of the first two
+//! - [`connection`] and [`load`]: calls. The peers and the gateway are started by the product
+//!   tests' library `support`, which blocks, so a section starts them before it enters the runtime.
 
 mod connection;
 mod contest;
@@ -117,7 +119,8 @@ fn run(settings: &Settings) -> Outcome<()> {
     Ok(())
 }
 
-/// The runtime of the load. It has one thread, so that the load takes as little CPU time as possible from the measured process.
+/// The runtime of the load. It has one thread, so that the load takes as little CPU time as
+/// possible from the measured process.
 fn load_runtime() -> Outcome<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }

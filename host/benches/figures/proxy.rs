@@ -1,5 +1,6 @@
-//! The role `proxy`: the smallest proxy in Rust. It reads the body, makes the same call as the gateway, and streams the
-//! answer back. It has no sandbox, no keys and no validation. Server, client and their settings are the gateway's.
+//! The role `proxy`: the smallest proxy in Rust. It reads the body, makes the same call as the
+//! gateway, and streams the answer back. It has no sandbox, no keys and no validation. Server,
+//! client and their settings are the gateway's.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

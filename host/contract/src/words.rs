@@ -1,4 +1,4 @@
-//! Words of messages to people.
+//! Words in messages to people.
 
 use std::borrow::Cow;
 
@@ -16,12 +16,12 @@ pub fn sentence(fragment: &str) -> String {
     sentence
 }
 
-/// The candidate that is most like a name, in any case.
+/// The most similar candidate, however small the similarity.
 pub fn most_alike<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     ranked(name, candidates).map(|(_, candidate)| candidate)
 }
 
-/// A name at a length that fits a sentence. Callers may send names of any length.
+/// A name, shortened to fit a sentence. Callers may send names of any length.
 pub fn shortened(name: &str) -> Cow<'_, str> {
     match name.char_indices().nth(LONGEST_NAME) {
         Some((end, _)) => Cow::Owned(format!("{}…", name.get(..end).unwrap_or_default())),
@@ -29,13 +29,13 @@ pub fn shortened(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The candidate that is most like a name; `None` if no candidate is much like it. A long name is like no other, because the
-/// comparison of two names takes the product of their lengths.
+/// The candidate that is most similar to a name. `None` if no candidate is similar enough. Long
+/// names are not compared, because comparing two names takes time in the product of their lengths.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.chars().nth(LONGEST_NAME).is_some() {
         return None;
     }
-    /// The least likeness of a misspelt name, from 0 to 1.
+    /// Minimum similarity of a misspelt name, from 0 to 1.
     const LEAST_LIKENESS: f64 = 0.75;
     ranked(name, candidates).filter(|(likeness, _)| *likeness > LEAST_LIKENESS).map(|(_, candidate)| candidate)
 }

@@ -71,7 +71,8 @@ impl Operation<'_> {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The row. `None` if a table cannot express the operation; the reason is added to what is left out.
+    /// The row. `None` if a table cannot express the operation. The reason is then added to the
+    /// parts that are left out.
     pub(crate) fn row(&self, document: &Document, servers: &mut Servers, left_out: &mut LeftOut) -> Option<Row> {
         let title = self.title();
         let mut reader = Reader::new(document, left_out, title.clone());
@@ -116,11 +117,11 @@ impl Operation<'_> {
         path_rule::check(&filled).map_err(|broken| format!("its path: {broken}"))?;
         let in_body = body::fields(reader, self.content, &fields)?;
         if matches!(self.method.as_str(), "GET" | "HEAD") && !in_body.is_empty() {
-            reader.note_operation("its body, because a GET request has none");
+            reader.note_operation("its body, because a GET request has no body");
         } else {
             fields.extend(in_body);
         }
-        let media_types = body::answered(reader, self.content);
+        let media_types = body::response_media_types(reader, self.content);
         let answers = answers(&media_types);
         let upstream = servers.of(self.item, self.content)?;
         let mut row = Row {

@@ -158,7 +158,7 @@ async fn outcome_of(
         };
         if read.len() + data.len() > MAX_KEPT_BYTES || held.grow_to(read.len() + data.len()).is_err() {
             return (
-                Ok(Response::from_parts(parts, rejoined([Ok(held.of(read.freeze())), Ok(data)], body))),
+                Ok(Response::from_parts(parts, rejoined([Ok(held.tie_to(read.freeze())), Ok(data)], body))),
                 KeyOutcome::TooLarge,
             );
         }
@@ -168,7 +168,7 @@ async fn outcome_of(
     let headers =
         headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
     let kept = stored_answer(&KeptHead::Answer { status: parts.status.as_u16(), headers }, &read);
-    (Ok(Response::from_parts(parts, full(held.of(read.freeze())))), kept)
+    (Ok(Response::from_parts(parts, full(held.tie_to(read.freeze())))), kept)
 }
 
 fn stored_answer(head: &KeptHead, body: &[u8]) -> KeyOutcome {

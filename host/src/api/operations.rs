@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hyper::Response;
 use hyper::header::HeaderName;
 use hyper::http::request::Parts;
+use prometheus_client::metrics::gauge::Gauge;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -21,7 +22,6 @@ use crate::body::Body;
 use crate::gateway::Gateway;
 use crate::jobs::NewJob;
 use crate::jobs::job_problem;
-use crate::metrics::sharded::Gauge;
 use crate::pipeline::{self, Deferred, RunAs, Submitted};
 use crate::problem::{Problem, callback_problem, pipeline_problem, unknown_operation};
 use crate::registry::{Connector, Operation};
@@ -170,11 +170,12 @@ async fn run_operation(
         Submitted::Answered(answer) => answer,
         // Boxed, because most calls do not need this future.
         Submitted::Deferred(deferred) => {
-            return Box::pin(accept_job(gateway, caller, connector, operation, deferred, body)).await;
+            let trace = trace.name();
+            return Box::pin(accept_job(gateway, caller, connector, operation, deferred, body, trace)).await;
         }
     };
     operation.metrics.succeeded.inc();
-    operation.metrics.seconds.observe(arrived.elapsed());
+    operation.metrics.seconds.observe(arrived.elapsed().as_secs_f64());
     let mut response = Response::new(answer.body);
     response.extensions_mut().insert(AnswerDeadline(*deadline));
     *response.status_mut() = answer.status;
@@ -190,6 +191,7 @@ async fn accept_job(
     operation: &Operation,
     deferred: Deferred,
     body: &[u8],
+    trace: Option<String>,
 ) -> Result<Response<Body>, Problem> {
     let Deferred { user_identifier, callback_urls } = deferred;
     let callback_urls =
@@ -202,6 +204,7 @@ async fn accept_job(
         user_identifier,
         body,
         callback_urls,
+        trace,
     };
     let job_id = gateway.jobs.add(new).await.map_err(job_problem)?;
     operation.metrics.succeeded.inc();

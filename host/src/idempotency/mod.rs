@@ -27,8 +27,8 @@ const KEEP: Duration = Duration::from_secs(24 * 3600);
 const LEASE: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// Time between two attempts to store the end of a call while the database is away. It is so short that the end is stored before
-/// another gateway may take the call for lost (`store::health`).
+/// Time between two attempts to store the end of a call while the database is away. It is so short
+/// that the end is stored before another gateway may take the call for lost (`store::health`).
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Longest wait at shutdown for the ends of calls to be stored. A busy database answers within
@@ -143,7 +143,8 @@ impl Idempotency {
         }
     }
 
-    /// Stores the end of a call as soon as the database takes it, however long that is. The end is lost only if the gateway ends.
+    /// Stores the end of a call as soon as the database takes it, however long that is. The end is
+    /// lost only if the gateway ends.
     async fn end_later(self: Arc<Self>, call: IdempotentCall, ending: KeyOutcome) {
         loop {
             sleep(RETRY_DELAY).await;

@@ -49,8 +49,9 @@ impl Integrations {
 
 /// The scheme, without the provider's name if the connector is foreign.
 ///
-/// A registration under a provider's name is only for shipped connectors. A foreign connector could name a provider to receive
-/// its client secret, so it needs a registration under its own identifier.
+/// A registration under a provider's name is only for shipped connectors. A foreign connector could
+/// name a provider to receive its client secret, so it needs a registration under its own
+/// identifier.
 fn permitted_scheme(scheme: &Oauth2, is_shipped: bool) -> Cow<'_, Oauth2> {
     if is_shipped { Cow::Borrowed(scheme) } else { Cow::Owned(Oauth2 { provider: String::new(), ..scheme.clone() }) }
 }

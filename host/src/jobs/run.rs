@@ -90,8 +90,8 @@ impl Jobs {
         Run::PutBack(Duration::ZERO)
     }
 
-    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or ended since: what this gateway
-    /// knows of the job is lost only if the gateway ends.
+    /// Writes the end of a run. Repeats it until the store has taken it, or the job was taken up or
+    /// ended since: what this gateway knows of the job is lost only if the gateway ends.
     async fn write_end(&self, job: &Job, ended: Run) {
         let (backoff, explained) = match ended {
             Run::PutBack(backoff) => (backoff, None),
@@ -174,7 +174,8 @@ impl Jobs {
         let gone = || Failure::Gone { operation: job.operation.clone() };
         let connector = registry.get(&job.connector).ok_or_else(gone)?;
         let operation = connector.operation(&job.operation).ok_or_else(gone)?;
-        let trace = telemetry.job(&job.id);
+        let added_by = if telemetry.is_on() { self.value(&job.id, JobValue::Trace).await? } else { None };
+        let trace = telemetry.job(&job.id, added_by);
         let call = Call {
             connector: &connector,
             operation,

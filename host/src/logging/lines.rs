@@ -1,8 +1,8 @@
 //! One line for each event, as text or as JSON, with the fields of the spans around the event.
 //!
-//! The layers of `tracing-subscriber` format the fields of each span when it opens. For the span that is opened for every
-//! request this costs 1 µs (text) or 2 µs (JSON). This layer keeps the values, which costs 0.3 µs, and formats them when a
-//! line is written.
+//! The layers of `tracing-subscriber` format the fields of each span when it opens. For the span
+//! that is opened for every request this costs 1 µs (text) or 2 µs (JSON). This layer keeps the
+//! values, which costs 0.3 µs, and formats them when a line is written.
 
 use std::fmt::Write as _;
 use std::time::SystemTime;
@@ -64,7 +64,8 @@ where
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        // From the innermost span outwards. A field that the event or an inner span has already is not repeated.
+        // From the innermost span outwards. A field that the event or an inner span already has
+        // is not repeated.
         for span in context.event_scope(event).into_iter().flatten() {
             if let Some(outer) = span.extensions().get::<Fields>() {
                 for (name, value) in &outer.named {
@@ -122,8 +123,8 @@ fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> 
     line
 }
 
-/// Appends text without the control characters that would move a terminal's cursor. Line breaks and tabs stay, because a
-/// backtrace has them.
+/// Appends text without the control characters that would move a terminal's cursor. Line breaks and
+/// tabs stay, because a backtrace has them.
 fn push_printable(line: &mut String, text: &str) {
     for character in text.chars() {
         if character.is_control() && !matches!(character, '\n' | '\t') {

@@ -1,6 +1,5 @@
 //! Grants and revocations by the operator, and the list of grants.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ impl Registry {
     pub async fn grant(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<Connector, ChangeError> {
         grants::check_form(hosts)?;
         let path = foreign_module(self, identifier)?;
-        let (module, signature) = (fs::read(&path)?, signature_of(&path)?);
+        let (module, signature) = (self.read_module(&path)?, signature_of(&path)?);
         let source = ModuleSource::Foreign(signature.as_deref());
         let granted = self.load(&module, Some(identifier), GrantSource::StoredAnd(hosts), source).await?;
         grants::check_named(&granted, hosts)?;
@@ -81,7 +80,7 @@ impl Registry {
 /// the file in `modules_dir`.
 fn foreign_module(registry: &Registry, identifier: &str) -> Result<PathBuf, ChangeError> {
     let unknown = || ChangeError::Unknown(identifier.to_owned());
-    if contract::name::identifier(identifier).is_err() {
+    if contract_rules::name::identifier(identifier).is_err() {
         return Err(unknown());
     }
     let Some(file) = registry.folders.file(Origin::Foreign, identifier) else {

@@ -1,6 +1,5 @@
 //! Loads a file of a folder of modules, and makes its connector live or refuses it.
 
-use std::fs;
 use std::path::Path;
 
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsStep, Rejection, Remaining};
@@ -22,7 +21,7 @@ impl Registry {
         let max_mb = self.config.compile.max_module_mb;
         while self.files.lock().await.is_handled(path, state) {
             let expected = Expected::with_file(self, path, state);
-            let committed = match module_file::read(path.to_owned(), state.length, max_mb).await {
+            let committed = match module_file::read(path.to_owned(), max_mb).await {
                 Ok(module) => self.commit_file(&expected, path, state.origin, &module).await,
                 Err(ReadError::Missing) => return,
                 Err(ReadError::Refused(refusal)) => {
@@ -93,7 +92,7 @@ impl Registry {
             Remaining::Present
         } else if let Some((connector, stored)) = self.last_valid_version(identifier, digest).await {
             module = stored;
-            Remaining::Previous(Candidate { connector, module: &module, outcome: "brought_back" })
+            Remaining::Previous(Box::new(Candidate { connector, module: &module, outcome: "brought_back" }))
         } else {
             Remaining::Nothing
         };
@@ -109,7 +108,7 @@ impl Registry {
             {
                 continue;
             }
-            let module = fs::read(&version.path).ok()?;
+            let module = self.read_module(&version.path).ok()?;
             let signature = signature_of(&version.path).ok()?;
             let source = ModuleSource::of(version.origin, signature.as_deref());
             let candidate = self.load(&module, Some(identifier), GrantSource::Stored, source).await.ok()?;

@@ -6,7 +6,6 @@
 //! permissions than the accepted version.
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
@@ -79,7 +78,7 @@ pub(super) async fn beyond_accepted(registry: &Registry, candidate: &Connector) 
     let Some(accepted) = accepted.filter(|_| !candidate.is_shipped()) else { return Ok(Vec::new()) };
     let previous = match registry.get(identifier).filter(|live| live.digest() == accepted) {
         Some(live) => Permissions::of(&live),
-        None => match fs::read(registry.versions.file(identifier, Origin::Foreign, &accepted)) {
+        None => match registry.read_module(&registry.versions.file(identifier, Origin::Foreign, &accepted)) {
             Err(_) => Permissions::default(),
             Ok(module) => {
                 let source = ModuleSource::Inspected;

@@ -1,9 +1,9 @@
 //! Finds the module that a gateway serves, without a registry.
 
-use std::fs;
 use std::path::PathBuf;
 
 use super::folders::{ACCEPTED, default_shipped_dir};
+use super::module_file::read_mark;
 use super::origin::Origin;
 use super::versions::Versions;
 use crate::config::Config;
@@ -15,7 +15,7 @@ pub fn present_module(config: &Config, identifier: &str) -> Option<PathBuf> {
     let file = format!("{identifier}.wasm");
     let foreign = config.modules_dir.join(&file);
     if foreign.is_file() {
-        let accepted = fs::read_to_string(config.data_dir.join(ACCEPTED).join(identifier)).ok();
+        let accepted = read_mark(&config.data_dir.join(ACCEPTED).join(identifier));
         let accepted = accepted.map(|digest| Versions::at(&config.data_dir).file(identifier, Origin::Foreign, &digest));
         return Some(accepted.filter(|path| path.is_file()).unwrap_or(foreign));
     }

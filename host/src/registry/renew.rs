@@ -2,7 +2,6 @@
 //!
 //! A running gateway checks once a second whether a command or another gateway changed grants.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,7 +72,7 @@ pub(super) async fn all(registry: &Registry) -> Result<bool, StoreError> {
 async fn one(registry: &Registry, live: &Arc<Connector>) -> bool {
     let identifier = live.name();
     let path = registry.versions.file(identifier, Origin::Foreign, live.digest());
-    let (Ok(module), Ok(signature)) = (fs::read(&path), signature_of(&path)) else {
+    let (Ok(module), Ok(signature)) = (registry.read_module(&path), signature_of(&path)) else {
         return true;
     };
     let source = ModuleSource::Foreign(signature.as_deref());

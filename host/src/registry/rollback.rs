@@ -1,6 +1,5 @@
 //! The operator goes back to an earlier version, or to the shipped connector.
 
-use std::fs;
 use std::sync::Arc;
 
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsStep};
@@ -26,14 +25,14 @@ impl Registry {
         to: Option<&str>,
         by: &Actor,
     ) -> Result<Arc<Connector>, ChangeError> {
-        contract::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
+        contract_rules::name::identifier(identifier).map_err(|_| ChangeError::Unknown(identifier.to_owned()))?;
         loop {
             let expected = Expected::now(self);
             let present = self.present_version(&expected, identifier).await;
             let Some(version) = self.rollback_target(identifier, to, present.as_ref()).await? else {
                 return self.restore_shipped(identifier, "rolled_back", Action::RolledBack, by).await;
             };
-            let (module, signature) = (fs::read(&version.path)?, signature_of(&version.path)?);
+            let (module, signature) = (self.read_module(&version.path)?, signature_of(&version.path)?);
             let granted = self.grants.of_version(identifier, &version.digest).await?;
             let grants = granted.as_deref().map_or(GrantSource::Stored, GrantSource::Exactly);
             let source = ModuleSource::Foreign(signature.as_deref());
@@ -66,7 +65,7 @@ impl Registry {
             let expected = Expected::now(self);
             let path = self.folders.shipped(identifier).ok_or_else(|| ChangeError::Unknown(identifier.to_owned()))?;
             let state = FileState::read(&path, Origin::Shipped)?;
-            let module = fs::read(&path)?;
+            let module = self.read_module(&path)?;
             let source = ModuleSource::Shipped;
             let connector = self.load(&module, Some(identifier), GrantSource::Exactly(&[]), source).await?;
             let detail = "the connector that came with the gateway is live again".to_owned();

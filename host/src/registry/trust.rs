@@ -4,8 +4,7 @@
 //! A signature is a text of minisign. It is checked over the bytes that are loaded. Its comments
 //! have no effect.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use minisign_verify::Signature;
@@ -116,14 +115,11 @@ pub(super) fn file(module: &Path) -> PathBuf {
 /// # Errors
 /// If it cannot be read.
 pub fn signature_of(module: &Path) -> io::Result<Option<String>> {
-    let mut text = Vec::new();
-    match File::open(file(module)) {
-        // A longer text is cut, and is then not a signature.
-        Ok(open) => open.take(MAX_SIGNATURE_BYTES as u64).read_to_end(&mut text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+    match files::read_regular(&file(module), MAX_SIGNATURE_BYTES as u64) {
+        Ok(text) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Lists the stored versions of a connector, so that the operator can choose one.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -84,7 +83,7 @@ impl Registry {
     /// `shipped_dir`.
     async fn available_versions(&self, identifier: &str) -> Result<Vec<Version>, ChangeError> {
         let unknown = || ChangeError::Unknown(identifier.to_owned());
-        contract::name::identifier(identifier).map_err(|_| unknown())?;
+        contract_rules::name::identifier(identifier).map_err(|_| unknown())?;
         let shipped = match self.folders.shipped(identifier) {
             Some(path) => module_file::digest_of(&path, self.config.compile.max_module_mb).await,
             None => None,
@@ -95,7 +94,7 @@ impl Registry {
     }
 
     async fn load_version(&self, identifier: &str, version: &Version) -> Result<Connector, ChangeError> {
-        let (module, signature) = (fs::read(&version.path)?, signature_of(&version.path)?);
+        let (module, signature) = (self.read_module(&version.path)?, signature_of(&version.path)?);
         let source = ModuleSource::of(version.origin, signature.as_deref());
         Ok(self.load(&module, Some(identifier), GrantSource::Stored, source).await?)
     }

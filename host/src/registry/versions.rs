@@ -50,7 +50,7 @@ impl Versions {
         fs::create_dir_all(self.folder_of(identifier, origin))?;
         let path = self.file(identifier, origin, digest);
         if let Some(signature) = signature {
-            store::files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
+            files::write_atomically(&trust::file(&path), |file| file.write_all(signature.as_bytes()))?;
         }
         let newest = self.newest_first(identifier)?.into_iter().next();
         let is_newest = newest.is_some_and(|newest| (newest.origin, newest.digest.as_str()) == (origin, digest));
@@ -58,7 +58,7 @@ impl Versions {
             // The version was live before. Each start and each command loads it again.
             Ok(_) if is_newest => {}
             Ok(file) => file.set_modified(SystemTime::now())?,
-            Err(_) => store::files::write_atomically(&path, |file| file.write_all(module))?,
+            Err(_) => files::write_atomically(&path, |file| file.write_all(module))?,
         }
         let mut versions = self.of_origin(identifier, origin)?;
         versions.sort_by(|one, other| other.cmp(one));

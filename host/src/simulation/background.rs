@@ -24,11 +24,11 @@ use crate::integrations::Integrations;
 use crate::jobs::{Jobs, Parts};
 use crate::telemetry::Telemetry;
 use crate::webhooks::{Events, Webhooks};
-use egress::{Body, Carrier, Egress, EgressError, Request, Response, Target, Upstream};
+use egress::{Body, Egress, EgressError, Request, Response, Target, Transport, Upstream};
 use store::vault::Vault;
 use store::{NewDelivery, Store};
 
-const SETTLE: Duration = Duration::from_secs(150);
+const SETTLE: Duration = Duration::from_secs(240);
 
 /// The URL that is notified of the end of each job.
 const RECEIVER: &str = "https://receiver.example/";
@@ -88,7 +88,10 @@ impl Site {
         self.world.log(format_args!("{} serves", process.name()));
         let adding = async {
             for number in 0..random.within(2..6) {
-                sleep(random.ms(10..15_000)).await;
+                let pause = random.ms(10..15_000);
+                let at = self.world.next_event(&mut random, pause);
+                // Just before a fault begins, so that the job runs in it.
+                self.world.wait_until(at.saturating_sub(random.ms(0..3_000))).await;
                 if self.world.now() > self.world.weather.calm_from {
                     return;
                 }
@@ -106,7 +109,7 @@ impl Site {
     async fn start(self: &Arc<Self>, process: &Arc<Process>, store: &Store, folder: &Path) -> Option<Jobs> {
         let vault = Vault::open(&folder.join("master.key"), store).await.ok()?;
         let way = ToUpstream { site: Arc::clone(self), process: Arc::clone(process) };
-        let egress = SHARED.egress.clone().carried_by(Arc::new(way));
+        let egress = SHARED.egress.clone().with_transport(Arc::new(way));
         let (registry, metrics) = (Arc::clone(&SHARED.registry), Arc::clone(&SHARED.metrics));
         let config = config(folder);
         let webhooks =
@@ -217,7 +220,7 @@ impl ToUpstream {
         answered: oneshot::Sender<(u16, String)>,
     ) {
         let (arrival, is_lost, is_refused, time) = process.draw(|random| {
-            let longest = if random.permille(200) { 60_000 } else { 2_000 };
+            let longest = if random.permille(300) { 120_000 } else { 2_000 };
             (random.ms(1..300), random.permille(30), random.permille(50), random.ms(1..longest))
         });
         sleep(arrival).await;
@@ -243,8 +246,8 @@ impl ToUpstream {
     }
 }
 
-impl Carrier for ToUpstream {
-    fn carry<'a>(
+impl Transport for ToUpstream {
+    fn send<'a>(
         &'a self,
         egress: &'a Egress,
         upstream: &'a Upstream,

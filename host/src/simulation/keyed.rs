@@ -96,8 +96,15 @@ impl Site {
 
     /// Sends a call until it knows how the call has ended, and once more after that.
     async fn caller(self: Arc<Self>, number: usize, mut random: Random) {
-        let begin = random.within(0..self.world.weather.calm_from.as_millis() as u64);
-        sleep(Duration::from_millis(begin)).await;
+        let episodes = &self.world.weather.episodes;
+        let fault = episodes[random.within(0..episodes.len() as u64) as usize].from;
+        // Many calls run when a fault begins.
+        let begin = if random.permille(500) {
+            fault.saturating_sub(random.ms(0..4_000))
+        } else {
+            random.ms(0..self.world.weather.calm_from.as_millis() as u64)
+        };
+        sleep(begin).await;
         let end = self.world.weather.calm_from + 3 * SETTLE;
         while self.world.now() < end {
             let gateway = random.within(0..16) as usize;

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout_at};
 
 use super::world::{Process, World};
-use egress::{Body, Carrier, Egress, EgressError, Request, Response, Upstream};
+use egress::{Body, Egress, EgressError, Request, Response, Transport, Upstream};
 
 /// Longest time of an answer, within the time that a gateway waits.
 const SLOW: u64 = 14_000;
@@ -164,8 +164,8 @@ pub(crate) struct ToProvider {
     pub(crate) process: Arc<Process>,
 }
 
-impl Carrier for ToProvider {
-    fn carry<'a>(
+impl Transport for ToProvider {
+    fn send<'a>(
         &'a self,
         egress: &'a Egress,
         upstream: &'a Upstream,

@@ -110,11 +110,11 @@ impl Oracle {
     async fn start(&self, process: &Arc<Process>, store: &Store, folder: &Path) -> Option<Arc<Integrations>> {
         let vault = Vault::open(&folder.join("master.key"), store).await.ok()?;
         let to_provider = ToProvider { provider: Arc::clone(&self.provider), process: Arc::clone(process) };
-        let egress = SHARED.egress.clone().carried_by(Arc::new(to_provider));
+        let egress = SHARED.egress.clone().with_transport(Arc::new(to_provider));
         let (registry, metrics) = (Arc::clone(&SHARED.registry), Arc::clone(&SHARED.metrics));
         let events = Events::default();
         let integrations = Integrations::new(config(folder), store.clone(), egress, vault, registry, metrics, events);
-        integrations.store_kept_tokens().await.ok()?;
+        integrations.store_journaled_tokens().await.ok()?;
         Some(Arc::new(integrations))
     }
 
@@ -131,7 +131,15 @@ impl Oracle {
         let end = self.world.weather.calm_from + SETTLE;
         loop {
             let longest = if random.permille(300) { 1_000 } else { 15_000 };
-            sleep(random.ms(50..longest)).await;
+            let pause = random.ms(50..longest);
+            let mut at = self.world.next_event(&mut random, pause);
+            // The others find the lease of the slow gateway.
+            if let Some(slow) = self.world.weather.slow_from(at)
+                && slow != process.gateway
+            {
+                at += random.ms(500..6_000);
+            }
+            self.world.wait_until(at).await;
             let since = self.world.now();
             if since > end {
                 return;

@@ -70,7 +70,7 @@ impl Weather {
             let (fault, length) = match random.within(0..100) {
                 0..35 => {
                     let kind =
-                        [Outage::Stall, Outage::Stall, Outage::Refuse, Outage::ReadOnly][random.within(0..4) as usize];
+                        [Outage::Stall, Outage::Refuse, Outage::Stall, Outage::ReadOnly][random.within(0..4) as usize];
                     let late = (0..gateways).map(|_| random.ms(0..4_000)).collect();
                     let longest = if random.permille(200) { 90_000 } else { 30_000 };
                     (Fault::Outage { kind, late }, random.ms(1_000..longest))
@@ -79,8 +79,8 @@ impl Weather {
                     let delay = if freezes { random.ms(4_000..4_900) } else { random.ms(1_000..5_000) };
                     (Fault::Slow { gateway, delay, freezes }, random.ms(1_000..5_000))
                 }
+                52..70 if cuts => (Fault::Cut { gateway }, random.ms(20_000..90_000)),
                 52..62 => (Fault::Flaky { gateway }, random.ms(1_000..8_000)),
-                62..70 if cuts => (Fault::Cut { gateway }, random.ms(20_000..90_000)),
                 62..70 => (Fault::Freeze { gateway }, random.ms(1_000..8_000)),
                 70..82 => (Fault::Kill { gateway, restart: random.ms(500..25_000) }, Duration::ZERO),
                 82..92 => {
@@ -126,6 +126,14 @@ impl Weather {
                 _ => episode.until,
             };
             episode.from <= now && now < until
+        })
+    }
+
+    /// The gateway whose way to the database is bad at a time.
+    pub(crate) fn slow_from(&self, at: Duration) -> Option<usize> {
+        self.episodes.iter().find_map(|episode| match episode.fault {
+            Fault::Slow { gateway, .. } if episode.from <= at && at < episode.until => Some(gateway),
+            _ => None,
         })
     }
 

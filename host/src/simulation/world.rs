@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::weather::{FREEZE, Fault, Outage, Weather};
+use super::weather::{Episode, FREEZE, Fault, Outage, Weather};
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
 use store::StoreError;
@@ -116,6 +116,14 @@ impl World {
         !self.trouble.lock().is_some_and(|at| at > since) && self.weather.has_been_calm(since, self.now())
     }
 
+    /// The time of the next event of a caller: mostly after `pause`, and often when a fault begins.
+    pub(crate) fn next_event(&self, random: &mut Random, pause: Duration) -> Duration {
+        let (now, is_at_fault, after) = (self.now(), random.permille(500), random.ms(0..400));
+        let soon = |episode: &&Episode| now < episode.from && episode.from < now + Duration::from_secs(15);
+        let fault = self.weather.episodes.iter().find(soon).filter(|_| is_at_fault);
+        fault.map_or(now + pause, |episode| episode.from + after)
+    }
+
     /// Returns whether a gateway was without the database for longer than the leases of its jobs.
     pub(crate) fn was_cut_off(&self, gateway: usize) -> bool {
         self.weather
@@ -199,7 +207,7 @@ impl Process {
             }
             _ => false,
         });
-        if freezes && self.draw(|random| random.permille(500)) {
+        if freezes && self.draw(|random| random.permille(700)) {
             let time = self.draw(|random| random.ms(6_500..FREEZE.as_millis() as u64));
             self.freeze(time);
         }
@@ -224,7 +232,7 @@ impl Process {
                 Fault::Outage { kind: Outage::ReadOnly, .. } if writes && !is_back => return Err(StoreError::Closed),
                 Fault::Slow { gateway, delay, .. } if *gateway == self.gateway => {
                     let (is_slow, is_longest, drawn) = self.draw(|random| {
-                        (random.permille(700), random.permille(500), random.ms(0..delay.as_millis() as u64))
+                        (random.permille(600), random.permille(700), random.ms(0..delay.as_millis() as u64))
                     });
                     let delay = if is_longest { *delay } else { drawn };
                     if is_slow {

@@ -100,7 +100,7 @@ pub(super) enum Remaining<'a> {
     /// The one that is live.
     Present,
     /// An earlier version.
-    Previous(Candidate<'a>),
+    Previous(Box<Candidate<'a>>),
     /// No version.
     Nothing,
 }
@@ -213,7 +213,7 @@ impl Registry {
                 if self.took_identifier(&Record::of(&candidate.connector, candidate.module)) {
                     return Committed::Retry;
                 }
-                self.activate(candidate);
+                self.activate(*candidate);
             }
             Remaining::Nothing => self.retire(identifier),
         }

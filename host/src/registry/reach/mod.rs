@@ -9,9 +9,9 @@ use super::grant_form::host_of;
 use super::token_hosts;
 use crate::config;
 use crate::metrics::Metrics;
-use contract::address::below;
 use contract::words::nearest;
 use contract::{AuthScheme, KeyPlacement, Manifest};
+use contract_rules::address::below;
 use egress::{CredentialUse, FormField, Pacing, Upstream, UpstreamSettings};
 
 /// The upstream that the operator's `oauth.userinfo_url` replaces.

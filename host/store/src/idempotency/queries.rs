@@ -10,11 +10,11 @@ use crate::time::millis;
 use crate::value::{FromRow, Row, values};
 use crate::{Sealed, Store, StoreError};
 
-/// Time after which the key of a call that was lost is deleted. It is longer than a jump of the clock of a server,
-/// because the key of a call that runs must stay.
+/// Time after which the key of a call that was lost is deleted. It is longer than a jump of the
+/// clock of a server, because the key of a call that runs must stay.
 const KEEP_LOST: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// The part of a row that tells the state of its key.
+/// The columns that give the state of a key.
 struct Found {
     fingerprint: Vec<u8>,
     leased_until: Option<i64>,
@@ -23,8 +23,8 @@ struct Found {
 }
 
 impl Store {
-    /// Begins a call: takes its key if it is new or has expired. The call then runs under a lease of the time `lease`, and the key
-    /// is kept for the time `keep`.
+    /// Begins a call: takes its key if it is new or has expired. The call then runs under a lease
+    /// of the time `lease`, and the key is kept for the time `keep`.
     ///
     /// # Errors
     /// Fails if the database does not answer. The call must then not run.
@@ -35,9 +35,11 @@ impl Store {
         keep: Duration,
     ) -> Result<KeyState, StoreError> {
         let (call, health) = (call.clone(), Arc::clone(&self.health));
-        // The call may do what cannot be undone. After a power loss, the key must still say that it has begun.
+        // The call may do something that cannot be undone. After a power loss, the key must still
+        // say that the call has begun.
         self.write(Durability::PowerLoss, move |connection| {
-            // The key of a call that runs never expires, however far the clock of the database jumps.
+            // The key of a call that runs never expires, however far the clock of the database
+            // jumps.
             connection.execute(
                 "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at <= now_ms() AND leased_until IS NULL",
                 values![&call.id],
@@ -55,7 +57,7 @@ impl Store {
         .await
     }
 
-    /// Makes the lease of a call that runs end later: after the time `lease` from now.
+    /// Extends the lease of a running call to the time `lease` from now.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -89,7 +91,7 @@ impl Store {
         .await
     }
 
-    /// Gives back the key of a call that has done nothing, so that the next call with it runs.
+    /// Releases the key of a call that has done nothing, so that the next call with the key runs.
     ///
     /// # Errors
     /// Fails if the database does not answer.
@@ -119,8 +121,8 @@ impl Store {
     }
 }
 
-/// The state of a key that is there. A call whose lease has ended still runs until this process has seen the lease abandoned
-/// ([`crate::health`]): its gateway may be about to store its end.
+/// The state of an existing key. A call whose lease has ended still runs until this process has
+/// seen the lease abandoned ([`crate::health`]): its gateway may be about to store its end.
 fn state(
     connection: &mut dyn Connection,
     health: &Health,
@@ -133,7 +135,7 @@ fn state(
         values![millis(lease), &call.id],
     )?;
     Ok(match found {
-        // Another call has just given it back.
+        // Another call has just released it.
         None => KeyState::Running,
         Some(found) if found.fingerprint != call.fingerprint => KeyState::OfOtherRequest,
         Some(Found { leased_until: Some(until), has_ended, .. }) => {

@@ -15,7 +15,8 @@ pub struct IdempotentCall {
 }
 
 impl IdempotentCall {
-    /// A call of a tenant's user with this key. `request` are the parts that make two calls the same.
+    /// A call of a tenant's user with this key. `request` are the parts that make two calls the
+    /// same.
     pub fn new(tenant: &str, subject: &str, key: &str, request: &[&[u8]]) -> Self {
         let id = sha256_hex(&joined(&[tenant.as_bytes(), subject.as_bytes(), key.as_bytes()]));
         Self { id, tenant: tenant.to_owned(), fingerprint: sha256(&joined(request)) }
@@ -27,7 +28,7 @@ impl IdempotentCall {
     }
 }
 
-/// Parts one after the other, each behind its length, so that other parts never make the same bytes.
+/// Each part is preceded by its length, so that different parts never give the same bytes.
 fn joined(parts: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in parts {
@@ -46,7 +47,7 @@ pub enum KeyState {
     OfOtherRequest,
     /// The first call still runs.
     Running,
-    /// The gateway that ran the first call has died. Nobody knows what was done.
+    /// The gateway that ran the first call has died. The effect of the call is unknown.
     Lost,
     /// The first call has ended with this answer, sealed with [`IdempotentCall::answer_context`].
     Ended(Sealed),
