@@ -28,6 +28,8 @@ struct Call {
     /// The processes that ran it.
     runs: Vec<Arc<Process>>,
     writes: u32,
+    /// The processes that begin it, and do not know yet whether they may.
+    beginning: Vec<Arc<Process>>,
     /// The beginning of the call failed once, and may have been stored.
     is_uncertain: bool,
     /// The caller knows how the call has ended.
@@ -131,17 +133,20 @@ impl Site {
         mut random: Random,
     ) {
         let call = IdempotentCall::new("acme", "ann", &number.to_string(), &[format!("call {number}").as_bytes()]);
-        let answer = match idempotency.begin(&call).await {
+        self.calls.lock()[number].beginning.push(Arc::clone(&process));
+        let begun = idempotency.begin(&call).await;
+        self.calls.lock()[number].beginning.retain(|beginning| !Arc::ptr_eq(beginning, &process));
+        let answer = match begun {
             Err(_) => {
                 self.calls.lock()[number].is_uncertain = true;
                 return;
             }
             Ok(KeyStatus::Running) => return,
-            Ok(KeyStatus::New) => {
+            Ok(KeyStatus::New(taken)) => {
                 self.world.log(format_args!("{} runs call {number}", process.name()));
                 self.calls.lock()[number].runs.push(Arc::clone(&process));
                 let write = Arc::clone(&self).write(number, process, random.fork());
-                match idempotency.run(call, write).await {
+                match idempotency.run(call, taken, write).await {
                     Ok(Some(answer)) => answer,
                     _ => return,
                 }
@@ -151,7 +156,8 @@ impl Site {
                 let mut calls = self.calls.lock();
                 self.world.log(format_args!("{} says that call {number} is lost", process.name()));
                 calls[number].is_known = true;
-                let was_killed = calls[number].runs.iter().any(|process| process.is_dead());
+                let Call { runs, beginning, .. } = &calls[number];
+                let was_killed = runs.iter().chain(beginning).any(|process| process.is_dead());
                 if !was_killed && !calls[number].is_uncertain {
                     drop(calls);
                     self.world.violated(format_args!("call {number} is lost, and its gateway lives"));

@@ -14,7 +14,9 @@ pub(crate) enum Fault {
     /// The database is away for all gateways, which find it again at different times.
     Outage { kind: Outage, late: Vec<Duration> },
     /// The way from one gateway to the database is bad. Each use may be delayed up to `delay`.
-    Slow { gateway: usize, delay: Duration, freezes: bool },
+    Slow { gateway: usize, delay: Duration },
+    /// As `Slow`, from the next write of the gateway on, and the gateway may stand still when it is about to send a request.
+    Pinch { gateway: usize, delay: Duration },
     /// Uses of one gateway fail, before or after the database has done them.
     Flaky { gateway: usize },
     /// A gateway stands still.
@@ -64,7 +66,7 @@ impl Weather {
     /// the clock of the database is never set back: jobs and webhooks that are due later then wait for their time.
     pub(crate) fn new(random: &mut Random, gateways: usize, cuts: bool) -> Self {
         let (mut at, mut episodes) = (random.ms(500..8_000), Vec::new());
-        let freezes = random.permille(300);
+        let pinches = random.permille(300);
         for _ in 0..random.within(1..4) {
             let gateway = random.within(0..gateways as u64) as usize;
             let (fault, length) = match random.within(0..100) {
@@ -76,8 +78,11 @@ impl Weather {
                     (Fault::Outage { kind, late }, random.ms(1_000..longest))
                 }
                 35..52 => {
-                    let delay = if freezes { random.ms(4_000..4_900) } else { random.ms(1_000..5_000) };
-                    (Fault::Slow { gateway, delay, freezes }, random.ms(1_000..5_000))
+                    let delay = random.ms(1_000..5_000);
+                    match pinches {
+                        true => (Fault::Pinch { gateway, delay: PINCH - delay / 10 }, PINCH),
+                        false => (Fault::Slow { gateway, delay }, random.ms(1_000..5_000)),
+                    }
                 }
                 52..70 if cuts => (Fault::Cut { gateway }, random.ms(20_000..90_000)),
                 52..62 => (Fault::Flaky { gateway }, random.ms(1_000..8_000)),
@@ -98,7 +103,8 @@ impl Weather {
             };
             let late = match &fault {
                 Fault::Outage { late, .. } => late.iter().max().copied().unwrap_or_default(),
-                Fault::Slow { delay, freezes, .. } => *delay + if *freezes { FREEZE } else { Duration::ZERO },
+                Fault::Slow { delay, .. } => *delay,
+                Fault::Pinch { delay, .. } => PINCH + *delay + FREEZE,
                 Fault::Kill { restart, .. } => *restart,
                 _ => Duration::ZERO,
             };
@@ -129,10 +135,21 @@ impl Weather {
         })
     }
 
+    /// The delay of a use in a fault that pinches. A schedule has one delay.
+    pub(crate) fn pinch(&self) -> Duration {
+        let delay = |episode: &Episode| match episode.fault {
+            Fault::Pinch { delay, .. } => Some(delay),
+            _ => None,
+        };
+        self.episodes.iter().find_map(delay).unwrap_or_default()
+    }
+
     /// The gateway whose way to the database is bad at a time.
     pub(crate) fn slow_from(&self, at: Duration) -> Option<usize> {
         self.episodes.iter().find_map(|episode| match episode.fault {
-            Fault::Slow { gateway, .. } if episode.from <= at && at < episode.until => Some(gateway),
+            Fault::Slow { gateway, .. } | Fault::Pinch { gateway, .. } if episode.from <= at && at < episode.until => {
+                Some(gateway)
+            }
             _ => None,
         })
     }
@@ -142,7 +159,8 @@ impl Weather {
         let over = |episode: &Episode| match &episode.fault {
             Fault::Outage { late, .. } => episode.until + late.iter().max().copied().unwrap_or_default(),
             // Uses that began in it end later.
-            Fault::Slow { delay, .. } => episode.until + *delay + FREEZE,
+            Fault::Slow { delay, .. } => episode.until + *delay,
+            Fault::Pinch { delay, .. } => episode.until + PINCH + *delay + FREEZE,
             _ => episode.until,
         };
         self.episodes.iter().all(|episode| over(episode) < since || until < episode.from)
@@ -154,13 +172,17 @@ impl Weather {
             Fault::Outage { late, .. } => episode.until + late.iter().max().copied().unwrap_or_default(),
             // The lease of a gateway that was killed ends later, and another one takes it after the grace time.
             Fault::Kill { restart, .. } => episode.until + (*restart).max(Duration::from_secs(20)),
-            Fault::Slow { delay, .. } => episode.until + *delay + FREEZE,
+            Fault::Slow { delay, .. } => episode.until + *delay,
+            Fault::Pinch { delay, .. } => episode.until + PINCH + *delay + FREEZE,
             Fault::Flaky { .. } | Fault::DatabaseClock(_) => episode.until + Duration::from_secs(16),
             _ => episode.until,
         };
         self.episodes.iter().all(|episode| over(episode) + lookback < since || until < episode.from)
     }
 }
+
+/// The time in which uses of a gateway that is pinched are delayed.
+pub(crate) const PINCH: Duration = Duration::from_secs(5);
 
 /// The longest time for which a gateway stands still.
 pub(crate) const FREEZE: Duration = Duration::from_secs(8);

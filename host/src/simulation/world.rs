@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::weather::{Episode, FREEZE, Fault, Outage, Weather};
+use super::weather::{Episode, FREEZE, Fault, Outage, PINCH, Weather};
 use crate::clock::SimulatedClock;
 use crate::clock::random::Random;
 use store::StoreError;
@@ -147,6 +147,8 @@ pub(crate) struct Process {
     random: Mutex<Random>,
     is_dead: AtomicBool,
     frozen_until: Mutex<Instant>,
+    /// The time of the first write in a fault that pinches this process.
+    pinched_from: Mutex<Option<Duration>>,
     uses: AtomicI64,
 }
 
@@ -159,6 +161,7 @@ impl Process {
             random: Mutex::new(random),
             is_dead: false.into(),
             frozen_until: Mutex::new(Instant::now()),
+            pinched_from: Mutex::default(),
             uses: 0.into(),
         })
     }
@@ -202,8 +205,8 @@ impl Process {
     pub(crate) async fn before_request(&self) {
         let now = self.world.now();
         let freezes = self.world.weather.episodes.iter().any(|episode| match &episode.fault {
-            Fault::Slow { gateway, delay, freezes: true } => {
-                *gateway == self.gateway && episode.from <= now && now < episode.until + *delay
+            Fault::Pinch { gateway, delay } if *gateway == self.gateway => {
+                self.pinched_from.lock().is_some_and(|from| now < from + PINCH + *delay)
             }
             _ => false,
         });
@@ -219,6 +222,12 @@ impl Process {
         let latency = self.draw(|random| random.ms(1..12));
         sleep(latency).await;
         self.live().await;
+        let now = self.world.now();
+        let pinched = self.pinched_from.lock().is_some_and(|from| now < from + PINCH);
+        if pinched && self.draw(|random| random.permille(600)) {
+            let delay = self.world.weather.pinch();
+            sleep(delay).await;
+        }
         loop {
             let Some(episode) = self.world.weather.at(self.world.now(), self.gateway) else { break };
             match &episode.fault {
@@ -230,7 +239,14 @@ impl Process {
                 Fault::Cut { gateway } if *gateway == self.gateway => return Err(StoreError::Closed),
                 Fault::Outage { kind: Outage::Refuse, .. } => return Err(StoreError::Closed),
                 Fault::Outage { kind: Outage::ReadOnly, .. } if writes && !is_back => return Err(StoreError::Closed),
-                Fault::Slow { gateway, delay, .. } if *gateway == self.gateway => {
+                // From its next write on, which is often the taking of a lease.
+                Fault::Pinch { gateway, .. } if *gateway == self.gateway => {
+                    if writes && !is_back {
+                        self.pinched_from.lock().get_or_insert(self.world.now());
+                    }
+                    break;
+                }
+                Fault::Slow { gateway, delay } if *gateway == self.gateway => {
                     let (is_slow, is_longest, drawn) = self.draw(|random| {
                         (random.permille(600), random.permille(700), random.ms(0..delay.as_millis() as u64))
                     });

@@ -99,7 +99,7 @@ pub use self::changes::{Change, NewChange};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::grants::GrantChange;
-pub use self::idempotency::{IdempotentCall, KeyState};
+pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::integrations::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
 pub use self::jobs::{Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
