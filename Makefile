@@ -112,9 +112,11 @@ test-product: build guests languages frozen $(PYTHON_TOOLS) $(NODE_TOOLS) $(DEBI
 test-conformance: build ## Compare every operation with its provider's specification and with the catalogue
 	@cargo test --workspace --test conformance
 
-soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md
-	@cargo build -q --workspace --bin soak
-	@tests/postgres.sh target/debug/soak
+soak: build guests ## Run gateways under load, attacks and failures for SOAK_MINUTES (10), and write host/docs/soak.md; SOAK_ONLY=simulation runs one part
+	@case "$(SOAK_ONLY)" in ""|simulation) \
+	  SIMULATION_MINUTES=$(or $(SOAK_MINUTES),10) cargo test --workspace --lib every_schedule_keeps_the_invariants -- --nocapture;; \
+	esac
+	@[ "$(SOAK_ONLY)" = simulation ] || { cargo build -q --workspace --bin soak && tests/postgres.sh target/debug/soak; }
 
 # Each target has inputs with names in host/fuzz/corpus, and an archive of the inputs that libFuzzer found, which are unpacked into
 # target/fuzz. What a run finds is there too. `-merge=1` keeps those that reach new code, and `tar -czf` packs them.
