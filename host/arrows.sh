@@ -10,15 +10,16 @@ arrows='
 local         config integrations jobs metrics pipeline problem registry serve telemetry webhooks
 serve         api auth config gateway idempotency integrations jobs metrics registry signals telemetry webhooks
 welcome       config registry
+simulation    clock config idempotency integrations jobs metrics registry telemetry webhooks
 fuzzing       api config schema
 api           auth body config gateway idempotency integrations jobs logging media_type metrics oauth pipeline problem registry schema telemetry timestamp webhooks
 gateway       auth config idempotency integrations jobs metrics pipeline registry telemetry webhooks
-jobs          config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
+jobs          clock config integrations logging metrics pipeline problem registry telemetry timestamp webhooks
 problem       body integrations pipeline registry schema webhooks
 pipeline      body integrations media_type metrics registry schema telemetry
-integrations  caller_url config metrics oauth registry timestamp webhooks
+integrations  caller_url clock config metrics oauth registry timestamp webhooks
 registry      config metrics oauth schema webhooks
-webhooks      caller_url config metrics timestamp
+webhooks      caller_url clock config metrics timestamp
 telemetry     config metrics
 oauth         config
 logging       config
@@ -26,7 +27,8 @@ config        auth
 auth
 schema
 metrics
-idempotency
+idempotency   clock
+clock
 body
 media_type
 signals

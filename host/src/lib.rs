@@ -25,6 +25,7 @@
 //! - `body`: the bodies of answers
 //! - `media_type`: the media types of bodies
 //! - `caller_url`: URLs that callers give
+//! - `clock`: the clock of this machine
 //! - `signals`: the signals that end the process
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //! - `timestamp`: the format of times in answers and webhooks
@@ -41,6 +42,7 @@ mod api;
 mod auth;
 mod body;
 mod caller_url;
+mod clock;
 mod config;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -59,6 +61,8 @@ mod registry;
 mod schema;
 mod serve;
 mod signals;
+#[cfg(test)]
+mod simulation;
 mod telemetry;
 mod timestamp;
 mod webhooks;

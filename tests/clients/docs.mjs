@@ -1,8 +1,7 @@
-// Uses the API page in a browser: searches an operation, tries a call with a key, and measures the contrast of texts.
+// Uses the API page in a browser: searches an operation and tries a call with a key.
 //
 // The arguments are the browser, the gateway's address, the key, and the file for a picture. The program prints what it saw as JSON.
 
-import axe from "axe-core";
 import { chromium } from "playwright-core";
 
 const [executablePath, address, key, picture] = process.argv.slice(2);
@@ -69,18 +68,5 @@ await page.keyboard.press("Enter");
 await page.waitForURL(/get_paper_metadata/);
 seen.entered = page.url();
 
-seen.contrast = [];
-for (const colorScheme of ["light", "dark"]) {
-  for (const width of [1280, 360]) {
-    const look = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
-    await look.goto(`${address}/docs/preprint_archive`);
-    await look.getByRole("heading", { name: "Connector Gateway" }).first().waitFor();
-    await look.getByText("List all categories").first().waitFor();
-    await look.evaluate(axe.source);
-    const { violations } = await look.evaluate(() => window.axe.run(document, { runOnly: ["color-contrast"] }));
-    for (const { html } of violations.flatMap((violation) => violation.nodes)) seen.contrast.push([colorScheme, width, html]);
-    await look.close();
-  }
-}
 await browser.close();
 console.log(JSON.stringify(seen));

@@ -3,32 +3,32 @@
 //! threads.
 //!
 //! # Layout
-//! - [`setup`]: modules, configuration and environment of a gateway
-//! - [`home`]: its folders and its command line
-//! - [`gateway`]: the running gateway
-//! - [`hostile`]: a gateway with a guest that breaks limits
-//! - [`process`]: processes that always end
-//! - [`client`]: requests to the gateway and expectations of its answers
-//! - [`load`]: requests in the background
-//! - [`wire`]: connections whose bytes a test writes itself
-//! - [`usage`]: memory, CPU time, descriptors and threads of a process
-//! - [`upstream`]: a stand-in for a service, on loopback
-//! - [`reply`]: its answers
-//! - [`arxiv`], [`dexscreener`]: two such services
-//! - [`oauth`]: a stand-in for an OAuth provider, and people who consent
-//! - [`accounts`]: the connecting of accounts
-//! - [`webhooks`]: webhooks, as a receiver verifies them
-//! - [`collector`]: a stand-in for an OpenTelemetry collector
-//! - [`database`]: the two stores, and a PostgreSQL database for one test
-//! - [`proxy`]: a connection that can be cut
-//! - [`catalogue`]: the operations that the connectors must have
-//! - [`description`]: the description of the API
-//! - [`module`]: connectors as bytes, as built and altered
-//! - [`registry`]: a registry of modules
-//! - [`signer`]: authors who sign modules
-//! - [`encoding`]: percent-encoding
-//! - [`gzip`]: compressed bodies
-//! - [`tls`]: certificates
+//! - `setup`: modules, configuration and environment of a gateway
+//! - `home`: its folders and its command line
+//! - `gateway`: the running gateway
+//! - `hostile`: a gateway with a guest that breaks limits
+//! - `process`: processes that always end
+//! - `client`: requests to the gateway and expectations of its answers
+//! - `load`: requests in the background
+//! - `wire`: connections whose bytes a test writes itself
+//! - `usage`: memory, CPU time, descriptors and threads of a process
+//! - `upstream`: a stand-in for a service, on loopback
+//! - `reply`: its answers
+//! - `arxiv`, `dexscreener`: two such services
+//! - `oauth`: a stand-in for an OAuth provider, and people who consent
+//! - `accounts`: the connecting of accounts
+//! - `webhooks`: webhooks, as a receiver verifies them
+//! - `collector`: a stand-in for an OpenTelemetry collector
+//! - `database`: the two stores, and a PostgreSQL database for one test
+//! - `proxy`: a connection that can be cut
+//! - `catalogue`: the operations that the connectors must have
+//! - `description`: the description of the API
+//! - `module`: connectors as bytes, as built and altered
+//! - `registry`: a registry of modules
+//! - `signer`: authors who sign modules
+//! - `encoding`: percent-encoding
+//! - `gzip`: compressed bodies
+//! - `tls`: certificates
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

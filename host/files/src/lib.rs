@@ -12,13 +12,13 @@ use rustix::fs::OFlags;
 /// have different names.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Reads a file of a folder that others may write to, with at most `max_bytes`. Never blocks: a FIFO,
-/// a device or a socket of this name is an error. A link is followed only inside its folder, so that
-/// it cannot show another file of the machine.
+/// Reads a file of a folder that others may write to, with at most `max_bytes`. Never blocks: a
+/// FIFO, a device or a socket of this name is an error. A link is followed only inside its folder,
+/// so that it cannot show another file of the machine.
 ///
 /// # Errors
-/// [`io::ErrorKind::FileTooLarge`] if the file is longer, [`io::ErrorKind::InvalidInput`] if it is not
-/// a regular file or its link leaves the folder, and the errors of the file system.
+/// [`io::ErrorKind::FileTooLarge`] if the file is longer, [`io::ErrorKind::InvalidInput`] if it is
+/// not a regular file or its link leaves the folder, and the errors of the file system.
 pub fn read_regular(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or_else(|| Path::new("."));

@@ -118,8 +118,8 @@ pub struct Limits {
     pub timeout_s: u64,
     /// Size of an upstream's response that is read into memory, in MiB.
     pub response_mb: usize,
-    /// Size of an answer that the connector composes, and of other data that it passes to the gateway at a time, in MiB. 0 stands for
-    /// the value of `response_mb`.
+    /// Size of an answer that the connector composes, and of other data that it passes to the
+    /// gateway at a time, in MiB. 0 stands for the value of `response_mb`.
     pub output_mb: usize,
     /// Concurrent calls of this connector.
     pub concurrency: usize,

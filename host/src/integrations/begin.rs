@@ -10,6 +10,7 @@ use url::Url;
 
 use super::exchange::state_hash;
 use super::{BeginError, Destination, IntegrationError, Integrations};
+use crate::clock;
 use crate::config::Config;
 use crate::oauth::{NotConfigured, Provider};
 use crate::registry::Connector;
@@ -68,7 +69,7 @@ impl Integrations {
                 Some(self.vault.seal(&context, verifier).await.map_err(IntegrationError::from)?)
             }
         };
-        let expires_at = SystemTime::now() + LIFETIME;
+        let expires_at = clock::now() + LIFETIME;
         let authorization = Authorization {
             hash: state_hash(&state),
             holder: holder.clone(),

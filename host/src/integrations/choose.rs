@@ -5,12 +5,13 @@
 //! refresh.
 
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use super::cache::{CachedChoice, CachedIntegration, FRESH_FOR};
 use super::freshness::Freshness;
 use super::live_credential::{not_refreshed, reauthorize};
 use super::{AccessError, IntegrationError, Integrations, auth_type};
+use crate::clock;
 use crate::registry::Connector;
 use store::Holder;
 
@@ -67,7 +68,7 @@ fn decide(found: &CachedChoice, named: Option<&str>) -> Result<ChosenIntegration
         Ok(row) => row,
         Err(candidates) => return Err(no_choice(named, candidates.clone())),
     };
-    match Freshness::at(&row.integration.details, SystemTime::now()) {
+    match Freshness::at(&row.integration.details, clock::now()) {
         Freshness::Fresh | Freshness::Due | Freshness::Expired => Ok(ChosenIntegration(Arc::clone(row))),
         Freshness::RetryIn(backoff) => Err(not_refreshed(&row.integration, backoff)),
         Freshness::Ended => Err(reauthorize(&row.integration)),

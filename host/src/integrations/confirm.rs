@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,7 @@ use super::begin::random_state;
 use super::events::Change;
 use super::exchange::state_hash;
 use super::{AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::oauth::Tokens;
 use contract::AuthScheme;
 use store::{Account, FoundGrant, Holder, Integration, PendingGrant};
@@ -76,7 +77,7 @@ impl Integrations {
             holder: holder.clone(),
             user_identifier: user_identifier.to_owned(),
             sealed,
-            expires_at: SystemTime::now() + LIFETIME,
+            expires_at: clock::now() + LIFETIME,
         };
         self.store.save_grant(grant).await?;
         Ok(completion.into())

@@ -1,11 +1,10 @@
 //! The second half of an authorization, when the provider returns the user: the `state`
 //! identifies the authorization, and the code is exchanged for tokens.
 
-use std::time::SystemTime;
-
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{AccountSecret, AuthorizationResult, IntegrationError, Integrations};
+use crate::clock;
 use crate::registry::Connector;
 use contract::Oauth2;
 use store::digest::sha256;
@@ -78,7 +77,7 @@ impl Integrations {
                 })?)
             }
         };
-        let since = SystemTime::now();
+        let since = clock::now();
         let tokens = provider.exchange(code, verifier, redirect_uri).await.map_err(|error| {
             tracing::warn!(connector, %error, "an authorization code cannot be exchanged");
             AuthorizationResult::from(&error)

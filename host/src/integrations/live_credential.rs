@@ -1,7 +1,7 @@
 //! The credential of one operation, and its refresh when the service refuses it.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -14,6 +14,7 @@ use super::freshness::Freshness;
 use super::reason::Reason;
 use super::refresh::RefreshEnd;
 use super::{AccessError, AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::registry::Connector;
 use contract::{AuthScheme, Owner};
 use egress::Credential;
@@ -52,7 +53,7 @@ impl Integrations {
         for _ in 0..ATTEMPTS {
             let ChosenIntegration(row) = &chosen;
             let Integration { id, version, holder, user_identifier, details, .. } = &row.integration;
-            match Freshness::at(details, SystemTime::now()) {
+            match Freshness::at(details, clock::now()) {
                 Freshness::Fresh => {}
                 // The refresh runs in the background; this call does not wait for it.
                 Freshness::Due => drop(self.refresh(id, *version)),
@@ -247,16 +248,16 @@ fn ready(integration: Integration, unsealed: UnsealedCredential) -> (Arc<CachedI
 
 /// Returns whether the credential of an integration has not expired yet.
 fn is_good(integration: &Integration) -> bool {
-    matches!(Freshness::at(&integration.details, SystemTime::now()), Freshness::Fresh | Freshness::Due)
+    matches!(Freshness::at(&integration.details, clock::now()), Freshness::Fresh | Freshness::Due)
 }
 
 /// Time until the next refresh, if it is in the future.
 fn retry_delay(details: &Details) -> Option<Duration> {
-    details.next_refresh_at?.duration_since(SystemTime::now()).ok()
+    details.next_refresh_at?.duration_since(clock::now()).ok()
 }
 
 pub(super) fn reauthorize(integration: &Integration) -> AccessError {
-    let reason = Reason::at(&integration.details, SystemTime::now());
+    let reason = Reason::at(&integration.details, clock::now());
     reauthorize_with_detail(
         integration,
         reason.map_or_else(|| "The access has ended.".to_owned(), |reason| reason.detail),
@@ -272,7 +273,7 @@ fn reauthorize_with_detail(integration: &Integration, detail: String) -> AccessE
 }
 
 pub(super) fn not_refreshed(integration: &Integration, retry_after: Duration) -> AccessError {
-    let reason = Reason::at(&integration.details, SystemTime::now());
+    let reason = Reason::at(&integration.details, clock::now());
     let unknown = || Reason::new(Owner::Provider, "The service did not refresh the access in time.");
     AccessError::NotRefreshed {
         user_identifier: integration.user_identifier.clone(),

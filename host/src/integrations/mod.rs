@@ -69,6 +69,8 @@ mod refresh_limit;
 mod remove;
 mod revoke;
 mod schema;
+#[cfg(test)]
+pub(crate) mod simulated;
 mod sweep;
 
 use std::sync::Arc;
@@ -95,6 +97,7 @@ pub use self::schema::{AuthSchemaRecord, init_schema};
 use self::cache::Cache;
 use self::refresh::{Journal, OngoingRefreshes};
 use self::refresh_limit::RefreshLimit;
+use crate::clock;
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::registry::Registry;
@@ -159,7 +162,7 @@ impl Integrations {
     /// Starts a task in the current span. It runs to its end even if the caller disconnects, for
     /// example after an authorization code was used. Dropping the handle does not stop it.
     pub fn spawn<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.tasks.spawn(work.in_current_span())
+        self.tasks.spawn(clock::inherit(work).in_current_span())
     }
 
     /// Waits for background tasks at shutdown, at most a minute, so that new tokens are stored

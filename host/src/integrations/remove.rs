@@ -2,7 +2,6 @@
 //! deleted in any case.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use secrecy::ExposeSecret;
 use tokio::time::{Instant, sleep};
@@ -11,6 +10,7 @@ use super::events::Change;
 use super::freshness::Freshness;
 use super::refresh::{LEASE, MAX_WAIT, POLL};
 use super::{AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::oauth::Revocation;
 use contract::AuthScheme;
 use store::{Holder, Integration};
@@ -81,7 +81,7 @@ impl Integrations {
         let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else { return Ok(()) };
         let needs_access_token =
             self.provider(&connector, scheme).is_ok_and(|provider| provider.revokes_by_access_token());
-        if needs_access_token && Freshness::at(&integration.details, SystemTime::now()) == Freshness::Expired {
+        if needs_access_token && Freshness::at(&integration.details, clock::now()) == Freshness::Expired {
             self.refresh(id, integration.version).await;
         }
         Ok(())

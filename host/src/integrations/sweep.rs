@@ -2,7 +2,7 @@
 //! refresh. It also marks expired integrations, and revokes grants that were not confirmed.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -13,6 +13,7 @@ use super::events::Change;
 use super::freshness::Freshness;
 use super::reason::Reason;
 use super::{IntegrationError, Integrations};
+use crate::clock;
 use store::{Details, Status};
 
 /// Time between two searches for credentials that are due.
@@ -57,7 +58,7 @@ impl Integrations {
     }
 
     async fn refresh_due(self: &Arc<Self>) -> Result<(), IntegrationError> {
-        let due = self.store.due_for_refresh(SystemTime::now(), BATCH).await?;
+        let due = self.store.due_for_refresh(clock::now(), BATCH).await?;
         stream::iter(due)
             .for_each_concurrent(PARALLEL, |id| async move {
                 // The jitter spreads accounts that were connected together, and gateways that
@@ -83,7 +84,7 @@ impl Integrations {
     /// Stores that access tokens without a refresh token have expired, so that the operator is
     /// notified once.
     async fn mark_expired(&self) -> Result<(), IntegrationError> {
-        let now = SystemTime::now();
+        let now = clock::now();
         for id in self.store.ended_without_refresh(now, BATCH).await? {
             let Some(integration) = self.store.integration_by_id(&id).await? else { continue };
             let Some(reason) = Reason::at(&integration.details, now) else { continue };
@@ -103,11 +104,15 @@ impl Integrations {
 }
 
 fn is_due(details: &Details) -> bool {
-    matches!(Freshness::at(details, SystemTime::now()), Freshness::Due | Freshness::Expired)
+    matches!(Freshness::at(details, clock::now()), Freshness::Due | Freshness::Expired)
 }
 
 /// A random delay of up to a quarter of a tick.
 fn jitter() -> Duration {
+    #[cfg(test)]
+    if let Some(byte) = clock::random_byte() {
+        return TICK / 4 * u32::from(byte) / u32::from(u8::MAX);
+    }
     let mut byte = [0];
     // Without random numbers there is no jitter, which does no harm.
     let _ = SystemRandom::new().fill(&mut byte);

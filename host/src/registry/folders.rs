@@ -236,8 +236,8 @@ fn not_created(folder: &Path, error: &io::Error) -> io::Error {
 }
 
 /// The modules of a folder. Hidden files are ignored, because programs use such names for
-/// incomplete files. An entry that cannot be examined is left out, with a line of the log: it must not
-/// keep the other modules from loading.
+/// incomplete files. An entry that cannot be examined is left out, with a line of the log: it must
+/// not keep the other modules from loading.
 fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>> {
     let unreadable = |error: io::Error| {
         io::Error::new(error.kind(), format!("the folder `{}` cannot be read: {error}", folder.display()))
@@ -250,7 +250,7 @@ fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>
             continue;
         }
         let state = fs::metadata(&path).and_then(|metadata| match metadata.is_file() {
-            true => FileState::of(&path, &metadata, origin),
+            true => FileState::from_metadata(&path, &metadata, origin),
             false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
         });
         match state {
@@ -265,8 +265,8 @@ fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>
     Ok(found)
 }
 
-/// Logs an entry of a folder that cannot be a module, once for each path: the folders are read again
-/// and again.
+/// Logs an entry of a folder that cannot be a module, once for each path: the folders are read
+/// again and again.
 fn note_unusable(path: &Path, error: &io::Error) {
     static NOTED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     const MAX_NOTED: usize = 1000;

@@ -108,8 +108,8 @@ impl Telemetry {
         self.0.is_some()
     }
 
-    /// The trace of a job. It begins here, because the call that added the job has ended. It has a link to the span of that call,
-    /// whose [name](Trace::name) was stored.
+    /// The trace of a job. It begins here, because the call that added the job has ended. It has a
+    /// link to the span of that call, whose [name](Trace::name) was stored.
     pub fn job(&self, job_id: &str, call: Option<String>) -> Trace {
         match &self.0 {
             None => Trace::default(),

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::receiver::{Receiver, private};
 use super::signature::signatures;
 use super::{WebhookError, Webhooks};
+use crate::clock;
 use crate::metrics::WebhookLabels;
 use egress::{Body, EgressError, Headers, Request, Target};
 use store::vault::VaultError;
@@ -52,7 +53,7 @@ impl Webhooks {
     /// attempted again after the end of its lease.
     pub(super) async fn attempt(&self, claimed: ClaimedDelivery) {
         let ClaimedDelivery { delivery, tenant, source, url, payload, fence } = claimed;
-        let at = SystemTime::now();
+        let at = clock::now();
         let webhook_id = delivery.webhook_id;
         let mut has_secret = true;
         let result: Result<u16, String> = match self.sign(&webhook_id, &tenant, url, payload, at).await {

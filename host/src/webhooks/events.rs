@@ -1,6 +1,6 @@
 //! Events: the webhooks that notify the operator's `callbacks.events_url` of changes.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tracing::Instrument;
 
 use super::{WebhookError, Webhooks};
+use crate::clock;
 use crate::timestamp::Timestamp;
 use store::{NewDelivery, WebhookSource};
 
@@ -79,7 +80,7 @@ impl Webhooks {
 
     async fn event_delivery(&self, kind: EventKind, data: &Value) -> Result<Vec<NewDelivery>, WebhookError> {
         let Some(url) = &self.config.callbacks.events_url else { return Ok(Vec::new()) };
-        let event = EventRecord { r#type: kind.name(), timestamp: SystemTime::now().into(), data };
+        let event = EventRecord { r#type: kind.name(), timestamp: clock::now().into(), data };
         let payload = json!(event).to_string();
         let id = NewDelivery::new_event_id()?;
         let payload = self.payload(TENANT, &id, payload.as_bytes()).await?;

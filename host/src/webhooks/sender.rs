@@ -10,6 +10,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::attempt::TIMEOUT;
 use super::{WebhookError, Webhooks};
+use crate::clock;
 use store::ClaimLimits;
 
 /// Time between two searches for deliveries that are due, if nothing wakes the sender.
@@ -56,6 +57,7 @@ impl Webhooks {
         let mut is_failing = false;
         loop {
             tokio::select! {
+                biased;
                 _ = ticks.tick() => {}
                 () = self.due.notified() => {}
             }
@@ -84,12 +86,13 @@ impl Webhooks {
             let size = u32::try_from(claimed.payload.sealed.bytes.len()).unwrap_or(u32::MAX);
             let (this, bytes) = (self.clone(), Arc::clone(&occupied.bytes));
             bytes.fetch_add(size, Ordering::Relaxed);
-            self.tasks.spawn(async move {
+            let attempt = async move {
                 this.attempt(claimed).await;
                 bytes.fetch_sub(size, Ordering::Relaxed);
                 drop(slot);
                 this.wake();
-            });
+            };
+            self.tasks.spawn(clock::inherit(attempt));
         }
         Ok(())
     }

@@ -47,6 +47,7 @@
 //! - [`process_lock`]: a lock that one process at a time holds
 //! - [`serving`]: the lock of the gateway that serves
 //! - [`health`]: the failures of the database and the ended leases that this process has seen
+//! - [`simulated`]: a database for deterministic tests
 //! - [`time`]: times as the databases store them
 //! - [`error`]: [`StoreError`], with messages for the operator
 //!
@@ -73,6 +74,8 @@ mod pool;
 mod postgres;
 mod process_lock;
 mod serving;
+#[doc(hidden)]
+pub mod simulated;
 mod sqlite;
 mod storage;
 mod time;
@@ -96,7 +99,7 @@ pub use self::changes::{Change, NewChange};
 pub use self::data_keys::Sealed;
 pub use self::error::StoreError;
 pub use self::grants::GrantChange;
-pub use self::idempotency::{IdempotentCall, KeyState};
+pub use self::idempotency::{IdempotentCall, KeyState, TakenKey};
 pub use self::integrations::{Account, AuthType, Choice, Details, Holder, Integration, IntegrationFilter, Status};
 pub use self::jobs::{Ended, Job, JobFilter, JobStatus, JobValue, NewJob, new_job_id};
 pub use self::keys::{ApiKey, KeyAdoption, KeyHash, KeyId, KeyRevocation, NewApiKey};
@@ -112,6 +115,7 @@ pub use self::webhooks::{
 use self::connection::{Connection, Durability};
 use self::health::Health;
 use self::postgres::Postgres;
+use self::simulated::Simulated;
 use self::sqlite::Sqlite;
 
 /// Name of the SQLite database in the data directory.
@@ -145,6 +149,7 @@ pub struct Store {
 enum Backend {
     Sqlite(Sqlite),
     Postgres(Postgres),
+    Simulated(Simulated),
 }
 
 impl Store {
@@ -205,7 +210,7 @@ impl Store {
     async fn checkpoint_with(&self, statement: &'static str) -> Result<(), StoreError> {
         match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.checkpoint(statement).await,
-            Backend::Postgres(_) => Ok(()),
+            Backend::Postgres(_) | Backend::Simulated(_) => Ok(()),
         }
     }
 
@@ -219,6 +224,7 @@ impl Store {
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.read(read).await,
             Backend::Postgres(postgres) => postgres.read(read).await,
+            Backend::Simulated(simulated) => simulated.run(false, read).await,
         };
         used.end(&result);
         result
@@ -235,6 +241,7 @@ impl Store {
         let result = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability, write).await,
             Backend::Postgres(postgres) => postgres.write(durability, write).await,
+            Backend::Simulated(simulated) => simulated.run(true, write).await,
         };
         used.end_write(&result);
         result

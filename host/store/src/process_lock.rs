@@ -31,6 +31,7 @@ impl Store {
         let held = match &self.backend {
             Backend::Sqlite(sqlite) => sqlite.try_process_lock(name).await?,
             Backend::Postgres(postgres) => postgres.try_process_lock(name).await?,
+            Backend::Simulated(_) => None,
         };
         Ok(held.map(|held| ProcessLock { _held: held }))
     }

@@ -38,7 +38,7 @@ impl Store {
     pub async fn begin_serving(&self) -> Result<Serving, StoreError> {
         let lock = match &self.backend {
             Backend::Sqlite(_) => self.try_process_lock(NAME).await?,
-            Backend::Postgres(_) => None,
+            Backend::Postgres(_) | Backend::Simulated(_) => None,
         };
         if lock.is_some() {
             self.write(Durability::ProcessKill, |connection| {

@@ -78,7 +78,23 @@ pub(super) fn expected(connector: &Value, field: &Value) -> Map<String, Value> {
             other => panic!("how does `{other}` of {field} appear in a JSON Schema? Say it here"),
         }
     }
+    if let Some(Value::Object(items)) = schema.get_mut("items") {
+        say_free(items);
+    }
+    say_free(&mut schema);
     schema
+}
+
+/// A free object says so, because some generators of clients give it no members otherwise.
+fn say_free(schema: &mut Map<String, Value>) {
+    let is_object = match &schema.get("type") {
+        Some(Value::Array(types)) => types.contains(&json!("object")),
+        Some(one) => **one == json!("object"),
+        None => false,
+    };
+    if is_object && !schema.contains_key("properties") {
+        schema.entry("additionalProperties").or_insert(json!(true));
+    }
 }
 
 /// One type or several, with null if the field is optional.

@@ -4,7 +4,7 @@
 //!
 //! - here: the commands
 //! - [`arguments`]: their options
-//! - [`print`]: their results
+//! - `print`: their results
 
 mod arguments;
 mod print;

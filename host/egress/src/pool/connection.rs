@@ -84,15 +84,16 @@ impl Connection {
         }
     }
 
-    /// Sends the next request only if the peer has not closed the connection. An HTTP/2 peer itself says which requests it has not
-    /// processed.
+    /// Sends the next request only if the peer has not closed the connection. An HTTP/2 peer itself
+    /// says which requests it has not processed.
     pub(super) fn guard_next(&self) {
         if let Self::Http1 { guard, .. } = self {
             guard.arm();
         }
     }
 
-    /// Returns `true` if nothing of the guarded request was sent, because the peer had closed the connection.
+    /// Returns `true` if nothing of the guarded request was sent, because the peer had closed the
+    /// connection.
     pub(super) fn has_refused(&self) -> bool {
         matches!(self, Self::Http1 { guard, .. } if guard.has_refused())
     }

@@ -1,8 +1,9 @@
 //! A stream that does not send a request to a peer that has closed the connection.
 //!
-//! The task of a connection learns of its end when the runtime next asks the system for events. A request that is written before
-//! that is lost, and no one knows if the peer has processed it. So the stream asks the system itself, before the first byte of a
-//! request that must not be sent twice.
+//! The task of a connection learns of its end when the runtime next asks the system for events. A
+//! request that is written before that is lost, and no one knows if the peer has processed it. So
+//! the stream asks the system itself, before the first byte of a request that must not be sent
+//! twice.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -32,7 +33,8 @@ impl Guard {
         self.0.store(ARMED, Ordering::Relaxed);
     }
 
-    /// Returns `true` if no byte of the request was written, because the peer had closed the connection.
+    /// Returns `true` if no byte of the request was written, because the peer had closed the
+    /// connection.
     pub(super) fn has_refused(&self) -> bool {
         self.0.load(Ordering::Relaxed) == REFUSED
     }
@@ -49,8 +51,8 @@ impl Guard {
     }
 }
 
-/// Returns `true` if nothing has arrived since the last response. A peer that sends more, such as an alert of TLS or a status 408, is
-/// about to close the connection.
+/// Returns `true` if nothing has arrived since the last response. A peer that sends more, such as
+/// an alert of TLS or a status 408, is about to close the connection.
 fn is_open(tcp: &TcpStream) -> bool {
     let peeked = SockRef::from(tcp).peek(&mut [MaybeUninit::uninit()]);
     peeked.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)

@@ -114,7 +114,7 @@ async fn a_redirect_to_a_host_that_is_not_listed_is_refused() {
     let other = Stub::start(|_, _| ok("never")).await;
     let stub = redirecting(302, format!("{}/?q=private", other.url())).await;
     let error = fetch(&egress(), &upstream(&stub.url(), &[]), &get("/start")).await.unwrap_err();
-    assert!(matches!(error, EgressError::Denied { .. }), "{error}");
+    assert!(matches!(error, EgressError::NotLinked { .. }), "{error}");
     assert!(!error.to_string().contains("private"), "{error}");
     assert!(other.seen().is_empty());
 

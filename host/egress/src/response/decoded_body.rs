@@ -18,7 +18,8 @@ use tokio_util::io::{ReaderStream, StreamReader};
 /// The size of the pieces of a body that was compressed.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// A body may inflate to this size whatever its ratio is, because short answers of equal lines are common.
+/// A body may inflate to this size whatever its ratio is, because short answers of equal lines are
+/// common.
 const FREE_BYTES: u64 = 1 << 20;
 
 /// The largest ratio of a body to its compressed form. Text of services stays below 30.
@@ -57,7 +58,8 @@ pub(super) struct Inflating {
 struct Bomb;
 
 impl DecodedBody {
-    /// The body of a response with these headers. The headers lose those that describe a compressed body.
+    /// The body of a response with these headers. The headers lose those that describe a compressed
+    /// body.
     pub(super) fn new(body: Incoming, headers: &mut HeaderMap) -> Self {
         let is_gzip =
             headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding.as_bytes().eq_ignore_ascii_case(b"gzip"));
@@ -117,8 +119,8 @@ impl DecodedBody {
 }
 
 impl Inflating {
-    /// The next piece; `None` at the end. Lets other tasks run after each [`TURN_BYTES`], because the compressed bytes may all be
-    /// there already.
+    /// The next piece; `None` at the end. Lets other tasks run after each [`TURN_BYTES`], because
+    /// the compressed bytes may all be there already.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
         if self.turn >= TURN_BYTES {
             self.turn = 0;

@@ -215,7 +215,8 @@ impl ResponseBody {
         held.grow_to(first.len())?;
         let Some(mut piece) = self.next().await.transpose()? else { return Ok(held.tie_to(first)) };
         let mut whole = Vec::new();
-        // A body of known size is not moved while it grows. Memory that is not written yet costs nothing.
+        // A body of known size is not moved while it grows. Memory that is not written yet costs
+        // nothing.
         if let Some(rest) = self.size_hint().exact() {
             whole.reserve_exact(first.len() + piece.len() + rest as usize);
         }
@@ -304,7 +305,8 @@ impl ResponseBody {
     }
 }
 
-/// Appends a piece to a body. What the body takes is charged before, also its old place while it is moved to a larger one.
+/// Appends a piece to a body. What the body takes is charged before, also its old place while it is
+/// moved to a larger one.
 fn extend(whole: &mut Vec<u8>, piece: &[u8], held: &mut Reservation) -> Result<(), Exhausted> {
     let needed = whole.len() + piece.len();
     if needed > whole.capacity() {

@@ -68,7 +68,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// The parts without connectors. The gateway's own schemas come first, so that they keep their names.
+    /// The parts without connectors. The gateway's own schemas come first, so that they keep their
+    /// names.
     fn new() -> Self {
         let mut schemas = Schemas::default();
         schemas.extend(gateway_schemas());

@@ -66,8 +66,8 @@ pub(super) fn path_item(connector: &Connector, operation: &Operation, schemas: &
     json!({"post": post})
 }
 
-/// Returns `true` if `Range` selects a part of the file: the gateway sends the header to the service. An operation that sends requests
-/// itself may answer another file than the service.
+/// Returns `true` if `Range` selects a part of the file: the gateway sends the header to the
+/// service. An operation that sends requests itself may answer another file than the service.
 fn answers_ranges(manifest: &contract::Operation) -> bool {
     manifest.answer != Answer::Json && manifest.immediate
 }

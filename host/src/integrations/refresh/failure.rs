@@ -1,11 +1,12 @@
 //! Stores a failed refresh: the reason, and the time of the next attempt.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use secrecy::ExposeSecret;
 
 use super::lease::RefreshLease;
 use super::outcome::Outcome;
+use crate::clock;
 use crate::integrations::events::Change;
 use crate::integrations::freshness::retry_at;
 use crate::integrations::reason::Reason;
@@ -95,7 +96,7 @@ impl Integrations {
         let integration = &lease.integration;
         let details = Details {
             reason: reason.to_text(),
-            next_refresh_at: Some(retry_at(integration.details.expires_at, retry_after, SystemTime::now())),
+            next_refresh_at: Some(retry_at(integration.details.expires_at, retry_after, clock::now())),
             ..integration.details.clone()
         };
         self.store.update_leased(&integration.id, integration.version, lease.fence, details, Vec::new()).await?;

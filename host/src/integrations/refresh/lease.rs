@@ -81,6 +81,7 @@ impl Integrations {
             }
         };
         tokio::select! {
+            biased;
             result = work => result,
             never = renew => never,
         }

@@ -21,7 +21,6 @@ mod write;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -33,9 +32,10 @@ pub(super) use self::lease::{LEASE, MAX_WAIT, POLL};
 use self::lease::RefreshLease;
 use self::outcome::Outcome;
 use self::write::Written;
+use super::provider::Issuer;
 use super::{AccountSecret, IntegrationError, Integrations};
+use crate::clock;
 use crate::metrics::OutcomeLabels;
-use contract::AuthScheme;
 use store::Integration;
 
 /// Refreshes in progress in this process, by the integration's id and the version of its row that
@@ -137,17 +137,11 @@ impl Integrations {
     /// Sends the refresh token to the provider, and stores the result.
     async fn refresh_leased(&self, lease: &RefreshLease) -> Result<Outcome, IntegrationError> {
         let integration = &lease.integration;
-        let Some(connector) = self.registry.get(&integration.holder.connector) else {
-            return self.postpone_for_operator(lease, "The connector is not installed.").await;
+        let Issuer { auth, provider, revokes_replaced_grants } = match self.issuer(&integration.holder.connector) {
+            Ok(issuer) => issuer,
+            Err(reason) => return self.postpone_for_operator(lease, &reason).await,
         };
-        let AuthScheme::Oauth2(scheme) = &connector.manifest().auth else {
-            return self.postpone_for_operator(lease, "The connector no longer uses OAuth 2.").await;
-        };
-        let provider = match self.provider(&connector, scheme) {
-            Ok(provider) => provider,
-            Err(error) => return self.postpone_for_operator(lease, &format!("{error}.")).await,
-        };
-        let secret = self.account_secret(integration, &connector.manifest().auth).await?;
+        let secret = self.account_secret(integration, &auth).await?;
         let AccountSecret::OAuth2 { tokens: previous, .. } = secret else { return Ok(Outcome::Superseded) };
         let Some(refresh_token) = &previous.refresh_token else {
             return self.expire(lease, "The service gave no refresh token.").await;
@@ -157,14 +151,14 @@ impl Integrations {
         if !lease.is_fresh() {
             return Ok(Outcome::Late);
         }
-        let requested_at = SystemTime::now();
+        let requested_at = clock::now();
         match provider.refresh(refresh_token).await {
             Ok(tokens) => {
                 match self.write_tokens(lease, &previous, &tokens, requested_at).await? {
                     Written::Stored => return Ok(Outcome::Refreshed),
                     // Without this flag, the provider might end the access that the user has just
                     // given.
-                    Written::Replaced if scheme.revokes_replaced_grants => {
+                    Written::Replaced if revokes_replaced_grants => {
                         self.revoke_unless_in_use(&provider, integration, &tokens).await;
                     }
                     Written::Replaced => {}

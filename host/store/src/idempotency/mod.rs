@@ -6,7 +6,7 @@
 mod queries;
 mod types;
 
-pub use self::types::{IdempotentCall, KeyState};
+pub use self::types::{IdempotentCall, KeyState, TakenKey};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{IdempotentCall, KeyState};
+use super::{IdempotentCall, KeyState, TakenKey};
 use crate::connection::{Connection, Durability};
 use crate::health::Health;
 use crate::time::millis;
@@ -44,13 +44,13 @@ impl Store {
                 "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at <= now_ms() AND leased_until IS NULL",
                 values![&call.id],
             )?;
-            let inserted = connection.execute(
+            let taken: Option<i64> = connection.optional(
                 "INSERT INTO idempotency_keys (id, tenant, fingerprint, leased_until, expires_at)
-                 VALUES ($1, $2, $3, now_ms() + $4, now_ms() + $5) ON CONFLICT (id) DO NOTHING",
+                 VALUES ($1, $2, $3, now_ms() + $4, now_ms() + $5) ON CONFLICT (id) DO NOTHING RETURNING expires_at",
                 values![&call.id, &call.tenant, &call.fingerprint, millis(lease), millis(keep)],
             )?;
-            if inserted == 1 {
-                return Ok(KeyState::New);
+            if let Some(expires_at) = taken {
+                return Ok(KeyState::New(TakenKey { expires_at }));
             }
             state(connection, &health, &call, lease)
         })
@@ -92,14 +92,18 @@ impl Store {
     }
 
     /// Releases the key of a call that has done nothing, so that the next call with the key runs.
+    /// Does nothing if it was released before, even if another call has taken it since. So it may be
+    /// repeated when its answer was lost.
     ///
     /// # Errors
     /// Fails if the database does not answer.
-    pub async fn release_idempotent(&self, id: &str) -> Result<(), StoreError> {
+    pub async fn release_idempotent(&self, id: &str, taken: TakenKey) -> Result<(), StoreError> {
         let id = id.to_owned();
         self.write(Durability::ProcessKill, move |connection| {
-            connection
-                .execute("DELETE FROM idempotency_keys WHERE id = $1 AND leased_until IS NOT NULL", values![&id])?;
+            connection.execute(
+                "DELETE FROM idempotency_keys WHERE id = $1 AND expires_at = $2 AND leased_until IS NOT NULL",
+                values![&id, taken.expires_at],
+            )?;
             Ok(())
         })
         .await

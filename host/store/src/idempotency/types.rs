@@ -38,11 +38,19 @@ fn joined(parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
+/// A key that a call has taken. It names the call itself, because the key may be given back and
+/// taken by another call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TakenKey {
+    /// The time until which the key is kept, by the clock of the database. It never changes.
+    pub(super) expires_at: i64,
+}
+
 /// The state of a key when a call with it arrives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyState {
     /// The key is new. It belongs to this call from now on.
-    New,
+    New(TakenKey),
     /// The key belongs to another request.
     OfOtherRequest,
     /// The first call still runs.

@@ -10,7 +10,7 @@ use url::form_urlencoded;
 use super::error::PostgresError;
 
 /// Time without a confirmation of sent data after which the connection counts as broken. It is
-/// shorter than [`RECOVERY`](crate::health::RECOVERY), so that new tokens are stored again over
+/// shorter than [`GRACE`](crate::health::GRACE), so that new tokens are stored again over
 /// another connection within that time.
 const MAX_UNCONFIRMED: Duration = Duration::from_secs(5);
 

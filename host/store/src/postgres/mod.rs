@@ -36,7 +36,7 @@ use crate::process_lock::LockHolder;
 /// several gateways.
 const MAX_CONNECTIONS: usize = 10;
 
-/// Maximum time for opening a connection. It is shorter than [`RECOVERY`](crate::health::RECOVERY).
+/// Maximum time for opening a connection. It is shorter than [`GRACE`](crate::health::GRACE).
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Settings of each connection. The first two end statements that wait or run for far longer than

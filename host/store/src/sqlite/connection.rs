@@ -11,10 +11,10 @@ use crate::connection::Connection;
 use crate::value::{Row, Value};
 
 /// A connection that is in a transaction or only reads.
-pub(super) struct SqliteConnection<'a> {
-    pub(super) connection: &'a rusqlite::Connection,
+pub(crate) struct SqliteConnection<'a> {
+    pub(crate) connection: &'a rusqlite::Connection,
     /// For error messages.
-    pub(super) path: &'a Path,
+    pub(crate) path: &'a Path,
 }
 
 impl SqliteConnection<'_> {

@@ -23,7 +23,9 @@ use std::time::{Duration, Instant, SystemTime};
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{ErrorCode, TransactionBehavior};
 
-use self::connection::SqliteConnection;
+pub(crate) use self::connection::SqliteConnection;
+pub(crate) use self::error::of_sqlite;
+
 use crate::StoreError;
 use crate::connection::{Connection, Durability};
 use crate::pool::{Pool, on_blocking_thread};
@@ -36,6 +38,9 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Number of connections for reading. Each occupies a thread and a CPU core while it reads.
 const READERS: usize = 4;
+
+/// Statements that a database in memory keeps prepared.
+const STATEMENTS_IN_MEMORY: usize = 256;
 
 /// The file and its connections. Clones share them.
 #[derive(Clone, Debug)]
@@ -153,9 +158,33 @@ fn open(path: &Path) -> rusqlite::Result<rusqlite::Connection> {
     connection.pragma_update(None, "foreign_keys", true)?;
     // SQLite overwrites deleted data in the file, so that previous secrets do not remain there.
     connection.pragma_update(None, "secure_delete", true)?;
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
-    connection.create_scalar_function("now_ms", 0, flags, |_| Ok(steady_now()))?;
+    set_clock(&connection, steady_now)?;
     Ok(connection)
+}
+
+/// Opens a new database in memory with this clock.
+pub(crate) fn open_in_memory(
+    path: &Path,
+    now_ms: impl Fn() -> i64 + Send + Sync + 'static,
+) -> Result<rusqlite::Connection, StoreError> {
+    let open = || {
+        let connection = rusqlite::Connection::open_in_memory()?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_IN_MEMORY);
+        set_clock(&connection, now_ms)?;
+        Ok(connection)
+    };
+    let mut connection = open().map_err(|error| of_sqlite(path, error))?;
+    migrate::run_missing(&mut connection, path)?;
+    Ok(connection)
+}
+
+fn set_clock(
+    connection: &rusqlite::Connection,
+    now_ms: impl Fn() -> i64 + Send + Sync + 'static,
+) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function("now_ms", 0, flags, move |_| Ok(now_ms()))
 }
 
 /// The clock of a SQLite database, in milliseconds since 1970. It starts with the clock of the

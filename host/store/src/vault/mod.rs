@@ -27,11 +27,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use secrecy::{SecretBox, SecretSlice};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use self::cipher::Cipher;
 pub use self::error::VaultError;

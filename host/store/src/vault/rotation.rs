@@ -6,15 +6,15 @@
 //!
 //! 1. Add a new master key to the file.
 //! 2. Store a new data key, sealed under both master keys. Gateways use it for new secrets from
-//!   their next read of the keys.
+//!    their next read of the keys.
 //! 3. Seal all secrets again that are sealed under a previous data key. Repeat this until no
-//!   gateway can be sealing under a previous one.
+//!    gateway can be sealing under a previous one.
 //! 4. Seal the previous data keys under the new master key as well, because a slow gateway may
-//!   still store a secret under one. A later start or rotation deletes them when they have no
-//!   secret.
+//!    still store a secret under one. A later start or rotation deletes them when they have no
+//!    secret.
 //! 5. Forget the previous master key: first delete the copies of data keys that are sealed under
-//!   it, then its line in the file. Gateways on other machines need a copy of the file before this
-//!   step.
+//!    it, then its line in the file. Gateways on other machines need a copy of the file before this
+//!    step.
 
 use std::path::Path;
 use std::slice;
