@@ -3,7 +3,9 @@
 use connector_sdk::{Content, Fault, File, Outcome, Request, http};
 
 use crate::GetAttachment;
-use crate::decode::{bytes, list, object, response, string};
+use crate::base64url::Encoded;
+use crate::decode::{list, object, response, string};
+use crate::gmail::not_understood;
 
 /// The media type of any bytes.
 const OCTETS: &str = "application/octet-stream";
@@ -17,7 +19,7 @@ struct Part {
 
 /// The place of a file's content.
 enum Source {
-    /// The content in base64url, as JSON text.
+    /// The content in base64url.
     Inline(String),
     /// The id for a separate request. It changes from answer to answer.
     Separate(String),
@@ -36,12 +38,15 @@ pub(crate) fn attachment(input: GetAttachment) -> Result<Outcome, Fault> {
         return Err(Fault::not_found(detail));
     };
     let content = match part.content {
-        Source::Inline(data) => bytes(&data)?,
+        Source::Inline(data) => Encoded::read(data.into()).into_bytes()?,
         Source::Separate(id) => {
             let request = message()?.segment("message_id", "attachments")?.segment("part_id", &id)?;
             let document = http::send(request)?.successful()?.document()?;
             match document.pointer("/data") {
-                Some(data) => bytes(&data.text())?,
+                Some(data) => {
+                    let data = data.as_string().ok_or_else(|| not_understood("`data` is not text"))?;
+                    Encoded::read(data.into()).into_bytes()?
+                }
                 None => Vec::new(),
             }
         }
@@ -78,7 +83,7 @@ fn find(message: &str, id: &str) -> Result<Option<Part>, Fault> {
         let body = |name: &str| body.as_ref().and_then(|body| body.get(name));
         let content = match (body("attachmentId"), body("data")) {
             (Some(id), _) => Source::Separate(string(id)?.into_owned()),
-            (None, Some(data)) => Source::Inline(data.to_owned()),
+            (None, Some(data)) => Source::Inline(string(data)?.into_owned()),
             (None, None) => Source::Empty,
         };
         let file_name = member("filename")?.filter(|name| !name.is_empty());

@@ -2,24 +2,24 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use connector_sdk::{Fault, Outcome, Request, http, json};
 
+use crate::base64url::Encoded;
 use crate::gmail::{Object, not_understood};
 use crate::{GetDraft, GetThread, MessagesGet, charset};
 
-/// Gmail's base64: URL-safe, with or without padding.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::URL_SAFE,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
+/// A value of the response that is text in base64url.
+struct Body<'a> {
+    value: &'a str,
+    kind: Kind<'a>,
+}
 
-/// A value of the response, and the JSON text that the answer has in its place.
-type Replacement<'a> = (&'a str, String);
+enum Kind<'a> {
+    /// A whole message.
+    Raw,
+    /// A part of a message, with its `Content-Type`.
+    Part(Option<Cow<'a, str>>),
+}
 
 pub(crate) fn get_draft(input: GetDraft) -> Result<Outcome, Fault> {
     let request = Request::get("api", "/users/me/drafts").segment("draft_id", &input.draft_id)?;
@@ -78,49 +78,73 @@ pub(crate) fn response(request: Request) -> Result<String, Fault> {
 
 /// The response `text` with the bodies of its messages decoded. Each of `messages` is a part of
 /// `text`. All other characters do not change.
+///
+/// A message may be as large as a response, so its bodies are decoded into the answer and not
+/// copied before.
 fn decoded(text: &str, messages: &[&str]) -> Result<String, Fault> {
-    let mut replacements = Vec::new();
+    let mut bodies = Vec::new();
     for message in messages {
         let message = object(message)?;
-        if let Some(value) = message.get("raw") {
-            replacements.push((value, json::quoted(&raw(bytes(value)?))));
-        }
+        bodies.extend(message.get("raw").map(|value| Body { value, kind: Kind::Raw }));
         if let Some(payload) = message.get("payload") {
-            bodies(payload, &mut replacements)?;
+            add_parts(payload, &mut bodies)?;
         }
     }
     let start = |value: &str| value.as_ptr().addr() - text.as_ptr().addr();
-    replacements.sort_by_key(|(value, _)| start(value));
+    bodies.sort_by_key(|body| start(body.value));
+    // Text is shorter than its base64, unless a fourth of its characters have escapes.
     let mut answer = String::with_capacity(text.len());
     let mut at = 0;
-    for (value, replacement) in replacements {
-        answer.push_str(text.get(at..start(value)).unwrap_or_default());
-        answer.push_str(&replacement);
-        at = start(value) + value.len();
+    for body in bodies {
+        answer.push_str(text.get(at..start(body.value)).unwrap_or_default());
+        answer.push('"');
+        body.write(&mut answer)?;
+        answer.push('"');
+        at = start(body.value) + body.value.len();
     }
     answer.push_str(text.get(at..).unwrap_or_default());
     Ok(answer)
 }
 
-/// A whole message as text. Bytes that are not UTF-8 are read as Latin-1, whose characters have the
-/// same numbers.
-fn raw(message: Vec<u8>) -> String {
-    String::from_utf8(message).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect())
+impl Body<'_> {
+    /// Writes the text as the content of a JSON string.
+    fn write(&self, answer: &mut String) -> Result<(), Fault> {
+        let encoded = Encoded::read(string(self.value)?);
+        let start = answer.len();
+        let reads_as_utf_8 = match &self.kind {
+            Kind::Raw => true,
+            Kind::Part(content_type) => charset::keeps_ascii(content_type.as_deref()),
+        };
+        if reads_as_utf_8 && encoded.utf_8(|text| json::push_escaped(answer, text))? {
+            return Ok(());
+        }
+        answer.truncate(start);
+        match &self.kind {
+            // The characters of Latin-1 have the same numbers.
+            Kind::Raw => encoded.pieces(|bytes| {
+                let text: String = bytes.iter().copied().map(char::from).collect();
+                json::push_escaped(answer, &text);
+            }),
+            Kind::Part(content_type) => {
+                json::push_escaped(answer, &charset::decode(encoded.into_bytes()?, content_type.as_deref()));
+                Ok(())
+            }
+        }
+    }
 }
 
-/// Decodes the bodies that are text, of a part and of all parts in it. Parts within parts need no
+/// Adds the bodies that are text, of a part and of all parts in it. Parts within parts need no
 /// stack.
-fn bodies<'a>(payload: &'a str, replacements: &mut Vec<Replacement<'a>>) -> Result<(), Fault> {
+fn add_parts<'a>(payload: &'a str, bodies: &mut Vec<Body<'a>>) -> Result<(), Fault> {
     let mut parts = vec![payload];
     while let Some(part) = parts.pop() {
         let part = object(part)?;
         if part.get("mimeType").map(string).transpose()?.is_some_and(|kind| is_text(&kind))
             // A body without data is a file, which needs a separate request.
-            && let Some(data) = part.get("body").map(object).transpose()?.and_then(|body| body.get("data"))
+            && let Some(value) = part.get("body").map(object).transpose()?.and_then(|body| body.get("data"))
         {
             let content_type = content_type(part.get("headers").unwrap_or("[]"))?;
-            let text = charset::decode(bytes(data)?, content_type.as_deref());
-            replacements.push((data, json::quoted(&text)));
+            bodies.push(Body { value, kind: Kind::Part(content_type) });
         }
         parts.extend(list(part.get("parts").unwrap_or("[]"))?);
     }
@@ -153,13 +177,4 @@ pub(crate) fn list(text: &str) -> Result<Vec<&str>, Fault> {
 
 pub(crate) fn string(text: &str) -> Result<Cow<'_, str>, Fault> {
     json::string(text).ok_or_else(|| not_understood("there is another value in place of text"))
-}
-
-/// Decodes base64url. Blanks and line breaks in it are ignored.
-pub(crate) fn bytes(value: &str) -> Result<Vec<u8>, Fault> {
-    let mut text = string(value)?;
-    if text.bytes().any(|byte| byte.is_ascii_whitespace()) {
-        text.to_mut().retain(|character| !character.is_ascii_whitespace());
-    }
-    BASE64.decode(text.as_bytes()).map_err(|error| not_understood(&error.to_string()))
 }

@@ -8,6 +8,7 @@
 //! - `html`: HTML, and its text without tags.
 //! - `delivery`: the request that sends a message to Gmail.
 //! - `decode`: the operations that read a message.
+//! - `base64url`: the base64 of bodies and files that Gmail sends.
 //! - `attached`: the operation that reads a file of a message.
 //! - `charset`: the text of a body.
 //! - `labels`: the counts of labels, and the colours of a new one.
@@ -16,6 +17,7 @@
 mod address;
 mod attached;
 mod attachment;
+mod base64url;
 mod charset;
 mod compose;
 mod decode;

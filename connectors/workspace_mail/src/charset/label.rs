@@ -169,6 +169,15 @@ impl Decoder {
         }
     }
 
+    /// Returns `true` if the bytes below 80 are ASCII.
+    pub(super) fn keeps_ascii(self) -> bool {
+        match self {
+            Self::Standard(charset) => charset.is_ascii_compatible(),
+            Self::CodePage(_) => true,
+            Self::Iso2022 | Self::Hz | Self::Utf32(_) => false,
+        }
+    }
+
     /// Returns `true` if a text of this charset has zero bytes unless all of it is outside of ASCII.
     pub(super) fn is_wide(self) -> bool {
         match self {

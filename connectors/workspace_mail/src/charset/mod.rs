@@ -7,6 +7,13 @@ mod parameter;
 
 use label::Decoder;
 
+/// Returns `true` if ASCII has its usual bytes in the charset that a `Content-Type` names. A body
+/// that is UTF-8 is then read as UTF-8.
+pub(crate) fn keeps_ascii(content_type: Option<&str>) -> bool {
+    let named = content_type.and_then(parameter::charset).and_then(|name| Decoder::named(&name));
+    named.is_none_or(Decoder::keeps_ascii)
+}
+
 /// Decodes a body.
 ///
 /// Gmail hands text out as UTF-8, and leaves the `Content-Type` of the sender as it is. So bytes
