@@ -15,7 +15,7 @@ use contract_rules::limit::FAULT_MEMBERS_BYTES;
 use egress::{EgressError, Quota};
 use memory::Exhausted;
 use sandbox::http::{self, Outbound};
-use sandbox::{Fault, InvocationError, TrapReport};
+use sandbox::{Fault, InvocationError};
 
 /// A connector's text is cut to this length before it is shown to a caller.
 const MAX_DETAIL_BYTES: usize = 4 << 10;
@@ -61,7 +61,7 @@ pub enum Error {
     /// The invocation gave neither an outcome nor a fault.
     #[error(transparent)]
     Invocation(#[from] InvocationError),
-    /// The connector says that it failed.
+    /// The connector says that it failed. Callers see the first line of its text.
     #[error("{0}")]
     ConnectorFault(String),
     /// The connector says that the requested resource does not exist.
@@ -155,10 +155,12 @@ impl Error {
         error
     }
 
-    /// The trap that ended the connector, if one did.
-    pub fn trap(&self) -> Option<&TrapReport> {
+    /// The part that is for operators and the connector's author only: the trap that ended the
+    /// connector, or the lines after the first one of its own text.
+    pub fn report(&self) -> Option<String> {
         match self.cause() {
-            Self::Invocation(InvocationError::Trapped(trap)) => Some(trap),
+            Self::Invocation(InvocationError::Trapped(trap)) => Some(trap.to_string()),
+            Self::ConnectorFault(text) => text.split_once('\n').map(|(_, report)| report.to_owned()),
             _ => None,
         }
     }
