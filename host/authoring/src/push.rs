@@ -69,7 +69,10 @@ fn verify(
     signature: &str,
     config: &Config,
 ) -> Result<(), String> {
-    let sign = format!("sign it again with `minisign -S -m {}`, or remove the signature", shell::quoted(&file.to_string_lossy()));
+    let sign = format!(
+        "sign it again with `minisign -S -m {}`, or remove the signature",
+        shell::quoted(&file.to_string_lossy())
+    );
     let signature_file = signature_file(file);
     let place = signature_file.display();
     let Some(key_id) = key_id_of_signature(signature) else {

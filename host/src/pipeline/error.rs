@@ -15,7 +15,7 @@ use contract_rules::limit::FAULT_MEMBERS_BYTES;
 use egress::{EgressError, Quota};
 use memory::Exhausted;
 use sandbox::http::{self, Outbound};
-use sandbox::{Fault, InvocationError};
+use sandbox::{Fault, InvocationError, TrapReport};
 
 /// A connector's text is cut to this length before it is shown to a caller.
 const MAX_DETAIL_BYTES: usize = 4 << 10;
@@ -153,6 +153,14 @@ impl Error {
             return Self::OutcomeUnknown(Box::new(error));
         }
         error
+    }
+
+    /// The trap that ended the connector, if one did.
+    pub fn trap(&self) -> Option<&TrapReport> {
+        match self.cause() {
+            Self::Invocation(InvocationError::Trapped(trap)) => Some(trap),
+            _ => None,
+        }
     }
 
     /// The part that is for operators and the connector's author only: the trap that ended the

@@ -233,8 +233,7 @@ impl HostResponse for Guest {
         let values: Result<Vec<&str>, _> = headers.get_all(&name).iter().map(HeaderValue::to_str).collect();
         let Ok(values) = values else { return Ok(Err(Error::BadAnswer("the header is not text".to_owned()))) };
         // The header `Link` has several addresses, each with its relation.
-        let address =
-            if name.eq_ignore_ascii_case("link") { link::next_of(values) } else { values.into_iter().next() };
+        let address = if name.eq_ignore_ascii_case("link") { link::next_of(values) } else { values.into_iter().next() };
         match address.map(str::to_owned) {
             Some(address) => self.add_link(&response, &address),
             None => Ok(Ok(None)),

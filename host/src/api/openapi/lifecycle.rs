@@ -67,6 +67,7 @@ pub(in crate::api) fn describe_exists() -> Value {
 pub(in crate::api) fn describe_callback() -> Value {
     let parameter = |name: &str, description: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}, "description": description});
     json!({
+        "description": "Needs no key. Applications do not call it: they register it at the provider as the redirect URI.",
         "parameters": [
             parameter("state", "The `state` of the authorization URL; accepted once, for ten minutes."),
             parameter("code", "The code that the provider exchanges for tokens."),

@@ -173,7 +173,12 @@ pub(super) fn refusals(statuses: &[&str]) -> Map<String, Value> {
     let is_asked = |refusal: &&Refusal| refusal.status == "default" || statuses.contains(&refusal.status);
     let refusals = REFUSALS.iter().filter(is_asked);
     refusals
-        .map(|refusal| (refusal.status.replace(OF_SERVICE, "default"), json!({"$ref": format!("#/components/responses/{}", refusal.name)})))
+        .map(|refusal| {
+            (
+                refusal.status.replace(OF_SERVICE, "default"),
+                json!({"$ref": format!("#/components/responses/{}", refusal.name)}),
+            )
+        })
         .collect()
 }
 
