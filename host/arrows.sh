@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the arrows between the folders of the gateway crate, and that no connector's and no provider's name is in the host.
+# Checks the arrows between the folders of the gateway crate, that no connector's and no provider's name is in the host, and that
+# the registry opens files only with `regular_file`.
 # A part of `make lint`. Between crates, Cargo checks the arrows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +19,7 @@ jobs          config integrations logging metrics pipeline problem registry tele
 problem       body integrations pipeline registry schema webhooks
 pipeline      body integrations media_type metrics registry schema telemetry
 integrations  caller_url config metrics oauth registry timestamp webhooks
-registry      config metrics oauth schema webhooks
+registry      config metrics oauth regular_file schema webhooks
 webhooks      caller_url config metrics timestamp
 telemetry     config metrics
 oauth         config
@@ -33,6 +34,7 @@ body
 media_type
 signals
 caller_url
+regular_file
 timestamp
 '
 
@@ -165,9 +167,49 @@ names_in_the_host() {
   grep -rnwiE "$names" host --include='*.rs' --include='*.toml' --include='*.wit' | sed 's/$/   <- a name of a connector or provider/'
 }
 
+# Prints each line in the folder $1, except unit tests, that opens a file in another way than with `regular_file`. Other users may write
+# to the folders of modules: an open of a named pipe blocks its thread, and a link leads anywhere.
+other_opens() {
+  find "$1" -name '*.rs' -not -name 'tests.rs' -not -path '*/tests/*' | sort | xargs awk '
+    FNR == 1 { in_tests = 0 }
+    /^#\[cfg\(test\)\]/ { in_tests = 1 }
+    !in_tests && !/^ *\/\// && /(^|[^a-z_])(fs::(read|read_to_string|copy|File|OpenOptions|symlink_metadata)|File::(open|options)|OpenOptions::new|tokio::fs|fs::metadata)([^a-z_]|$)/ {
+      print FILENAME ":" FNR ": open files of folders with `crate::regular_file`"
+    }'
+}
+
+# Checks that `other_opens` finds what it must find, and nothing else.
+test_other_opens() {
+  local sample
+  sample=$(mktemp -d)
+  cat >"$sample/files.rs" <<'RUST'
+use std::fs::File;
+// fs::read(path)
+fn all() {
+    fs::read(path);
+    fs::read_dir(path);
+    regular_file::read(path);
+    std::fs::read_to_string(path);
+    File::open(path);
+    fs::OpenOptions::new();
+    write_atomically(path, |file| file.write_all(text));
+}
+#[cfg(test)]
+mod tests {
+    fs::read(path);
+}
+RUST
+  diff <(printf '%s\n' 1 4 7 8 9) <(other_opens "$sample" | cut -d: -f2) >&2 || {
+    echo "host/arrows.sh: its own test of opened files fails" >&2
+    exit 1
+  }
+  rm -r "$sample"
+}
+
 # `grep` fails if it finds nothing, which is good here.
 test_wrong_arrows
-found=$(wrong_arrows host/src; names_in_the_host || true)
+test_other_opens
+found=$(wrong_arrows host/src; other_opens host/src/registry; names_in_the_host || true)
 if [ -n "$found" ]; then
   echo "$found" >&2
   exit 1

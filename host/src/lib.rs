@@ -25,6 +25,7 @@
 //! - `body`: the bodies of answers
 //! - `media_type`: the media types of bodies
 //! - `caller_url`: URLs that callers give
+//! - `regular_file`: opens files of folders that other users may write to
 //! - `signals`: the signals that end the process
 //! - `fuzzing`: readers of foreign text, for the fuzz targets in `host/fuzz`
 //! - `timestamp`: the format of times in answers and webhooks
@@ -55,6 +56,7 @@ mod pipeline;
 mod problem;
 mod recordings;
 mod registry;
+mod regular_file;
 mod schema;
 mod serve;
 mod signals;

@@ -66,7 +66,7 @@ pub(super) async fn read(
                 return Err(ConnectorsError::Folder { folder: file.clone(), module });
             }
             let module = read_file(file)?;
-            let signature = signature_of(file);
+            let signature = signature_of(file).await;
             let signature = signature.map_err(|source| ConnectorsError::File { file: file.clone(), source })?;
             Ok(Arrived { module, signature, pulled: None })
         }

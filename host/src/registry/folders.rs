@@ -16,12 +16,16 @@ use super::origin::Origin;
 use super::record::Record;
 use super::trust;
 use crate::config::Config;
+use crate::regular_file;
 
 /// The default of `shipped_dir`: a folder of this name next to the binary.
 const DEFAULT_SHIPPED_DIR: &str = "connectors";
 
 /// The folder in `data_dir` with the digests of accepted versions.
 pub(super) const ACCEPTED: &str = "accepted";
+
+/// Maximum length of a mark or a signature that is read.
+const MAX_KEPT_BYTES: u64 = 4 << 10;
 
 /// The folders of modules, and the folders of the operator's marks.
 pub(super) struct Folders {
@@ -116,7 +120,7 @@ impl Folders {
 
     /// The digest of the version that the operator accepted last.
     pub(super) fn accepted(&self, identifier: &str) -> Option<String> {
-        fs::read_to_string(self.accepted.join(identifier)).ok()
+        read_mark(&self.accepted, identifier)
     }
 
     /// Marks a version of a foreign connector as accepted by the operator.
@@ -133,7 +137,8 @@ impl Folders {
     pub(super) fn keep(&self, record: &Record<'_>) -> io::Result<PathBuf> {
         let path = self.foreign(record.identifier);
         let [replacement, accepted] = [&self.replacements, &self.accepted].map(|marks| marks.join(record.identifier));
-        let previous = [replacement, accepted, trust::file(&path)].map(|file| (fs::read(&file).ok(), file));
+        let previous = [replacement, accepted, trust::file(&path)]
+            .map(|file| (regular_file::read_now(&file, MAX_KEPT_BYTES).ok(), file));
         let written = self.write(record, &path);
         if written.is_err() {
             for (content, file) in previous {
@@ -173,7 +178,7 @@ impl Folders {
 
     /// The digest of the module that replaces a shipped connector.
     fn replacement(&self, identifier: &str) -> Option<String> {
-        fs::read_to_string(self.replacements.join(identifier)).ok()
+        read_mark(&self.replacements, identifier)
     }
 
     /// The files of all connectors. Shipped modules that the operator replaced are left out.
@@ -245,18 +250,17 @@ fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>
         if hidden || path.extension().is_none_or(|extension| extension != "wasm") {
             continue;
         }
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_file() => {
-                let state = FileState::of(&path, &metadata, origin)?;
-                found.insert(path, state);
-            }
-            Ok(_) => {}
-            // The file was removed after the folder was read.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+        // A file that is missing was removed after the folder was read.
+        if let Some(state) = FileState::read(&path, origin) {
+            found.insert(path, state);
         }
     }
     Ok(found)
+}
+
+/// The digest in the file of a connector in a folder of marks.
+pub(super) fn read_mark(folder: &Path, identifier: &str) -> Option<String> {
+    String::from_utf8(regular_file::read_now(&folder.join(identifier), MAX_KEPT_BYTES).ok()?).ok()
 }
 
 /// Writes the digest of a module to the file of its connector in a folder of marks.

@@ -1,6 +1,5 @@
 //! Grants and revocations by the operator, and the list of grants.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,8 +7,7 @@ use super::grants::{self, HostGrant};
 use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
-use super::trust::signature_of;
-use super::{ChangeError, Connector, Registry, renew};
+use super::{ChangeError, Connector, Registry, module_file, renew};
 use store::{GrantChange, StoreError};
 
 impl Registry {
@@ -22,7 +20,7 @@ impl Registry {
     pub async fn grant(&self, identifier: &str, hosts: &[String], by: &Actor) -> Result<Connector, ChangeError> {
         grants::check_form(hosts)?;
         let path = foreign_module(self, identifier)?;
-        let (module, signature) = (fs::read(&path)?, signature_of(&path)?);
+        let (module, signature) = module_file::read_signed(&path, self.config.compile.max_module_mb).await?;
         let source = ModuleSource::Foreign(signature.as_deref());
         let granted = self.load(&module, Some(identifier), GrantSource::StoredAnd(hosts), source).await?;
         grants::check_named(&granted, hosts)?;

@@ -1,6 +1,5 @@
 //! Loads a file of a folder of modules, and makes its connector live or refuses it.
 
-use std::fs;
 use std::path::Path;
 
 use super::commit::{Candidate, Change, Committed, Expected, FoldersStep, GrantsStep, Rejection, Remaining};
@@ -10,8 +9,7 @@ use super::history::{self, Action, Actor};
 use super::load::{GrantSource, ModuleSource};
 use super::module_file::{self, ReadError};
 use super::origin::Origin;
-use super::trust::signature_of;
-use super::{Connector, Refusal, Registry, permissions};
+use super::{Connector, Refusal, Registry, permissions, signature_of};
 use store::GrantChange;
 use store::digest::sha256_hex;
 
@@ -22,7 +20,14 @@ impl Registry {
         let max_mb = self.config.compile.max_module_mb;
         while self.files.lock().await.is_handled(path, state) {
             let expected = Expected::with_file(self, path, state);
-            let committed = match module_file::read(path.to_owned(), state.length, max_mb).await {
+            if let Some(problem) = &state.problem {
+                let refusal = Refusal::from(problem.clone());
+                if self.reject_file(&expected, path, "", refusal).await == Committed::Done(()) {
+                    return;
+                }
+                continue;
+            }
+            let committed = match module_file::read(path, max_mb).await {
                 Ok(module) => self.commit_file(&expected, path, state.origin, &module).await,
                 Err(ReadError::Missing) => return,
                 Err(ReadError::Refused(refusal)) => {
@@ -68,8 +73,9 @@ impl Registry {
     async fn load_from_folder(&self, path: &Path, origin: Origin, module: &[u8]) -> Result<Connector, Refusal> {
         let identifier = identifier_of(path);
         self.folders.check_identifier(origin, identifier, &sha256_hex(module))?;
+        let signature = signature_of(path).await;
         let signature =
-            signature_of(path).map_err(|error| Refusal::Temporary(format!("its signature cannot be read: {error}")))?;
+            signature.map_err(|error| Refusal::Temporary(format!("its signature cannot be read: {error}")))?;
         let source = ModuleSource::of(origin, signature.as_deref());
         let candidate = self.load(module, Some(identifier), GrantSource::Stored, source).await?;
         let more = permissions::beyond_accepted(self, &candidate).await?;
@@ -109,8 +115,8 @@ impl Registry {
             {
                 continue;
             }
-            let module = fs::read(&version.path).ok()?;
-            let signature = signature_of(&version.path).ok()?;
+            let max_mb = self.config.compile.max_module_mb;
+            let (module, signature) = module_file::read_signed(&version.path, max_mb).await.ok()?;
             let source = ModuleSource::of(version.origin, signature.as_deref());
             let candidate = self.load(&module, Some(identifier), GrantSource::Stored, source).await.ok()?;
             return Some((candidate, module));

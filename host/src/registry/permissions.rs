@@ -6,11 +6,10 @@
 //! permissions than the accepted version.
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
-use super::{Connector, Refusal, Registry};
+use super::{Connector, Refusal, Registry, module_file};
 use contract::{AuthScheme, Effect};
 
 /// The permissions that a version requests.
@@ -79,7 +78,12 @@ pub(super) async fn beyond_accepted(registry: &Registry, candidate: &Connector) 
     let Some(accepted) = accepted.filter(|_| !candidate.is_shipped()) else { return Ok(Vec::new()) };
     let previous = match registry.get(identifier).filter(|live| live.digest() == accepted) {
         Some(live) => Permissions::of(&live),
-        None => match fs::read(registry.versions.file(identifier, Origin::Foreign, &accepted)) {
+        None => match module_file::read(
+            &registry.versions.file(identifier, Origin::Foreign, &accepted),
+            registry.config.compile.max_module_mb,
+        )
+        .await
+        {
             Err(_) => Permissions::default(),
             Ok(module) => {
                 let source = ModuleSource::Inspected;

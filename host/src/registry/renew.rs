@@ -2,7 +2,6 @@
 //!
 //! A running gateway checks once a second whether a command or another gateway changed grants.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,6 @@ use super::commit::{Candidate, Change, Committed, Expected, Rejection, Remaining
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
 use super::scan::ChangedFiles;
-use super::trust::signature_of;
 use super::{Connector, Registry, module_file};
 use store::StoreError;
 
@@ -73,7 +71,8 @@ pub(super) async fn all(registry: &Registry) -> Result<bool, StoreError> {
 async fn one(registry: &Registry, live: &Arc<Connector>) -> bool {
     let identifier = live.name();
     let path = registry.versions.file(identifier, Origin::Foreign, live.digest());
-    let (Ok(module), Ok(signature)) = (fs::read(&path), signature_of(&path)) else {
+    let max_mb = registry.config.compile.max_module_mb;
+    let Ok((module, signature)) = module_file::read_signed(&path, max_mb).await else {
         return true;
     };
     let source = ModuleSource::Foreign(signature.as_deref());

@@ -4,19 +4,19 @@
 //! A signature is a text of minisign. It is checked over the bytes that are loaded. Its comments
 //! have no effect.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use minisign_verify::Signature;
 
 use crate::config::{Publisher, Trust, key_id};
+use crate::regular_file;
 
 /// The name of a module's file with this suffix is the name of the file with the signature.
 const SUFFIX: &str = ".minisig";
 
 /// Maximum length of the text of a signature.
-const MAX_SIGNATURE_BYTES: usize = 4 << 10;
+const MAX_SIGNATURE_BYTES: u64 = 4 << 10;
 
 /// The signature of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,15 +115,13 @@ pub(super) fn file(module: &Path) -> PathBuf {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn signature_of(module: &Path) -> io::Result<Option<String>> {
-    let mut text = Vec::new();
-    match File::open(file(module)) {
-        // A longer text is cut, and is then not a signature.
-        Ok(open) => open.take(MAX_SIGNATURE_BYTES as u64).read_to_end(&mut text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+pub async fn signature_of(module: &Path) -> io::Result<Option<String>> {
+    // A longer text is cut, and is then not a signature.
+    match regular_file::read(&file(module), MAX_SIGNATURE_BYTES).await {
+        Ok(text) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]

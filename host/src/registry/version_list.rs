@@ -1,12 +1,10 @@
 //! Lists the stored versions of a connector, so that the operator can choose one.
 
-use std::fs;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::load::{GrantSource, ModuleSource};
 use super::origin::Origin;
-use super::trust::signature_of;
 use super::versions::Version;
 use super::{ChangeError, Connector, Registry, history, module_file};
 
@@ -95,7 +93,7 @@ impl Registry {
     }
 
     async fn load_version(&self, identifier: &str, version: &Version) -> Result<Connector, ChangeError> {
-        let (module, signature) = (fs::read(&version.path)?, signature_of(&version.path)?);
+        let (module, signature) = module_file::read_signed(&version.path, self.config.compile.max_module_mb).await?;
         let source = ModuleSource::of(version.origin, signature.as_deref());
         Ok(self.load(&module, Some(identifier), GrantSource::Stored, source).await?)
     }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use self::report::Report;
 use self::summary::Module;
-use super::connectors::{ConnectorsError, read};
+use super::connectors::ConnectorsError;
 use super::source::{Arrived, ModuleSource};
 use super::trial::Trial;
 use crate::config::Config;
@@ -40,10 +40,10 @@ pub(super) async fn run(
         compiled_bytes: trial.compiled_bytes()?,
         checked_in_ms: started.elapsed().as_millis() as u64,
     };
-    let before = match present_module(config, connector.name()) {
+    let before = match present_module(config, connector.name()).await? {
         None => None,
         // A version that this gateway would refuse is no version to compare with.
-        Some(path) => trial.registry.look_at(&read(&path)?).await.ok(),
+        Some(module) => trial.registry.look_at(&module).await.ok(),
     };
     let mut report = Report::of(&connector);
     report.summary.module = Some(size);

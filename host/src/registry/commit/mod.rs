@@ -255,7 +255,9 @@ impl Registry {
             FoldersStep::Accept => check("acceptance", self.folders.accept(record).map_err(ChangeError::Io))?,
             FoldersStep::Write => {
                 let path = self.folders.keep(record)?;
-                files.mark_handled(path.clone(), FileState::read(&path, Origin::Foreign)?);
+                if let Some(state) = FileState::read(&path, Origin::Foreign) {
+                    files.mark_handled(path, state);
+                }
             }
             FoldersStep::Restore(path, state) => {
                 self.remove_foreign(files, record.identifier)?;
