@@ -16,6 +16,33 @@ pub fn sentence(fragment: &str) -> String {
     sentence
 }
 
+/// A text that others chose, safe for a terminal and a log: control and format characters are
+/// escaped, so that none moves the cursor, changes colours or reorders what is seen. Line breaks and
+/// tabs stay.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, |character| matches!(character, '\n' | '\t'))
+}
+
+/// As [`printable`], in one line: line breaks and tabs are escaped too.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    escaped(text, |_| false)
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let is_escaped = |character: char| contract_rules::text::is_hidden(character) && !stays(character);
+    if !text.contains(is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        match is_escaped(character) {
+            true => escaped.extend(character.escape_default()),
+            false => escaped.push(character),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
 /// The candidate that is most like a name, in any case.
 pub fn most_alike<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     ranked(name, candidates).map(|(_, candidate)| candidate)
@@ -56,6 +83,14 @@ mod tests {
         assert_eq!(sentence("the host is unknown"), "The host is unknown.");
         assert_eq!(sentence("Is it? It is!"), "Is it? It is!");
         assert_eq!(sentence(""), ".");
+    }
+
+    #[test]
+    fn hidden_characters_are_escaped() {
+        let text = "a\u{1b}[2K\r\u{202e}b\n\tö";
+        assert_eq!(printable(text), "a\\u{1b}[2K\\r\\u{202e}b\n\tö");
+        assert_eq!(one_line(text), "a\\u{1b}[2K\\r\\u{202e}b\\n\\tö");
+        assert!(matches!(one_line("seen ½"), Cow::Borrowed("seen ½")));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
+use super::admin_host;
 use super::authorize::authorize;
 use super::body::RequestBody;
 use super::compression::{self, Encoding};
@@ -180,6 +181,12 @@ async fn call_handler(
         let detail = format!("This path takes {allowed}, not {}.", head.method);
         return Err(problem::METHOD_NOT_ALLOWED.with_detail(detail).allow(&allowed));
     };
+    if route.is_for_operators() && !admin_host::is_own(&gateway.config, &head) {
+        return Err(problem::BAD_REQUEST.with_detail(
+            "The routes of the operator are called by a name of the gateway, and `Host` has another one; use its IP address or \
+             the host of `public_url`, or add the name to `admin_hosts` in the configuration.",
+        ));
+    }
     let (scope, handler) = match endpoint.handler {
         Handler::Public(handler) => {
             return handler(HttpCall { gateway, head, body, arguments, arrived, trace, routes: ROUTES }).await;

@@ -15,6 +15,7 @@ use super::table::Table;
 use crate::api::records::{ChangeRecord, ConnectorsRecord, GrantRecord, GrantStateRecord, VersionRecord};
 use crate::config::Config;
 use crate::registry::{ChangeError, GRANT_COMMAND, Installation};
+use contract::words::one_line;
 
 /// Number of the characters of a digest in a list.
 const SHORT_DIGEST: usize = 12;
@@ -174,7 +175,7 @@ fn print_list(record: &ConnectorsRecord) -> io::Result<()> {
     }
     write!(Results::new(), "{table}")?;
     for refused in &record.refused {
-        print(format_args!("refused: {}: {}", refused.file, refused.reason))?;
+        print(format_args!("refused: {}: {}", one_line(&refused.file), one_line(&refused.reason)))?;
     }
     Ok(())
 }

@@ -3,7 +3,9 @@
 //! `println!` panics if the stream is closed or full, so no command uses it.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use contract::words::printable;
 
 /// Standard output. If its reader has gone, as `head` does once it has enough, the rest of the result is dropped, and the command
 /// ends as if it had been written. Each other error says that the result cannot be written.
@@ -11,21 +13,35 @@ pub(super) type Results = ResultsTo<io::Stdout>;
 
 /// See [`Results`].
 #[derive(Debug)]
-pub(super) struct ResultsTo<W>(W);
+pub(super) struct ResultsTo<W> {
+    out: W,
+    /// `true` if control and format characters are escaped, because the text has parts that others chose.
+    escapes: bool,
+}
 
 impl Results {
+    /// A writer of text. Control and format characters of authors, services and registries are escaped.
     pub(super) fn new() -> Self {
-        Self(io::stdout())
+        Self { out: io::stdout(), escapes: true }
+    }
+
+    /// A writer of a service's answer, which stays as it is in a file or a pipe. A terminal gets it escaped.
+    pub(super) fn of_service() -> Self {
+        Self { out: io::stdout(), escapes: io::stdout().is_terminal() }
     }
 }
 
 impl<W: Write> Write for ResultsTo<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        unless_closed(self.0.write(bytes), bytes.len())
+        if self.escapes {
+            let written = self.out.write_all(printable(&String::from_utf8_lossy(bytes)).as_bytes());
+            return unless_closed(written.map(|()| bytes.len()), bytes.len());
+        }
+        unless_closed(self.out.write(bytes), bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        unless_closed(self.0.flush(), ())
+        unless_closed(self.out.flush(), ())
     }
 }
 
@@ -50,13 +66,13 @@ pub(super) fn print(text: impl fmt::Display) -> io::Result<()> {
     results.flush()
 }
 
-/// Standard error. A remark that cannot be written is dropped: there is nowhere to report it.
+/// Standard error. Control and format characters are escaped. A remark that cannot be written is dropped: there is nowhere to report it.
 #[derive(Debug)]
 pub(super) struct Remarks;
 
 impl Write for Remarks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let _ = io::stderr().write_all(bytes);
+        let _ = io::stderr().write_all(printable(&String::from_utf8_lossy(bytes)).as_bytes());
         Ok(bytes.len())
     }
 
@@ -89,13 +105,23 @@ mod tests {
     }
 
     fn written_to(kind: ErrorKind) -> [Result<(), String>; 2] {
-        let mut results = ResultsTo(Broken(kind));
+        let mut results = ResultsTo { out: Broken(kind), escapes: true };
         [writeln!(results, "a line"), results.flush()].map(|written| written.map_err(|error| error.to_string()))
     }
 
     #[test]
     fn a_result_whose_reader_has_gone_is_dropped() {
         assert_eq!(written_to(ErrorKind::BrokenPipe), [Ok(()), Ok(())]);
+    }
+
+    #[test]
+    fn a_result_has_no_control_and_format_characters() {
+        let mut results = ResultsTo { out: Vec::new(), escapes: true };
+        write!(results, "scope {}\n", "a\u{1b}[2K\r\u{202e}b").unwrap();
+        assert_eq!(String::from_utf8(results.out).unwrap(), "scope a\\u{1b}[2K\\r\\u{202e}b\n");
+        let mut file = ResultsTo { out: Vec::new(), escapes: false };
+        file.write_all(b"\x1b\xff").unwrap();
+        assert_eq!(file.out, b"\x1b\xff");
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct Config {
     pub allowed_callback_origins: Vec<Origin>,
     /// Origins whose pages may call the gateway from a browser, with JWTs.
     pub allowed_origins: Vec<Origin>,
+    /// Further host names by which the routes of the operator may be called, in lower case.
+    pub admin_hosts: Vec<String>,
     /// The most open connections of callers. `None`: as many as the process has file descriptors for.
     pub max_connections: Option<usize>,
     /// The time that a caller may take: for the first request of a connection, for a head, for a body, and between two reads of
@@ -179,6 +181,7 @@ impl Default for Config {
             modules_dir: "modules".into(),
             allowed_callback_origins: Vec::new(),
             allowed_origins: Vec::new(),
+            admin_hosts: Vec::new(),
             max_connections: None,
             caller_timeout: Duration::from_secs(30),
             memory_bytes: MemoryBudget::half_of_the_machine(),

@@ -15,6 +15,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::fields::{Fields, Recorded};
+use contract::words::{one_line, printable};
 
 /// The form of a line.
 #[derive(Clone, Copy)]
@@ -113,7 +114,7 @@ fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> 
         line.push('=');
         match value {
             // Formatting into a `String` cannot fail.
-            Recorded::Text(text) => drop(write!(line, "{text:?}")),
+            Recorded::Text(text) => line.push_str(&one_line(&format!("{text:?}"))),
             Recorded::Plain(value) => drop(write!(line, "{value}")),
             Recorded::Formatted(text) => push_printable(&mut line, text),
         }
@@ -122,16 +123,10 @@ fn text(time: &str, metadata: &Metadata<'_>, fields: &Fields, colours: bool) -> 
     line
 }
 
-/// Appends text without the control characters that would move a terminal's cursor. Line breaks and tabs stay, because a
-/// backtrace has them.
+/// Appends text without the characters that would move a terminal's cursor or reorder its text. Line breaks and tabs stay,
+/// because a backtrace has them. A further line is indented, so that it does not look like a line of the log.
 fn push_printable(line: &mut String, text: &str) {
-    for character in text.chars() {
-        if character.is_control() && !matches!(character, '\n' | '\t') {
-            line.extend(character.escape_default());
-        } else {
-            line.push(character);
-        }
-    }
+    line.push_str(&printable(text).replace('\n', "\n    "));
 }
 
 /// The colour of a level as terminals number it.

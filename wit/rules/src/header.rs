@@ -3,8 +3,9 @@
 use crate::{Broken, ensure};
 
 /// Headers that the gateway or HTTP itself sets, in lower case. They decide where a request ends,
-/// which server it reaches, and which user it belongs to.
-const RESERVED: [&str; 16] = [
+/// which server it reaches, and which user it belongs to. Some services take the method or the URL
+/// of a request from such a header, so that it would do something else than the gateway checked.
+const RESERVED: [&str; 21] = [
     "authorization",
     "connection",
     "content-length",
@@ -20,7 +21,12 @@ const RESERVED: [&str; 16] = [
     "transfer-encoding",
     "upgrade",
     "via",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-url",
     "x-real-ip",
+    "x-rewrite-url",
 ];
 
 /// Prefixes of headers that proxies use.

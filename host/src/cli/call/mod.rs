@@ -152,17 +152,17 @@ pub(super) async fn run(arguments: &CallArguments, config: &Config) -> Result<()
             differences.iter().for_each(remark);
             return Err(CallError::Differs(file.clone()).into());
         }
-        return Ok(print(&reply, &mut Results::new())?);
+        return Ok(print(&reply, &mut Results::of_service())?);
     }
     let credential = arguments.credential.read(&rehearsal.connector().manifest().auth)?;
     let Some(file) = &arguments.record else {
         let reply = rehearsal.call(called, &input, credential, watched(None)).await;
-        return Ok(print(&reply, &mut Results::new())?);
+        return Ok(print(&reply, &mut Results::of_service())?);
     };
     let recorded_input = recordable(&input)?;
     let recorder = Arc::new(Recorder::new(&arguments.headers));
     let reply = rehearsal.call(called, &input, credential, watched(Some(Arc::<Recorder>::clone(&recorder)))).await;
-    let printed = print(&reply, &mut Results::new());
+    let printed = print(&reply, &mut Results::of_service());
     let end = reply.end().map_err(|reason| CallError::NotRecorded { file: file.clone(), reason })?;
     let settings = settings.settings.iter().map(|(name, value)| (name.clone(), Json::from(value))).collect();
     let recording = recorder

@@ -36,6 +36,7 @@ use crate::registry::{AuthorSettings, Connector, Installation};
 use crate::serve::{self, ServeError};
 use crate::signals::Stop;
 use contract::AuthScheme;
+use contract::words::printable;
 use egress::{Outline, Watcher};
 
 /// Why the command ended early.
@@ -333,7 +334,7 @@ fn check_upstreams(connector: &Connector, settings: &AuthorSettings) -> Result<(
 
 /// Writes a line to the screen. If standard output is closed, nobody reads it.
 fn say(line: impl fmt::Display) {
-    let _ = writeln!(io::stdout(), "{line}");
+    let _ = writeln!(io::stdout(), "{}", printable(&line.to_string()));
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ fn connect(
 }
 
 fn failed(reference: &ModuleReference, reason: String) -> RegistryError {
-    RegistryError::Failed { reference: reference.to_string(), reason }
+    RegistryError::Failed { reference: reference.to_string(), reason: contract::words::one_line(&reason).into_owned() }
 }
 
 /// `true` if the registry has no such module.
