@@ -50,7 +50,7 @@ pub(super) async fn answer_request(
     let mut body = RequestBody::new(incoming, arrived + gateway.config.caller_timeout, is_held_back);
     // A copy. A part of the request would keep the connection's memory for as long as the call
     // waits.
-    let path: Box<str> = head.uri.path().into();
+    let path = routes::normalized(head.uri.path()).into_owned();
     let has_admin_listener = gateway.config.admin_listen.is_some();
     let found = routes::find_route(&path).filter(|(route, _)| route.is_served_by(listener, has_admin_listener));
     let span = request_span(&request_id, found);

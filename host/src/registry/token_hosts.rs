@@ -109,12 +109,14 @@ mod tests {
             let hosts = super::missing(&scheme, &set.oauth, &Recipients::vouched_for(&granted, &set));
             hosts.into_iter().collect::<Vec<_>>()
         };
-        let both = ["refresh.thief.example", "thief.example:8443"];
-        assert_eq!(missing(&Oauth::default(), &[]), both);
-        assert_eq!(missing(&Oauth::default(), &["api.acme.example"]), both);
+        let all = ["refresh.thief.example", "thief.example", "thief.example:8443"];
+        assert_eq!(missing(&Oauth::default(), &[]), all);
+        assert_eq!(missing(&Oauth::default(), &["api.acme.example"]), all);
         assert!(missing(&Oauth::default(), &["api.thief.example"]).is_empty());
         let set = Oauth { token_url: Url::parse("https://acme.example/token").ok(), ..Oauth::default() };
-        assert!(missing(&set, &[]).is_empty(), "the operator's URL replaces both");
+        assert_eq!(missing(&set, &[]), ["thief.example"], "users are sent there");
+        let set = Oauth { authorization_url: Url::parse("https://acme.example/authorize").ok(), ..set };
+        assert!(missing(&set, &[]).is_empty(), "the operator's URLs replace all");
         assert!(super::missing(&scheme, &Oauth::default(), &Recipients::OfManifest).is_empty());
     }
 }

@@ -34,3 +34,20 @@ fn head_is_taken_where_get_changes_nothing() {
     assert!(!takes_head("/connectors/a/success-authorize-callback"));
     assert!(!takes_head("/connectors/a/b"));
 }
+
+#[test]
+fn a_name_is_found_in_any_encoding() {
+    for (given, expected) in [
+        ("/connectors/code%5Fhosting/list%5fissues", "/connectors/code_hosting/list_issues"),
+        ("/connectors/%63ode_hosting", "/connectors/code_hosting"),
+        ("/a%2Fb/%41%2e%7E", "/a%2Fb/A.~"),
+        ("/%C3%A9%20%25", "/%C3%A9%20%25"),
+        ("/%/%2/%zz%5", "/%/%2/%zz%5"),
+        ("/plain", "/plain"),
+    ] {
+        assert_eq!(normalized(given), expected);
+    }
+    let path = normalized("/connectors/code%5Fhosting/search%5Fissues");
+    let (_, arguments) = find_route(&path).unwrap();
+    assert_eq!((arguments.connector, arguments.operation), ("code_hosting", "search_issues"));
+}
