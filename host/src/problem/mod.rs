@@ -217,3 +217,20 @@ mod tests {
         assert!(!UPSTREAM_FAILED.with_detail("…").of_unknown_outcome().did_nothing());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connector_sets_no_member_of_the_gateway() {
+        let mut given = Map::new();
+        for name in OWN_MEMBERS.into_iter().chain(["status", "candidates", "hint"]) {
+            given.insert(name.to_owned(), "given".into());
+        }
+        let document = RESOURCE_CONFLICT.with_detail("x").with_all(given).document("1");
+        assert!(OWN_MEMBERS.iter().all(|name| document.get(name).is_none()), "{document}");
+        assert_eq!((&document["candidates"], &document["hint"]), (&"given".into(), &"given".into()));
+        assert_eq!(document["status"], 409);
+    }
+}

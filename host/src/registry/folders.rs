@@ -237,7 +237,7 @@ fn not_created(folder: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), problem)
 }
 
-/// The modules of a folder. Hidden files are ignored, because programs use such names for
+/// The modules of a folder. Folders in it are ignored, and hidden files, because programs use such names for
 /// incomplete files.
 fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>> {
     let unreadable = |error: io::Error| {
@@ -247,7 +247,7 @@ fn list(folder: &Path, origin: Origin) -> io::Result<HashMap<PathBuf, FileState>
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry?.path();
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if hidden || path.extension().is_none_or(|extension| extension != "wasm") {
+        if hidden || path.extension().is_none_or(|extension| extension != "wasm") || path.is_dir() {
             continue;
         }
         // A file that is missing was removed after the folder was read.
