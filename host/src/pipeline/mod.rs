@@ -371,6 +371,7 @@ async fn invoke_once<'s>(
         outbound: traced.clone(),
         storage: account.partition.as_ref().filter(|_| may_store).map(|partition| storage::Scope {
             store: services.store.clone(),
+            vault: services.integrations.vault().clone(),
             connector: Arc::clone(connector.name()),
             partition: Arc::clone(partition),
         }),

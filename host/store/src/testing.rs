@@ -56,6 +56,11 @@ impl Site {
         Self { store: Store::connect(&settings).await.unwrap(), settings, _folder: folder, schema }
     }
 
+    /// A vault with a master key in the data directory.
+    pub(crate) async fn vault(&self) -> crate::vault::Vault {
+        crate::vault::Vault::open_new(&self.settings.data_dir.join("master.key"), &self.store).await.unwrap()
+    }
+
     /// Opens the database once more, as another process does.
     pub(crate) async fn open_again(&self) -> Store {
         Store::connect(&self.settings).await.unwrap()

@@ -51,6 +51,7 @@ async fn connecting_again_overwrites_the_integration_and_keeps_its_id_and_select
 
 async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_values(site: Site) {
     let store = &site.store;
+    let vault = site.vault().await;
     let reconnect = async |id: Option<&str>| {
         let details = Details { account: Account { id: id.map(str::to_owned), ..Account::default() }, ..details() };
         store.connect_integration(&holder(), "work", AuthType::OAuth2, details, Vec::new()).await.unwrap().id
@@ -58,15 +59,15 @@ async fn another_account_under_the_same_user_identifier_does_not_see_the_stored_
     let other = connect(store, "home").await.id;
     let id = reconnect(None).await;
     let scope = |id: &str| StorageScope { connector: "calendar".into(), partition: id.to_owned() };
-    store.storage_set(&scope(&other), "key", vec![1], None).await.unwrap();
+    store.storage_set(&vault, &scope(&other), "key", vec![1], None).await.unwrap();
     // The previous account was unknown; the same account; an unknown account; another account.
     for (account, is_kept) in [(Some("1"), false), (Some("1"), true), (None, true), (Some("2"), false)] {
-        store.storage_set(&scope(&id), "key", vec![2], None).await.unwrap();
+        store.storage_set(&vault, &scope(&id), "key", vec![2], None).await.unwrap();
         assert_eq!(reconnect(account).await, id);
-        let kept = store.storage_get(&scope(&id), "key").await.unwrap();
+        let kept = store.storage_get(&vault, &scope(&id), "key").await.unwrap();
         assert_eq!(kept.is_some(), is_kept, "{account:?}");
     }
-    assert!(store.storage_get(&scope(&other), "key").await.unwrap().is_some());
+    assert!(store.storage_get(&vault, &scope(&other), "key").await.unwrap().is_some());
 }
 
 /// Stores this many integrations of a user, or of the tenant itself if `subject` is empty.
@@ -219,15 +220,16 @@ async fn of_two_updates_from_one_version_one_succeeds(site: Site) {
 
 async fn deleting_an_integration_deletes_what_its_connector_stored_for_it(site: Site) {
     let store = &site.store;
+    let vault = site.vault().await;
     let (first, second) = (connect(store, "ann").await, connect(store, "bob").await);
     let scope = |id: &str| StorageScope { connector: "calendar".into(), partition: id.to_owned() };
     for id in [&first.id, &second.id] {
-        store.storage_set(&scope(id), "key", vec![1], None).await.unwrap();
+        store.storage_set(&vault, &scope(id), "key", vec![1], None).await.unwrap();
     }
     assert!(!store.delete_integration(&first.id, first.version + 1, Vec::new()).await.unwrap(), "another version");
     assert!(store.delete_integration(&first.id, first.version, Vec::new()).await.unwrap());
     assert!(!store.delete_integration(&first.id, first.version, Vec::new()).await.unwrap());
-    assert_eq!(store.storage_get(&scope(&first.id), "key").await.unwrap(), None);
-    assert!(store.storage_get(&scope(&second.id), "key").await.unwrap().is_some());
+    assert_eq!(store.storage_get(&vault, &scope(&first.id), "key").await.unwrap(), None);
+    assert!(store.storage_get(&vault, &scope(&second.id), "key").await.unwrap().is_some());
     assert_eq!(store.integrations_of(&holder()).await.unwrap(), [second]);
 }
